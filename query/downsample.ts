@@ -1,20 +1,20 @@
 import type { Columns, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { boundsOf, type Range } from "./range.js";
 
-/** Fewer points make no line; with one more the range's lowest and highest are among them. */
+/** Fewer points make no line; from one more on, the range's lowest and highest are among them. */
 export const maxPointsLeast = 3;
-/** More than any chart is wide. */
+/** No chart has so many pixels across. */
 export const maxPointsMost = 10_000;
-/** Up to so many points every one of them competes; beyond, the extremes of buckets do. */
+/** Up to this many points all of them compete; beyond it, only the extremes of buckets do. */
 const pointsExactMax = 50_000;
-/** Buckets a point answered, each with two points that compete for it. */
+/** Buckets for each point of the answer; each contributes two candidates. */
 const bucketsPerPoint = 2;
 
 /**
- * At most `maxPoints` points of a range that make nearly the line that all of them make: LTTB (Steinarsson 2013)
- * over the points, of many over the lowest and highest of equal spans of time (MinMaxLTTB, Van Der Donckt 2023),
- * which the engine finds where the points lie. The ends, the lowest and the highest of the range are always kept.
- * Not for text.
+ * At most `maxPoints` points of a range that make nearly the same line as all of them. Uses LTTB (Steinarsson 2013)
+ * over the points, or, if there are many, over the lowest and highest of equal spans of time (MinMaxLTTB, Van Der
+ * Donckt 2023), which the engine finds where the points lie. The ends, the lowest and the highest of the range are
+ * always kept. Not for text.
  */
 export async function downsample(
   store: SeriesQuestions,
@@ -49,8 +49,8 @@ async function countOf(
 }
 
 /**
- * At most `maxPoints` of the points given: the first and the last, and from four on the lowest and the highest (of
- * equal ones the earliest). Text has no line: evenly spaced points stand for it.
+ * At most `maxPoints` of the given points: the first and the last, and, from four on, the lowest and the highest (of
+ * equal ones the earliest). Text has no line, so evenly spaced points stand for it.
  */
 export function thin(columns: Columns, maxPoints: number): Columns {
   if (columns.times.length <= maxPoints) return columns;
@@ -71,7 +71,7 @@ function evenly(count: number, wanted: number): number[] {
   return Array.from({ length: wanted }, (_, i) => Math.round((i * (count - 1)) / (wanted - 1)));
 }
 
-/** LTTB between the points that must stay, each stretch with as many of the others as is its share of all points. */
+/** LTTB between the points that must stay; each stretch gets as many points as its share of all points. */
 function line(times: Float64Array, values: Float64Array, wanted: number): number[] {
   const fixed = fixedPoints(values, wanted);
   const stretches = fixed.slice(1).map((to, i) => [fixed[i] as number, to] as const);
@@ -94,7 +94,7 @@ function fixedPoints(values: Float64Array, wanted: number): number[] {
   return [...new Set([0, low, high, last])].sort((a, b) => a - b);
 }
 
-/** `wanted`, fewer than all together, dealt out in proportion to the sizes; largest remainders first. */
+/** Deals out `wanted`, which is less than the sum, in proportion to the sizes; the largest remainders first. */
 function sharesOf(sizes: readonly number[], wanted: number): number[] {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const exact = sizes.map((size) => (total === 0 ? 0 : (size * wanted) / total));
@@ -108,9 +108,9 @@ function sharesOf(sizes: readonly number[], wanted: number): number[] {
 const restOf = (exact: readonly number[], i: number): number => (exact[i] ?? 0) % 1;
 
 /**
- * Largest-Triangle-Three-Buckets after `start` and up to `end`, which stays: of each bucket the point that makes
- * the largest triangle with the point kept before it and the middle of the bucket after it. Buckets hold equally
- * many points.
+ * Largest-Triangle-Three-Buckets over the points after `start` and up to `end`, which stays. From each bucket it takes
+ * the point that makes the largest triangle with the point kept before it and the middle of the bucket after it.
+ * Buckets hold equal numbers of points.
  */
 function largestTriangles(
   times: Float64Array,
@@ -138,7 +138,7 @@ interface Place {
 }
 
 function middle(times: Float64Array, values: Float64Array, from: number, to: number): Place {
-  // Means of differences: times are large and differ little.
+  // Averages differences, because times are large and differ little.
   const origin = times[from] as number;
   let time = 0;
   let value = 0;

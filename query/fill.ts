@@ -1,16 +1,16 @@
-/** What stands for an empty window. */
+/** Values for empty windows. */
 export const fills = ["none", "zero", "previous", "linear"] as const;
 export type Fill = (typeof fills)[number];
 
 interface Filled {
-  /** Which windows are answered. */
+  /** Indexes of the windows in the answer. */
   readonly windows: readonly number[];
   readonly values: readonly (number | null)[];
 }
 
 type Filler = (times: readonly number[], values: readonly (number | null)[]) => readonly (number | null)[];
 
-/** zero puts 0; previous repeats the value before; linear draws a line between neighbours. */
+/** zero puts 0; previous repeats the value before; linear draws a line between the neighbours. */
 const fillers: Readonly<Record<Exclude<Fill, "none">, Filler>> = {
   zero: (_times, values) => values.map((value) => value ?? 0),
   previous: (_times, values) => {
@@ -24,7 +24,7 @@ const fillers: Readonly<Record<Exclude<Fill, "none">, Filler>> = {
 };
 
 /**
- * Without a fill empty windows stay null; `none` drops them; gaps without a neighbour on either side stay null.
+ * Without a fill, empty windows stay null; `none` drops them; gaps that lack the neighbours they need stay null.
  * `times` are the windows' starts, for the line between neighbours.
  */
 export function fillWindows(

@@ -7,9 +7,9 @@ import { type NumberColumns, pointBefore, readAsOf, readNumbers } from "./points
 /** A formula bound to one device: the series of its own data point and of the others that it names. */
 export interface DeviceFormula {
   readonly formula: Formula;
-  /** By dataPointID; a name without a series is null throughout. */
+  /** By dataPointID; a name without a series counts as null at every point. */
   readonly others: ReadonlyMap<string, SeriesRef>;
-  /** What the answer has left for it. */
+  /** The computing time that the answer has left. */
   readonly computing: Computing;
 }
 
@@ -40,10 +40,10 @@ export async function evaluateAt(
   return { times: own.times, ...(await inSlices(deviceFormula, own.times.length, inputs)) };
 }
 
-/** Of a formula that weighs 1: some half a millisecond. */
+/** For a formula of weight 1: about half a millisecond. */
 const rowsPerStep = 16_384;
 
-/** Steps of about the same time, whatever the formula weighs: others get their turn between them. */
+/** Evaluates in steps that take about the same time, whatever the formula weighs; others get their turn in between. */
 async function inSlices(
   { formula, computing }: DeviceFormula,
   rows: number,
@@ -67,7 +67,7 @@ async function inSlices(
   return { values, errors };
 }
 
-/** `lastValue` of the first point, where the formula asks for it. */
+/** `lastValue` of the first point, if the formula uses it. */
 export async function previousValue(
   store: SeriesQuestions,
   deviceFormula: DeviceFormula,
@@ -83,8 +83,9 @@ export async function previousValue(
 const backward = { first: 1, most: 16_384, widening: 16 } as const;
 
 /**
- * The last value that the formula gave before `time`, NaN when it never gave one: points without a result are passed
- * over, a bounded number at a time. Reading them counts as computing, which bounds how many. @throws StoreError LIMIT
+ * The last value that the formula gave before `time`, or NaN if it never gave one. Points without a result are passed
+ * over, a bounded number at a time. Reading them counts as computing, which bounds how many are read.
+ * @throws StoreError LIMIT
  */
 export async function lastGivenBefore(
   store: SeriesQuestions,

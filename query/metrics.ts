@@ -7,7 +7,7 @@ import { asNumbers, pointsPerRead, readNumbers } from "./points.js";
 import { boundsOf, type Range } from "./range.js";
 import { windowsOf } from "./windows.js";
 
-/** aggregateType of the interface → aggregate. */
+/** The aggregate for each aggregateType of the interface. */
 export const aggregatesByType: ReadonlyMap<number, Aggregate> = new Map([
   [1, "max"],
   [2, "min"],
@@ -22,16 +22,16 @@ export const aggregatesByType: ReadonlyMap<number, Aggregate> = new Map([
 /** Values that one answer may hold, over all its metrics. */
 export const answerValuesMax = 1_000_000;
 
-/** Times in microseconds; null where there is no value. */
+/** Times in microseconds; a value is null if there is none. */
 export interface MetricData {
   readonly times: readonly number[] | Float64Array;
-  /** Of windows: the wall time of each one's calendar start, milliseconds as if it were UTC. */
+  /** For windows, the wall time of each one's calendar start, in milliseconds as if it were UTC. */
   readonly labels: readonly number[] | null;
   readonly values: readonly (number | string | null)[];
   readonly errors: number;
 }
 
-/** A formula metric: its value at each raw point of the range, at most the newest `limit`. */
+/** A formula metric: its value at each raw point of the range, for at most the newest `limit` points. */
 export async function formulaMetric(
   store: SeriesQuestions,
   series: SeriesRef,
@@ -51,12 +51,12 @@ function nullForNaN(value: number): number | null {
 
 interface AggregateMetric {
   readonly aggregate: Aggregate;
-  /** Absent: over raw values. */
+  /** If null, raw values are aggregated. */
   readonly formula: DeviceFormula | null;
   readonly fill: Fill | null;
 }
 
-/** An aggregate metric: one value a window. @throws StoreError INVALID for raw points, LIMIT */
+/** An aggregate metric: one value for each window. @throws StoreError INVALID for raw points, LIMIT */
 export async function aggregateMetric(
   store: SeriesQuestions,
   series: SeriesRef,
@@ -91,7 +91,7 @@ interface FormulaWindows {
   readonly errors: number;
 }
 
-/** Plain arithmetic is the engine's own affair, where it takes it. */
+/** Plain arithmetic is left to the engine, if it takes it. */
 async function pushedDown(
   store: SeriesQuestions,
   query: AggregateQuery,
@@ -115,7 +115,7 @@ async function aggregateFormula(
   const start = edges[0] as number;
   const stop = edges[edges.length - 1] as number;
   const aggregation = createAggregation(edges, aggregate);
-  // Looked for when there is a value to compare with it: a formula that is null throughout reads nothing before.
+  // Looked up only once there is a value to compare with it: a formula that is always null reads nothing before.
   let needsStart = aggregate === "increase";
   let previous: number | null = null;
   let errors = 0;
@@ -140,7 +140,7 @@ async function aggregateFormula(
   return { values: aggregation.result().map(finiteOrNull), errors };
 }
 
-/** Points without the ones that have no value (NaN: a null of the formula). */
+/** The points without those whose value is NaN (a null of the formula). */
 function withValues(times: Float64Array, values: Float64Array): [Float64Array, Float64Array] {
   if (!values.some(Number.isNaN)) return [times, values];
   return [times.filter((_, i) => !Number.isNaN(values[i])), values.filter((value) => !Number.isNaN(value))];

@@ -8,12 +8,12 @@ interface NewestPoint {
   readonly value: number | string | boolean | readonly number[];
 }
 
-/** Why it is not known which point is the newest. */
+/** The reason why the newest point is not known. */
 interface NewestUnknown {
   readonly error: string;
 }
 
-/** Null: there is no point. */
+/** Null if there is no point. */
 export type Newest = NewestPoint | NewestUnknown | null;
 
 /** A data point of a device. */
@@ -28,8 +28,8 @@ const placeType = 6;
 const textsAtOnce = 64;
 
 /**
- * The newest points of gauges in their order, up to about `bytesMax` of texts and at least of the first `least`: fewer
- * than asked for where there are more bytes than that.
+ * The newest points of gauges, in the order of these. Returns those of the first `least` gauges at least, and further
+ * ones up to about `bytesMax` of texts; fewer than asked for if the texts are larger.
  */
 export async function newestWithin(
   store: SeriesQuestions,
@@ -54,7 +54,7 @@ export async function newestWithin(
   return found;
 }
 
-/** The newest point of each, same order as asked. */
+/** The newest point of each gauge, in the order asked. */
 async function newestPoints(
   store: SeriesQuestions,
   refs: SeriesRefs,
@@ -73,7 +73,7 @@ async function newestPoints(
   });
 }
 
-/** A field's value and, where it cannot be told, why: what an answer adds. */
+/** The fields that an answer adds: a value and, if it is unknown, the reason. */
 export function told<T>(
   newest: Newest,
   show: (point: NewestPoint) => T,
@@ -82,7 +82,7 @@ export function told<T>(
   return "error" in newest ? { value: null, error: newest.error } : { value: show(newest) };
 }
 
-/** Whether a text of the store is a place, as JSON. */
+/** Whether values of the type are places, which the store has as JSON. */
 export const isPlace = (pointDataType: number): boolean => pointDataType === placeType;
 
 /** Booleans are stored as 1 and 0, places as JSON. */

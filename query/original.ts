@@ -8,24 +8,24 @@ type OriginalValue = number | string | boolean | readonly number[];
 /** Points of one series in an answer, and whether there were more. Times in microseconds. */
 interface OriginalData {
   readonly times: Float64Array;
-  /** Of the points [from, to), made when they are asked for. */
+  /** Makes the values of the points [from, to) when called. */
   readonly values: (from: number, to: number) => OriginalValue[];
-  /** What its texts hold, bytes, and the characters of the longest. */
+  /** The size of its texts in bytes, and the characters of the longest. */
   readonly texts: { readonly bytes: number; readonly longest: number };
   readonly truncated: boolean;
 }
 
-/** How a data point's stored form is shown: booleans as true and false, places as arrays. */
+/** How a stored value is shown: booleans as true and false, places as arrays. */
 export type OriginalForm = "number" | "boolean" | "text" | "place";
 
 /** How many points are wanted. */
 interface OriginalSize {
-  /** The newest of the range; null: as `maxPoints` says, or the default. */
+  /** How many of the range's newest points; null: as `maxPoints` says, or the default. */
   readonly limit: number | null;
   readonly limitDefault: number;
-  /** Thinned to so many, whatever the range holds; null: all of it. */
+  /** Thins the whole range to this many points; null for no thinning. */
   readonly maxPoints: number | null;
-  /** Of each series of texts the newest so many bytes, beyond the first point. */
+  /** For each series of texts, the newest bytes to return, beyond the first point. */
   readonly textBytesMax: number;
 }
 
@@ -37,8 +37,8 @@ interface OriginalSeries {
 
 /**
  * The points of the range of some series of one device, ascending: the newest `limit`, or `maxPoints` that stand for
- * all of them; of texts fewer where their bytes are enough. @throws StoreError of the first series that cannot be
- * answered
+ * all of them; of texts fewer if they reach their bound in bytes.
+ * @throws StoreError of the first series that cannot be read
  */
 export async function originalData(
   store: SeriesQuestions,
@@ -48,7 +48,7 @@ export async function originalData(
 ): Promise<OriginalData[]> {
   const thinned = maxPoints !== null && limit === null && range.newest === undefined ? maxPoints : null;
   const most = range.newest ?? limit ?? limitDefault;
-  // One more than wanted tells whether something was cut; the default of newest points cuts nothing off.
+  // Reads one more than wanted, to tell whether something was cut; the default count of newest points needs no telling.
   const wanted = range.newest === undefined ? most + 1 : most;
   const inStore = thinned !== null ? asked.filter(({ series }) => series.kind === "text") : asked;
   const read = await store.readNewest(
@@ -70,7 +70,7 @@ export async function originalData(
   return answers;
 }
 
-/** Whether points are missing before the texts whose bytes were enough. */
+/** Whether there are points before the texts that reached the bound in bytes. */
 async function isCut(
   store: Pick<SeriesQuestions, "read">,
   series: SeriesRef,

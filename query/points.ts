@@ -1,8 +1,8 @@
 import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 
-/** Points read at once where a range may hold any number. */
+/** Points read at once if a range may hold any number. */
 export const pointsPerRead = 100_000;
-/** Single points that are looked for in about the time of such a read. */
+/** How many single points can be looked up in about the time of such a read. */
 const lookupsPerRead = 16;
 
 /** Columns of numbers; NaN stands for null. */
@@ -11,7 +11,7 @@ export interface NumberColumns {
   readonly values: Float64Array;
 }
 
-/** A series as numbers: booleans are 1 and 0, a text operand is null. */
+/** A series as numbers: booleans are 1 and 0, and a series of texts is null at each time. */
 export async function readNumbers(
   store: SeriesQuestions,
   series: SeriesRef,
@@ -38,8 +38,8 @@ export async function pointBefore(
 }
 
 /**
- * The value of a series at each of `times`: the one at that time, else the newest before; NaN before the first
- * (as-of join). `times` ascend. What it takes grows with `times`, however many points lie between them.
+ * The value of a series at each of `times`: the one at that time, else the newest before it; NaN before the first
+ * (as-of join). `times` ascend. The time that it takes grows with `times`, however many points lie between them.
  */
 export async function readAsOf(
   store: SeriesQuestions,
@@ -47,7 +47,7 @@ export async function readAsOf(
   times: Float64Array,
 ): Promise<Float64Array> {
   const joined = new Float64Array(times.length).fill(Number.NaN);
-  // Null at every point: no text is read, however long they are.
+  // It is null at every point: no text is read, however long it is.
   if (series.kind === "text") return joined;
   const first = times[0];
   const last = times.at(-1);
@@ -55,7 +55,7 @@ export async function readAsOf(
   const before = await pointBefore(store, series, first);
   let value = before?.value ?? Number.NaN;
   let joinedTo = 0;
-  /** Joins the next ones each by a question of its own. */
+  /** Joins the next ones, each by a query of its own. */
   async function lookUp(): Promise<void> {
     const end = Math.min(joinedTo + lookupsPerRead, times.length);
     while (joinedTo < end) {
@@ -65,7 +65,7 @@ export async function readAsOf(
     }
   }
 
-  // In pieces: the other series may hold a million points between two of these.
+  // Reads in pieces: the other series may hold a million points between two of these.
   for (let from = first; from <= last; ) {
     const joinedBefore = joinedTo;
     const some = await readNumbers(store, series, { start: from, stop: last + 1, oldest: pointsPerRead });

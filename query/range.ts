@@ -4,7 +4,7 @@ import { readRequestTime } from "./time-text.js";
 import { windowEnd, windowsBefore } from "./windows.js";
 import { type Zone, zone } from "./zone.js";
 
-/** `real` is raw points; the others are calendar windows. */
+/** `real` stands for raw points; the others are calendar windows. */
 export type TimeUnit = "real" | WindowUnit;
 
 export const timeUnits = ["real", "minute", "hour", "day", "week", "month", "year"] as const;
@@ -15,7 +15,7 @@ export interface RangeRequest {
   readonly endTime?: string | undefined;
 }
 
-/** Microseconds; an absent bound is open. `newest` caps an open range of raw points. */
+/** Microseconds; an absent bound is open. `newest` bounds the number of raw points in an open range. */
 export interface Range {
   readonly unit: TimeUnit;
   readonly zone: Zone;
@@ -24,7 +24,7 @@ export interface Range {
   readonly newest?: number;
 }
 
-/** How many windows a range has when the request does not say, the current, unfinished one included. */
+/** How many windows a range has if the request does not say, including the current, unfinished one. */
 const defaultWindows: Readonly<Record<WindowUnit, number>> = {
   minute: 60,
   hour: 24,
@@ -34,13 +34,13 @@ const defaultWindows: Readonly<Record<WindowUnit, number>> = {
   year: 5,
 };
 
-/** Points of `real` without a start. */
+/** Number of raw points if a range has no start. */
 const newestDefault = 100;
 
 /**
- * Resolves a request's range. Windows: without endTime up to the end of the current window, without startTime
- * as many windows before as the unit's default. `real`: without endTime no upper bound, without startTime the
- * newest 100 points before it. `now` in milliseconds.
+ * Resolves a request's range; `now` in milliseconds. Windows: without endTime, the range ends with the current window;
+ * without startTime, it has as many windows as the unit's default. `real`: without endTime, there is no upper bound;
+ * without startTime, the range holds the newest 100 points before its end.
  * @throws StoreError INVALID naming each wrong parameter
  */
 export function resolveRange(

@@ -6,7 +6,7 @@ export interface SeriesOwner {
   readonly deviceID: string;
 }
 
-/** Series references for reading, the same object for the same series, as the store asks. */
+/** Series references for reads: the same object for the same series, as the store requires. */
 export interface SeriesRefs {
   of(device: SeriesOwner, point: { readonly field: string; readonly kind: Kind }): SeriesRef;
 }
@@ -17,7 +17,7 @@ export function createSeriesRefs(): SeriesRefs {
   const refs = new Map<string, SeriesRef>();
   return {
     of: ({ tenant, productID, deviceID }, { field, kind }) => {
-      // A deviceID is free again once its device is gone, for another product too.
+      // Once a device is gone, its deviceID is free again, for another product too.
       const key = `${tenant} ${productID} ${deviceID} ${field} ${kind}`;
       let ref = refs.get(key);
       if (ref === undefined) {

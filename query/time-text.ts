@@ -1,17 +1,17 @@
 import { StoreError } from "../store/lib/errors.js";
 import { wallMs, type Zone } from "./zone.js";
 
-/** How an answer writes its times. Times in microseconds. */
+/** The format of an answer's times. Times in microseconds. */
 export type TimeFormat = "text" | "iso" | "ms";
 
-/** `YYYY-MM-DD HH:MM:SS` in the zone, of an instant in milliseconds. */
+/** An instant in milliseconds as `YYYY-MM-DD HH:MM:SS` in the zone. */
 export function wallText(zone: Zone, utcMs: number): string {
   const wall = new Date(Math.floor(utcMs / 1000) * 1000 + zone.offsetAt(utcMs));
   const iso = wall.toISOString();
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
 
-/** RFC 3339 in UTC with as many decimals as there are, at most six. */
+/** RFC 3339 in UTC with as many decimals as needed, at most six. */
 export function rfc3339(micros: number): string {
   const seconds = Math.floor(micros / 1e6);
   const fraction = micros - seconds * 1e6;
@@ -72,7 +72,7 @@ function fromIso(text: string): number | null {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = match.slice(1, 6).map(Number);
   const second = Number(match[6] ?? 0);
   if (!isReal(year, month, day, hour, minute, second)) return null;
-  // The nearest microsecond, of two the later, as in the times that devices send.
+  // Rounds to the nearest microsecond, of two the later, as for the times that devices send.
   const micros = Math.floor((Number((match[7] ?? "").padEnd(9, "0")) + 500) / 1000);
   const offset = offsetMs(match[8] ?? "Z");
   if (Math.abs(offset) > offsetMaxMs) return null;
@@ -96,7 +96,7 @@ function isLeap(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-/** Offsets of real zones lie well within. */
+/** Offsets of real zones are well within this. */
 const offsetMaxMs = 18 * 3_600_000;
 
 function offsetMs(text: string): number {

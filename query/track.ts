@@ -2,7 +2,7 @@ import { textsPerReadBytes } from "../store/lib/text-bytes.js";
 import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { asNumbers, type NumberColumns, readAsOf } from "./points.js";
 
-/** What tells where a device is: positions, or its longitude and latitude apart. */
+/** The series that tell where a device is: positions, or longitude and latitude separately. */
 export interface LocationSeries {
   /** Texts of JSON arrays [longitude, latitude, …]. */
   readonly positions: readonly SeriesRef[];
@@ -20,8 +20,8 @@ interface Position {
 }
 
 /**
- * The newest `limit` positions of a range, ascending, and whether there were more. Longitude and latitude that
- * came apart count as of each other; a position wins over both at its time.
+ * The newest `limit` positions of a range, ascending, and whether there were more. Longitudes and latitudes that came
+ * separately are paired with the latest of each other; a position wins over both at its time.
  */
 export async function track(
   store: SeriesQuestions,
@@ -71,7 +71,7 @@ function lngLatOf(text: string): LngLat {
   return [lng ?? NaN, lat ?? NaN];
 }
 
-/** False also for NaN: before the first longitude or latitude there is no position. */
+/** False for NaN too: before the first longitude or latitude there is no position. */
 function isOnEarth([lng, lat]: LngLat): boolean {
   return Math.abs(lng) <= 180 && Math.abs(lat) <= 90;
 }

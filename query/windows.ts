@@ -4,9 +4,9 @@ import { wallMs, type Zone } from "./zone.js";
 
 /**
  * Calendar windows of a time zone, one implementation for both engines. Instants in milliseconds, ranges in
- * microseconds. A window begins where its calendar unit first begins on the wall clock; weeks on Monday. Where the
- * clock goes back within a minute or an hour, the repeated part is a window of its own with the same label; a day
- * keeps its label where the clock goes back over its midnight.
+ * microseconds. A window begins when its calendar unit first begins on the wall clock; weeks begin on Monday. If the
+ * clock goes back within a minute or an hour, the repeated part is a window of its own with the same label; a day keeps
+ * its label if the clock goes back over its midnight.
  */
 
 export const windowsMax = 10_000;
@@ -26,7 +26,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Wall-clock milliseconds → start of the unit on the wall clock. */
+/** Wall-clock milliseconds → the start of the unit on the wall clock. */
 const floors: Readonly<Record<WindowUnit, (wall: number) => number>> = {
   minute: (wall) => Math.floor(wall / minuteMs) * minuteMs,
   hour: (wall) => Math.floor(wall / hourMs) * hourMs,
@@ -59,7 +59,7 @@ const isShort = (unit: WindowUnit): boolean => unit === "minute" || unit === "ho
 function windowLabel(unit: WindowUnit, zone: Zone, utc: number): number {
   let wall = floors[unit](utc + zone.offsetAt(utc));
   if (isShort(unit)) return wall;
-  // The clock may have gone back over the beginning of the next one, which goes on all the same.
+  // The clock may have gone back over the start of the next unit, which continues all the same.
   for (;;) {
     const next = steps[unit](wall, 1);
     if (firstInstant(zone, next) > utc) return wall;
@@ -72,7 +72,7 @@ export function windowStart(unit: WindowUnit, zone: Zone, utc: number): number {
   const wall = windowLabel(unit, zone, utc);
   if (!isShort(unit)) return firstInstant(zone, wall);
   const start = wall - zone.offsetAt(utc);
-  // A change of the clock within the unit begins a part of its own.
+  // A clock change within the unit begins a part of its own.
   return zone.offsetAt(start) === zone.offsetAt(utc) ? start : zone.nextChange(start, utc + 1);
 }
 
@@ -86,7 +86,7 @@ export function windowEnd(unit: WindowUnit, zone: Zone, utc: number): number {
   }
   for (let count = 1; ; count++) {
     const end = firstInstant(zone, steps[unit](wall, count));
-    // A day that the zone has skipped begins and ends at one instant.
+    // A day that the zone has skipped begins and ends at the same instant.
     if (end > utc) return end;
   }
 }
@@ -98,14 +98,14 @@ export function windowsBefore(unit: WindowUnit, zone: Zone, utc: number, count: 
   return start;
 }
 
-/** The first instant at or after a wall-clock midnight: where midnight is missing, the end of the gap. */
+/** The first instant at or after a wall-clock midnight: if midnight is missing, the end of the gap. */
 function firstInstant(zone: Zone, wall: number): number {
   const instant = zone.fromWall(wall);
   const missing = instant + zone.offsetAt(instant) !== wall;
   return missing ? zone.nextChange(instant - dayMs, instant) : instant;
 }
 
-/** Length that no window of the unit falls below by much; to refuse a huge range before counting it out. */
+/** A length that windows of the unit hardly fall below, for refusing a huge range before its windows are counted. */
 const shortestMs: Readonly<Record<WindowUnit, number>> = {
   minute: minuteMs,
   hour: hourMs,
@@ -116,7 +116,7 @@ const shortestMs: Readonly<Record<WindowUnit, number>> = {
 };
 
 /**
- * The windows of [start, stop), microseconds: the first and last edge are the range's own.
+ * The windows of [start, stop), microseconds: the first and last edges are the range's own.
  * @throws StoreError LIMIT beyond `windowsMax` windows
  */
 export function windowsOf(unit: WindowUnit, zone: Zone, start: number, stop: number): Windows {
@@ -130,7 +130,7 @@ export function windowsOf(unit: WindowUnit, zone: Zone, start: number, stop: num
   const labels: number[] = [];
   for (let at = start; at < stop; ) {
     if (labels.length === windowsMax) throw tooMany();
-    // Clocks change at whole seconds: the instant's millisecond tells its window.
+    // Clocks change at whole seconds, so the instant's millisecond determines its window.
     const ms = Math.floor(at / 1000);
     const end = Math.min(windowEnd(unit, zone, ms) * 1000, stop);
     starts.push(at === start ? windowStart(unit, zone, ms) * 1000 : at);

@@ -18,7 +18,7 @@ export interface Zone {
   /** The wall clock at an instant. */
   toWall(utc: number): WallTime;
   /**
-   * The instant of a wall-clock time: the first of a doubled one; a missing one moves forward by the gap (the
+   * The instant of a wall-clock time: the first of a repeated one; a missing one moves forward by the gap (the
    * "compatible" disambiguation of Temporal). `wall` is the time read as if it were UTC.
    */
   fromWall(wall: number): number;
@@ -41,7 +41,7 @@ export function zone(name: string): Zone {
 }
 
 const dayMs = 86_400_000;
-/** No zone of the database has two changes closer than seven days, so a block has at most one. */
+/** No zone of the database has two changes within seven days, so a block has at most one. */
 const blockMs = 4 * dayMs;
 const blocksMax = 4096;
 
@@ -56,7 +56,7 @@ function createZone(name: string): Zone {
   const format = formatter(name);
   const blocks = new Map<number, Block>();
 
-  /** Asks the time zone database; several microseconds. */
+  /** Asks the time zone database, which takes several microseconds. */
   function ask(utc: number): number {
     const second = Math.floor(utc / 1000) * 1000;
     return readWall(format, second) - second;
@@ -97,17 +97,17 @@ function createZone(name: string): Zone {
       for (const offset of early > late ? [early, late] : [late, early]) {
         if (offsetAt(wall - offset) === offset) {
           const other = wall - (offset === early ? late : early);
-          // Of two instants with this wall time the earlier one counts.
+          // Of two instants with this wall time the earlier counts.
           return offsetAt(other) === wall - other ? Math.min(other, wall - offset) : wall - offset;
         }
       }
-      // Missing: the offset before the gap carries it forward by the gap.
+      // The time is missing: the offset before the gap carries it forward by the gap.
       return wall - early;
     },
   };
 }
 
-/** Finds the change of a block to the second; without one it lies at infinity. */
+/** Finds the change of a block to the second; if there is none, it is at infinity. */
 function readBlock(ask: (utc: number) => number, start: number): Block {
   const before = ask(start);
   const after = ask(start + blockMs);

@@ -1,5 +1,5 @@
-// npm run dev: builds what changes, and starts the service again once all of it compiles. bootstrap.mjs has made the
-// first build. Plain JavaScript, as it stands outside of what it builds.
+// npm run dev: rebuilds what changes, and restarts the service once all of it compiles. bootstrap.mjs has made the
+// first build. Plain JavaScript, because it is outside of what it builds.
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const at = (path) => join(root, path);
 
-// A group of its own: what npm's tsc starts in turn goes with it.
+// In a process group of its own, so that the processes that npm's tsc starts end with it.
 const compiler = spawn(
   process.execPath,
   [at("node_modules/typescript/bin/tsc"), "--watch", "--preserveWatchOutput", "-p", at("tsconfig.json")],
@@ -16,7 +16,7 @@ const compiler = spawn(
 );
 let service = null;
 let isStopping = false;
-/** One restart at a time; what is built meanwhile is in the next one. */
+/** One restart at a time; the next one includes everything built meanwhile. */
 let restarting = null;
 let again = false;
 
@@ -56,7 +56,7 @@ async function end(code) {
   try {
     process.kill(-compiler.pid, "SIGTERM");
   } catch {
-    // It has ended by itself.
+    // The service has ended by itself.
   }
   await restarting;
   await stop();

@@ -29,7 +29,7 @@ function refuse(problem: string): void {
 }
 
 async function serveUntilStopped(signals: StopSignals): Promise<void> {
-  // Nobody else may read what the service makes, databases and their logs included.
+  // Nobody else may read files that the service makes, databases and their logs included.
   process.umask(0o077);
   let reload: (() => Promise<void>) | null = null;
   // Caught even before there is anything to reload: SIGHUP must not end the process.
@@ -53,7 +53,7 @@ async function serveUntilStopped(signals: StopSignals): Promise<void> {
           log.info("stopped");
           process.exit(0);
         }),
-      // A start that fails reports it itself.
+      // A failed start has reported itself.
       () => undefined,
     );
     stopping.catch(fatal);
@@ -62,14 +62,9 @@ async function serveUntilStopped(signals: StopSignals): Promise<void> {
   reload = service.reload;
 }
 
-/**
- * SIGTERM and SIGINT, caught from the first moment on: one that comes during a start is handled once the
- * start is done.
- */
+/** SIGTERM and SIGINT, caught from the first moment on: a signal during a start is handled once the start is done. */
 interface StopSignals {
-  /**
-   * Calls `stop` at the first signal, even one that has already come; a second one ends the process at once.
-   */
+  /** Calls `stop` at the first signal, even if it has already come; a second one ends the process at once. */
   onStop(stop: (signal: NodeJS.Signals) => void): void;
 }
 

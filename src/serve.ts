@@ -9,16 +9,16 @@ import { startPipelines } from "./service/pipelines.js";
 import { openServers } from "./service/servers.js";
 import { openStorage } from "./service/storage.js";
 
-/** The addresses of the listeners, null where one is off. */
+/** The addresses of the listeners; null for one that is off. */
 export interface Service extends Readonly<Record<ListenerName, string | null>> {
   readonly http: string;
   /** Reads the TLS certificate again; connections stay. */
   reload(): Promise<void>;
-  /** Stops listening, finishes what is in flight, commits and closes. */
+  /** Stops listening, finishes work in flight, commits and closes. */
   close(): Promise<void>;
 }
 
-/** Opens every store, wires the pipelines and listens. `fatal` is called when the service cannot go on. */
+/** Opens every store, wires the pipelines and listens. Calls `fatal` if the service cannot go on. */
 export async function serve(
   config: Config,
   log: Logger,

@@ -1,6 +1,6 @@
 /**
- * The arithmetic of formulas where it is not JavaScript's own: the number semantics of mathjs 15, with its
- * tolerances, written out for single numbers because the typed functions of mathjs cost ten times as much.
+ * The arithmetic of formulas where it differs from JavaScript's own: the number semantics of mathjs 15, with its
+ * tolerances, written for plain numbers because the typed functions of mathjs cost ten times as much.
  */
 const relativeTolerance = 1e-12;
 const absoluteTolerance = 1e-15;
@@ -33,7 +33,7 @@ export function isDecimals(count: number): boolean {
   return Number.isInteger(count) && count >= 0 && count <= 15;
 }
 
-/** Halves go away from zero, by the decimal digits that print the number. */
+/** Rounds halves away from zero, by the decimal digits that print the number. */
 export function round(x: number, decimals: number): number {
   const shift = 10 ** decimals;
   const scaled = Math.abs(x) * shift;
@@ -43,7 +43,7 @@ export function round(x: number, decimals: number): number {
   const doubt = scaled * relativeTolerance + 10 ** (decimals - toleranceDecimals);
   if (scaled < 1e15 && decimals < toleranceDecimals && Math.abs(fraction - 0.5) > doubt) {
     const rounded = (fraction < 0.5 ? below : below + 1) / shift;
-    // What counts as zero has lost its sign, which atan2 would show.
+    // A number that counts as zero loses its sign, which atan2 would show.
     return x < -absoluteTolerance ? -rounded : rounded;
   }
   return roundSlowly(x, decimals);
@@ -58,9 +58,9 @@ function roundSlowly(x: number, decimals: number): number {
 
 const signed = (x: number, size: number): number => (x < 0 ? -size : size);
 
-/** Below this (scaled), a half has 15 digits at most: it is the only such decimal that reads as its double. */
+/** Below this (scaled), a half has at most 15 digits, so no other such decimal reads as its double. */
 const halvesExactBelow = 1e14;
-/** From here on (scaled), the 17 digits that a double prints at most end before those that would be rounded. */
+/** From here on (scaled), the at most 17 digits that a double prints end before those that would be rounded. */
 const wholeFrom = 2e16;
 
 /**
@@ -76,12 +76,12 @@ function roundDigits(size: number, decimals: number): number {
     const half = (10 * below + 5) / (10 * shift);
     return (size < half ? below : below + 1) / shift;
   }
-  // A number that so many decimals print is its own rounding.
+  // A number that prints with so few decimals is its own rounding.
   if (Math.round(scaled) / shift === size) return size;
   return roundText(String(size), decimals);
 }
 
-/** @param text of a number from 0.1 up to 1e17: without an exponent */
+/** @param text a number from 0.1 up to 1e17, printed without an exponent */
 function roundText(text: string, decimals: number): number {
   const point = text.indexOf(".");
   const end = point + 1 + decimals;
@@ -91,13 +91,13 @@ function roundText(text: string, decimals: number): number {
   return Number(`${digits + 1n}e-${decimals}`);
 }
 
-/** A number that only its rounding error keeps from an integer counts as that integer. */
+/** A number that differs from an integer only by rounding error counts as that integer. */
 function towards(end: (x: number) => number, x: number): number {
   const plain = end(x);
   if (nearlyEqual(x, plain)) return plain;
   const other = plain > x ? plain - 1 : plain + 1;
   if (!nearlyEqual(x, other)) return plain;
-  // So large that both are near, one of them by rounding: the one that x rounds to.
+  // The number is so large that both are near, one of them by rounding: take the one that x rounds to.
   return Math.abs(x - other) < 0.4 ? other : round(x, 0);
 }
 
@@ -115,7 +115,7 @@ export function fix(x: number, decimals: number): number {
   return x > 0 ? floor(x, decimals) : ceil(x, decimals);
 }
 
-/** Takes the sign of the divisor; modulo zero gives the dividend. */
+/** The result takes the sign of the divisor; modulo zero gives the dividend. */
 export function mod(x: number, y: number): number {
   return y === 0 ? x : x - y * floor(x / y, 0);
 }
@@ -147,7 +147,7 @@ function invertRoot(x: number, size: number): number {
   return Number.isFinite(x) ? 1 / size : 0;
 }
 
-/** Scaled by the largest part, so that squares do not overflow. */
+/** Scales by the largest part, so that squares do not overflow. */
 export function hypot(...parts: readonly number[]): number {
   let sum = 0;
   let largest = 0;

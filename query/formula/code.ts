@@ -7,23 +7,23 @@ export type Term =
   | { readonly kind: "variable"; readonly column: number }
   | { readonly kind: "operation"; readonly operation: Operation; readonly operands: readonly Term[] }
   | { readonly kind: "conditional"; readonly test: Term; readonly yes: Term; readonly no: Term }
-  /** `first ?? second`: the second where the first is null. */
+  /** `first ?? second`: the second if the first is null. */
   | { readonly kind: "nullish"; readonly first: Term; readonly second: Term }
-  /** `1 < x < 3`: left to right, ends at the first comparison that fails. */
+  /** `1 < x < 3`: evaluated from left to right up to the first comparison that fails. */
   | {
       readonly kind: "chain";
       readonly comparisons: readonly Operation[];
       readonly operands: readonly Term[];
     };
 
-/** Fills `out[0…n)`, NaN where there is no result; returns how many of those had no null operand. */
+/** Fills `out[0…n)`, with NaN for rows without a result; returns how many of those rows had no null operand. */
 type Program = (n: number, columns: readonly Float64Array[], out: Float64Array) => number;
 
 const helperNames = Object.keys(helpers);
 
-// Safe though it makes code from text that users wrote: none of that text gets here. Columns and temporaries are
-// numbered, numbers are printed by JavaScript from parsed values, and all else is the templates of this folder,
-// whose parts are those names. What mathjs parsed but is no Term was refused before.
+// This makes code from text that users wrote, yet it is safe: none of that text gets here. Columns and temporaries are
+// numbered, numbers are printed by JavaScript from parsed values, and all else is the templates of this folder, which
+// take only those names. Anything that mathjs parsed but is no Term was refused before.
 export function compileProgram(term: Term, columnCount: number): Program {
   const columns = Array.from({ length: columnCount }, (_, index) => `const c${index} = columns[${index}];`);
   const source = `"use strict";
@@ -54,13 +54,13 @@ function rowCode(term: Term): string {
   return code.lines.join("\n");
 }
 
-/** Appends what computes the term and returns its name; `onNull` is the jump taken when an operand is null. */
+/** Appends the code that computes the term, and returns its name; `onNull` is the jump taken if an operand is null. */
 function write(code: Code, term: Term, onNull: string): string {
   switch (term.kind) {
     case "number":
       return String(term.value);
     case "null": {
-      // The condition keeps what follows reachable for the parser; it is always true.
+      // The condition is always true; it keeps the code after it reachable for the parser.
       code.lines.push(`if (n > 0) ${onNull}`);
       return "NaN";
     }

@@ -1,8 +1,8 @@
 import { StoreError } from "../../store/lib/errors.js";
 
-/** The time that the formulas of one answer may hold the thread for, counted as it passes. */
+/** The time that the formulas of one answer may hold the thread, charged as it passes. */
 export interface Computing {
-  /** @param ms that have been spent. @throws StoreError LIMIT naming the bound once it is used up */
+  /** @param ms time spent. @throws StoreError LIMIT naming the bound once it is used up */
   spend(ms: number): void;
 }
 

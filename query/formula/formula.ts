@@ -5,37 +5,37 @@ import { FormulaProblem, formulaWeightMax, parseFormula } from "./parse.js";
 import { arithmeticOf } from "./pushdown.js";
 
 /**
- * A mathjs expression over columns of numbers. Numbers mean what they mean in mathjs, nearly equal numbers being
- * equal (1e-12); true and false are 1 and 0. A null operand makes the result null, but only where it is evaluated:
- * the branch not taken, and what `and`, `or`, `??` or a chain of comparisons leaves out, do not count.
+ * A mathjs expression over columns of numbers. Numbers behave as in mathjs, where nearly equal numbers are equal
+ * (1e-12); true and false are 1 and 0. A null operand makes the result null only if it is evaluated: a branch not taken
+ * does not count, nor does an operand that `and`, `or`, `??` or a chain of comparisons leaves out.
  */
 export interface Formula {
   /** In order of first use; `currentValue` is reported as `dataPoint`. */
   readonly variables: readonly string[];
-  /** What an engine can compute by itself: plain arithmetic over `dataPoint` alone, else null. */
+  /** The formula as an engine can compute it, if it is plain arithmetic over `dataPoint` alone; else null. */
   readonly arithmetic: Arithmetic | null;
-  /** Its parts, slow functions several times: what a row costs. */
+  /** How many parts it has, counting slow functions several times: the cost of a row. */
   readonly weight: number;
   /**
-   * Row by row, n rows; NaN stands for null in and out, and a variable without input is null throughout. `errors`
-   * counts results that are null though no operand was: infinite, undefined, complex or outside a domain.
+   * Evaluates n rows, one by one. NaN stands for null in and out, and a variable without input is null in every row.
+   * `errors` counts results that are null though no operand was: infinite, undefined, complex or outside a domain.
    */
   evaluate(
     n: number,
     inputs: Readonly<Record<string, Float64Array>>,
   ): { readonly values: Float64Array; readonly errors: number };
-  /** For one row at a time: takes the operands in the order of `variables` (NaN for null), allocates nothing. */
+  /** For one row at a time: takes the operands in the order of `variables` (NaN for null) and allocates nothing. */
   row(): (operands: Float64Array) => number;
 }
 
 interface FormulaOptions {
-  /** Takes any plain identifier as a variable: a data point may have gone since the formula was saved. */
+  /** Takes any plain identifier as a variable: a data point may have been deleted since the formula was saved. */
   readonly allowUnknown?: boolean;
-  /** Takes what weighs more than a formula may that is saved today. */
+  /** Takes formulas heavier than may be saved today. */
   readonly allowHeavy?: boolean;
 }
 
-/** Of a formula that is stored: it is computed as it was saved. */
+/** For stored formulas: each is computed as it was saved. */
 export const asStored: FormulaOptions = { allowUnknown: true, allowHeavy: true };
 
 type FormulaCompiler = (text: string, dataPointIDs: ReadonlySet<string>, options?: FormulaOptions) => Formula;
@@ -136,7 +136,7 @@ function refusal(text: string, { message, token, column }: FormulaProblem): Stor
   return new StoreError("INVALID", `cannot use the formula: ${what}`, { expressions: what });
 }
 
-/** Where a token stands first, from 1, names as whole words; 0 where it does not. */
+/** The column, from 1, at which a token first stands, names as whole words; 0 if it does not occur. */
 function columnOf(text: string, token: string): number {
   if (token === "") return 0;
   if (!/^[\p{L}_$]/u.test(token)) return text.indexOf(token) + 1;

@@ -1,15 +1,15 @@
 import * as arithmetic from "./arithmetic.js";
 
-/** What a formula may do. The templates take names of numbers in generated code, and nothing else. */
+/** An operation that formulas may use. The templates take names of numbers in generated code, and nothing else. */
 export interface Operation {
   readonly operandsMin: number;
   readonly operandsMax: number;
-  /** Parts of a formula that it counts as when one is saved; a part is some 30 ns a point. */
+  /** The parts that it counts as when a formula is saved; a part takes some 30 ns a point. */
   readonly weight: number;
   readonly value: (operands: readonly string[]) => string;
-  /** Where the operation has a real result; elsewhere mathjs answers a complex number or throws. */
+  /** The condition for a real result; elsewhere mathjs gives a complex number or throws. */
   readonly domain?: (operands: readonly string[]) => string;
-  /** The first operand may decide alone; then the second is not evaluated. */
+  /** The first operand may decide alone, and then the second is not evaluated. */
   readonly decided?: (first: string) => { readonly when: string; readonly value: string };
 }
 
@@ -40,13 +40,13 @@ function two(value: Two, domain?: Two): Operation {
   };
 }
 
-/** From JavaScript's own Math. */
+/** A function of JavaScript's own Math. */
 const math = (name: string, domain?: One): Operation => one((x) => `Math.${name}(${x})`, domain);
 
 const weighing = (weight: number, operation: Operation): Operation => ({ ...operation, weight });
 const slow = (name: string, domain?: One): Operation => weighing(2, math(name, domain));
 
-/** With decimals as an optional second operand. */
+/** Takes decimals as an optional second operand. */
 const decimal = (name: string): Operation => ({
   operandsMin: 1,
   operandsMax: 2,
@@ -55,7 +55,7 @@ const decimal = (name: string): Operation => ({
   domain: ([, decimals]) => (decimals === undefined ? "true" : `isDecimals(${decimals})`),
 });
 
-/** With a base as an optional second operand; `least` is where the real logarithm begins. */
+/** Takes a base as an optional second operand; `least` is where the real logarithm begins. */
 const logarithm = (name: string, least: number): Operation => ({
   operandsMin: 1,
   operandsMax: 2,
@@ -64,7 +64,7 @@ const logarithm = (name: string, least: number): Operation => ({
   domain: ([x, base]) => `${x} >= ${least}${base === undefined ? "" : ` && ${base} >= 0`}`,
 });
 
-/** Over any number of operands, two by two. */
+/** Takes any number of operands, two by two. */
 const fold = (name: string): Operation => ({
   operandsMin: 1,
   operandsMax: 200,
@@ -81,7 +81,7 @@ const bits = (operator: string): Operation =>
     (x, y) => `Number.isInteger(${x}) && Number.isInteger(${y})`,
   );
 
-/** A first operand of all zeros or all ones settles the bits, and NaN stays NaN. */
+/** A first operand of all zeros or all ones decides the bits, and NaN stays NaN. */
 const settledBits = (operator: string, settled: number): Operation => ({
   ...bits(operator),
   decided: (x) => ({ when: `${x} === ${settled} || ${x} !== ${x}`, value: x }),
@@ -112,7 +112,7 @@ const bitwise = {
   rightLogShift: bits(">>>"),
 } satisfies Record<string, Operation>;
 
-/** By the names that mathjs gives to its operators. */
+/** The operators, by the names that mathjs gives them. */
 export const operators: ReadonlyMap<string, Operation> = new Map<string, Operation>(
   Object.entries({
     ...bitwise,
@@ -143,7 +143,9 @@ export const operators: ReadonlyMap<string, Operation> = new Map<string, Operati
   }),
 );
 
-/** What formulas may call, with the semantics of mathjs for numbers; nothing here loops over data or allocates. */
+/**
+ * The functions that formulas may call, with the semantics of mathjs for numbers; none loops over data or allocates.
+ */
 export const functions: ReadonlyMap<string, Operation> = new Map<string, Operation>(
   Object.entries({
     ...bitwise,
@@ -200,5 +202,5 @@ export const constants: ReadonlyMap<string, number> = new Map([
   ["tau", 2 * Math.PI],
 ]);
 
-/** What the templates call by name. */
+/** The functions that the templates call by name. */
 export const helpers: Readonly<Record<string, (...operands: number[]) => number | boolean>> = arithmetic;

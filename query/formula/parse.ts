@@ -5,17 +5,18 @@ import { constants, functions, type Operation, operators } from "./functions.js"
 import { encloseSigned } from "./signs.js";
 
 /**
- * The bundle makes only the functions asked for; the 650 modules make every function and double the time of a start.
+ * The bundle makes only the functions asked for; the 650 separate modules make every function and double the startup
+ * time.
  */
 const { parse } = createRequire(import.meta.url)("mathjs/lib/browser/math.js") as typeof import("mathjs");
 
 const formulaCharactersMax = 1024;
 const formulaNodesMax = 200;
-/** Slow functions count as several parts, so that a formula of many takes no longer than others. */
+/** Slow functions count as several parts, so that a formula made of them takes no longer than others. */
 export const formulaWeightMax = 200;
 /** Each level costs the parser some twenty stack frames. */
 const nestingMax = 60;
-/** The parser reads what follows a % twice, so that nested ones double its time. */
+/** The parser reads the text after a % twice, so that each nested % doubles its time. */
 const percentSignsMax = 8;
 
 /** Why a formula is refused, and at which token. */
@@ -31,9 +32,9 @@ export class FormulaProblem extends Error {
 
 export interface Parsed {
   readonly term: Term;
-  /** In order of first use; the position is the column of a variable. `currentValue` appears as `dataPoint`. */
+  /** In order of first use; `currentValue` appears as `dataPoint`. */
   readonly variables: readonly string[];
-  /** Its parts, each as often as it counts. */
+  /** How many parts it has, each multiplied by its weight. */
   readonly weight: number;
 }
 
@@ -56,7 +57,7 @@ function parseTree(text: string): MathNode {
   }
 }
 
-/** Signs of things that formulas do not have. */
+/** Characters that formulas do not have. */
 const foreignSigns: readonly (readonly [RegExp, string])[] = [
   [/["']/, "text and transposition are not allowed"],
   [/[[\]]/, "matrices and indexes are not allowed"],
@@ -65,7 +66,7 @@ const foreignSigns: readonly (readonly [RegExp, string])[] = [
   [/#/, "comments are not allowed"],
   [/\?\./, "optional chaining is not allowed"],
   [/(?<![<>=!])=(?!=)/, "assignment is not allowed; equality is =="],
-  // The parser of mathjs 15 takes a % without a right side as a percentage even where that side is broken.
+  // The parser of mathjs 15 takes a % without a valid right side as a percentage even if that side is broken.
   [
     /(?:[-+*/~]|\^(?!\|)|\?\?|\b(?:not|mod)\b)\s*(?:[),:*/^<>=&|%?]|$)/,
     "a value is missing after the operator",
@@ -106,7 +107,10 @@ interface Reader {
   weight: number;
 }
 
-/** A percentage is shared by its parents, so that the tree may be far larger than its text: count while walking. */
+/**
+ * The parents of a percentage share it, so the tree may be far larger than the text: the parts are counted while
+ * walking.
+ */
 function read(reader: Reader, node: MathNode): Term {
   if (reader.nodesLeft-- === 0) throw new FormulaProblem(`more than ${formulaNodesMax} parts`);
   reader.weight++;
@@ -138,7 +142,7 @@ function readConstant(value: unknown): Term {
   );
 }
 
-/** Words of mathjs that are no function or constant here, and could mislead as names. */
+/** Words of mathjs that are neither functions nor constants here, and could mislead as names. */
 const reserved: ReadonlySet<string> = new Set([
   "end",
   "to",
@@ -178,7 +182,7 @@ function readOperator(reader: Reader, node: MathNode): Term {
   return readOperands(reader, operation, args);
 }
 
-/** The node itself has been counted once. */
+/** Does not count the node itself, which the caller has counted. */
 function readOperands(reader: Reader, operation: Operation, args: readonly MathNode[]): Term {
   reader.weight += operation.weight - 1;
   return { kind: "operation", operation, operands: args.map((arg) => read(reader, arg)) };

@@ -31,7 +31,7 @@ function translate(term: Term): Arithmetic | null {
   return operator === undefined || right === null ? null : { kind: "operation", operator, left, right };
 }
 
-/** A product with -1 has the very bits of a change of sign. */
+/** A product with -1 has exactly the bits of a change of sign. */
 function negative(operand: Arithmetic): Arithmetic {
   if (operand.kind === "number") return { kind: "number", value: -operand.value };
   const left: Arithmetic = { kind: "number", value: -1 };

@@ -1,12 +1,12 @@
 /**
- * The parser of mathjs 15 takes a sign or `not` after every operator but `??`, which binds tightest of all. There
- * the signed operand is given parentheses before it is parsed.
+ * The parser of mathjs 15 takes a sign or `not` after every operator but `??`, which binds tightest of all. After `??`,
+ * the signed operand is put in parentheses before the text is parsed.
  */
 
-/** A text for the parser, and where its characters stood in the text that was sent. */
+/** A text for the parser, and the original columns of its characters. */
 interface SignedText {
   readonly text: string;
-  /** Column of the original text, from 1, of a column of `text`. */
+  /** The column in the original text of a column of `text`, both from 1. */
   columnOf(column: number): number;
 }
 
@@ -34,14 +34,14 @@ export function encloseSigned(text: string): SignedText {
     text: enclosed + text.slice(copied),
     columnOf: (column) => {
       let before = 0;
-      // The n-th parenthesis stands at its place plus the n before it.
+      // The n-th parenthesis is at its index plus the n inserted before it.
       while (before < inserted.length && (inserted[before]?.at ?? 0) + before < column - 1) before++;
       return column - before;
     },
   };
 }
 
-/** Behind the signs and the number, name, call or parenthesis that follows them; `from` where none does. */
+/** The offset after the signs and the number, name, call or parenthesis that follows them; `from` if none follows. */
 function operandEnd(text: string, from: number): number {
   const operand = endOf(signs, text, from);
   const digits = endOf(number, text, operand);

@@ -4,7 +4,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 
 interface AlertRetentionOptions {
-  /** Days that an alert is kept after it has ended; 0 means for ever. */
+  /** Days that an alert is kept after it has ended; 0 keeps it for ever. */
   readonly days: number;
   /** Ended alerts that a tenant may keep; beyond them the oldest are removed. */
   readonly rowsMax: number;

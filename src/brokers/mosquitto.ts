@@ -61,18 +61,17 @@ const ownRoles = "tidemark:";
 const iterations = 1000;
 const hashBytes = 64;
 const saltBytes = 12;
-/** Of the pool's four threads, which the journal's syncs use too. */
+/** Uses part of the pool's four threads, which the journal's syncs need too. */
 const hashesAtOnce = 2;
 const derive = promisify(pbkdf2);
 
-/**
- * A denial wins. Where there is an allow rule, only allowed topics pass; otherwise the whole branch is open.
- */
+/** A denial wins. If there is an allow rule, only allowed topics pass; otherwise the whole branch is open. */
 const priorities = { deny: 2, allow: 1, open: 0 } as const;
 const actions = { publish: 0, subscribe: 1, both: 2 } as const;
 
 /**
- * Every device in its own branch, and Tidemark. No device may have the name of Tidemark or of a certificate.
+ * The clients and roles of every device, each in its own branch, and of Tidemark. No device may have the name of
+ * Tidemark or of a certificate.
  */
 export async function dynamicSecurity(
   devices: AsyncIterable<readonly BrokerDevice[]>,
@@ -148,7 +147,7 @@ async function hashed(password: string) {
   return { password: hash.toString("base64"), salt: salt.toString("base64"), iterations };
 }
 
-/** By a token. */
+/** A device that authenticates by token. */
 type Entering = BrokerDevice & { readonly token: string };
 
 async function clientsOf(devices: readonly BrokerDevice[]): Promise<DynamicClient[]> {
@@ -215,7 +214,7 @@ function aclsOf(
 }
 
 /**
- * The same without placeholders of the broker: never less is denied, and never more is allowed, than the rule
+ * The rule's filters without placeholders of the broker: never less is denied, and never more is allowed, than the rule
  * says.
  */
 function writable(rule: PolicyRule, device: BrokerDevice, unsaid: Unsaid): string[] {
@@ -226,8 +225,8 @@ function writable(rule: PolicyRule, device: BrokerDevice, unsaid: Unsaid): strin
 }
 
 /**
- * A rule's filter with the device's names put in, under both names of the inbox. A name with a wildcard in it cannot
- * be said literally: such a denial covers more than it says, such a permission is left out.
+ * A rule's filter with the device's names put in, under both names of the inbox. A name with a wildcard in it cannot be
+ * written literally: such a denial covers more than it says, such a permission is left out.
  */
 function filtersOf({ topic, allow }: PolicyRule, { deviceID, deviceUsername }: BrokerDevice): string[] {
   const isWide = topic.includes("%u") && /[+#]/.test(deviceUsername);
@@ -248,8 +247,8 @@ function widened(name: string): string {
 }
 
 /**
- * After the other rules of each client: what those do not allow is denied, whatever the file's defaults and
- * groups say. `#` does not cover topics that begin with `$`.
+ * Comes after the other rules of each client: topics that those do not allow are denied, whatever the file's defaults
+ * and groups say. `#` does not cover topics that begin with `$`.
  */
 const confined: DynamicRole = {
   rolename: named("confined").rolename,

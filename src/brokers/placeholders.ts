@@ -19,7 +19,7 @@ export function withoutPlaceholders(filter: string): string {
     .join("/");
 }
 
-/** What no rule of a broker can express. */
+/** Devices and policies that no rule of a broker can express. */
 export interface Unwritten {
   /** Left out because one of their names contains a placeholder. */
   readonly devices: readonly { readonly deviceID: string; readonly deviceUsername: string }[];

@@ -20,7 +20,7 @@ import { type Config, ConfigError } from "../config/config.js";
 import { parsed, readSetting } from "../config/setting-files.js";
 import { signCertificate, signingAlgorithm } from "./x509.js";
 
-/** What a device receives to prove its identity; texts are PEM. */
+/** The key and certificate by which a device proves its identity; texts are PEM. */
 interface Issued {
   readonly cert: string;
   readonly key: string;
@@ -45,8 +45,8 @@ export interface Authority {
 }
 
 /**
- * What a listener proves its identity with: PEM texts, the certificate followed by those between it and its
- * root.
+ * The key and certificate by which a listener proves its identity: PEM texts, the certificate followed by those between
+ * it and its root.
  */
 export interface IssuedServer {
   readonly cert: string;
@@ -55,16 +55,16 @@ export interface IssuedServer {
 
 const dayMs = 86_400_000;
 const clientDays = 365;
-/** Short, because it is renewed automatically. */
+/** Short, because the certificate is renewed automatically. */
 const serverDays = 90;
 const authorityDays = 3650;
-/** The clocks of those who check a certificate may be slow. */
+/** The clocks of those that check a certificate may be slow. */
 const clockSkewMs = 300_000;
 const makeKeyPair = promisify(generateKeyPair);
 
 /**
  * The authority of CA_CERT and CA_KEY, or else the deployment's own, made at its first start.
- * @throws ConfigError for files that are no authority, StoreError CORRUPT when MASTER_KEY is another
+ * @throws ConfigError for files that are no authority, StoreError CORRUPT if MASTER_KEY is another
  */
 export async function openAuthority(
   store: SealedStore,
@@ -139,7 +139,7 @@ async function makeAuthority(now: number): Promise<AuthorityPair> {
   const { publicKey, privateKey } = await makeKeyPair("ec", { namedCurve: "P-256" });
   const begin = wholeSeconds(now);
   const contents = {
-    // Whoever trusts several deployments tells their authorities apart by name.
+    // Clients that trust several deployments tell their authorities apart by name.
     name: `Tidemark Authority ${randomBytes(4).toString("hex")}`,
     publicKey,
     notBefore: begin - clockSkewMs,
@@ -174,7 +174,7 @@ async function givenAuthority(certPath: string, keyPath: string): Promise<Author
 
 const certificatePattern = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/;
 
-/** Only certificates: a key in the same file must not reach the devices. */
+/** Takes only certificates: a key in the same file must not reach the devices. */
 function allCertificates(text: string): string[] {
   return text.match(new RegExp(certificatePattern, "g")) ?? [];
 }

@@ -10,14 +10,14 @@ import { type Config, ConfigError } from "../config/config.js";
 import { parsed, readSetting } from "../config/setting-files.js";
 import type { Authority, IssuedServer } from "./authority.js";
 
-/** The certificate of the TLS listeners: TLS_CERT and TLS_KEY, or else what the authority issues. */
+/** The certificate of the TLS listeners: TLS_CERT and TLS_KEY, or else one that the authority issues. */
 export interface ServerCertificate {
   /**
-   * Reads it again, or issues another. @throws ConfigError for files that cannot be used, StoreError when
+   * Reads the certificate again, or issues another. @throws ConfigError for files that cannot be used, StoreError if
    * none is issued
    */
   load(now: number): Promise<IssuedServer>;
-  /** Whether it is due to be loaded again. */
+  /** Whether the certificate is due to be loaded again. */
   isDue(current: IssuedServer, now: number): boolean;
 }
 
@@ -69,7 +69,7 @@ function names(certificate: X509Certificate, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
-/** Null where there is none that this process can use; another is issued then, and `onFault` is told why. */
+/** Null if there is no certificate that this process can use; another is then issued, and `onFault` gets the reason. */
 async function readKept(
   path: string,
   vault: Vault,
@@ -89,7 +89,7 @@ async function readKept(
   }
 }
 
-/** The key sealed with the master key. */
+/** Stores the certificate, and the key sealed with the master key. */
 async function keep(path: string, vault: Vault, { cert, key }: IssuedServer): Promise<void> {
   const sealed = Buffer.from(vault.seal(key)).toString("base64");
   await writeFile(`${path}.new`, JSON.stringify({ format, cert, key: sealed }), { mode: 0o600 });

@@ -17,7 +17,7 @@ interface CertificateContents {
 }
 
 interface Issuer {
-  /** Null: the certificate is its own issuer. */
+  /** Null if the certificate is its own issuer. */
   readonly certificate: X509Certificate | null;
   readonly key: KeyObject;
 }
@@ -28,7 +28,7 @@ interface SigningAlgorithm {
   readonly namedCurve?: string;
 }
 
-/** By the curve of an EC key, or the type of another. */
+/** By the curve of an EC key, or the type of any other key. */
 const algorithms: Readonly<Record<string, SigningAlgorithm>> = {
   prime256v1: { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
   secp384r1: { name: "ECDSA", namedCurve: "P-384", hash: "SHA-384" },
@@ -53,7 +53,7 @@ export async function signCertificate(contents: CertificateContents, issuer: Iss
   const aboveID = above?.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
   const certificate = await x509.X509CertificateGenerator.create({
     subject,
-    // The name as it is encoded there: verifiers compare the two.
+    // The issuer's name as it is encoded in its certificate: verifiers compare the two.
     issuer: above?.subjectName ?? subject,
     notBefore: new Date(contents.notBefore),
     notAfter: new Date(contents.notAfter),

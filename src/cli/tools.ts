@@ -24,8 +24,8 @@ import {
 } from "./points-tools.js";
 
 /**
- * The commands of `tidemark` other than serve. They go through the running service; where none runs, those
- * that need only the metadata open it themselves.
+ * The commands of `tidemark` other than serve. They go through the running service; if none runs, those that need only
+ * the metadata open it themselves.
  */
 interface Tool {
   readonly usage: readonly string[];
@@ -151,7 +151,7 @@ export async function runTool(tool: Tool, args: readonly string[], config: Confi
   }
 }
 
-/** Calls the service that holds the data folder; null where none runs. */
+/** Calls the service that holds the data folder; null if none runs. */
 async function callerOf(config: Config): Promise<Call | null> {
   const service = await findService(config);
   if (service === null) return null;

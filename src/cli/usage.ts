@@ -1,6 +1,6 @@
 import { tools } from "./tools.js";
 
-/** What the program's command line takes. */
+/** The command line of the program. */
 
 const serving = {
   usage: ["tidemark [serve]"],
@@ -12,14 +12,14 @@ const commands = { serve: serving, ...tools, help: asking };
 const settings = `Settings are read from the environment (docs/configuration.md); DATA_DIR, by default ./data, says which
 deployment is meant. Exit codes: 0 done, 1 failed, 2 a wrong command or setting.`;
 
-/** Whether only help is wanted: on one command, or (null) on all. Undefined: the command is to be run. */
+/** Whether only help is wanted: the name of one command, or null for all. Undefined if the command is to be run. */
 export function helpWanted([command, ...args]: readonly string[]): string | null | undefined {
   if (command === "--help" || command === "-h") return null;
   if (command === "help") return args[0] ?? null;
   return args.some((arg) => arg === "--help" || arg === "-h") ? command : undefined;
 }
 
-/** The help text of one command, or of all (null); undefined where there is no such command. */
+/** The help text of one command, or of all (null); undefined if there is no such command. */
 export function helpOn(command: string | null): string | undefined {
   if (command === null) {
     const all = Object.values(commands).map(({ usage, about }) => `${usage.join("\n")}\n    ${about}\n`);

@@ -14,7 +14,7 @@ import { createInFlightBytes } from "./in-flight-bytes.js";
 import type { Receipts } from "./receipts.js";
 import { type CommandRoute, createRouting, type RoutingDeps, relayedMessage } from "./routing.js";
 
-/** A command's content, whoever receives it. */
+/** A command's content, the same for all recipients. */
 export interface Command {
   readonly topic: string;
   readonly payload: Uint8Array;
@@ -29,19 +29,16 @@ interface Logged {
   readonly groupLogIntID: number | null;
 }
 
-/** Commands to devices: the log comes first, then the packet, then what the client says to it. */
+/** Commands to devices: first the log is written, then the packet is sent, then the client's response is recorded. */
 export interface Commands {
   /**
-   * To one device; true when it was handed over, or waits where a kill cannot lose it. @throws StoreError
-   * UNAVAILABLE where nothing can be kept for the device
+   * Sends to one device; true if the command was handed over, or waits where a kill cannot lose it. @throws StoreError
+   * UNAVAILABLE if nothing can be kept for the device
    */
   publish(actor: Actor, target: CommandTarget, command: Command): Promise<boolean>;
-  /**
-   * Null when nobody would receive it, a policy forbids it, or it would have to be kept and nothing can be
-   * kept now.
-   */
+  /** Null if nobody would receive it, a policy forbids it, or it would have to be kept and nothing can be kept now. */
   routeTo(target: CommandTarget, command: Pick<Command, "topic" | "qos">): Promise<CommandRoute | null>;
-  /** The log that goes before it. */
+  /** The log that is written before the command is sent. */
   logOf(
     target: CommandTarget,
     route: CommandRoute | null,
@@ -49,14 +46,13 @@ export interface Commands {
     command: Command,
   ): NewControlLog;
   /**
-   * Sends what is logged as issued. Its log moves on at the acknowledgement, or when nobody holds the message
-   * any more. Resolves once a kill cannot lose what waits for a client that is away; false when nobody took
-   * it.
+   * Sends a command that is logged as issued. Its log moves on at the acknowledgement, or when nobody holds the message
+   * any more. Resolves once a kill cannot lose a message that waits for an absent client; false if nobody took it.
    */
   send(route: CommandRoute, logged: Logged, command: Command): Promise<boolean>;
-  /** To every client of a member, without log and receipt. */
+  /** Sends to every client of a member, without log or receipt. */
   sendToMember(target: CommandTarget, topic: string, payload: Uint8Array): boolean;
-  /** Whether any client of the device is there, or of the parent that may relay the topic to it. */
+  /** Whether any client of the device is connected, or of the parent that may relay the topic to it. */
   isConnected(target: CommandTarget, topic: string): Promise<boolean>;
   /** Resolves once all of these are kept. It does not wait for a journal that takes nothing. */
   untilKept(sending: readonly Promise<unknown>[]): Promise<void>;
@@ -76,7 +72,7 @@ interface CommandsDeps extends RoutingDeps {
   readonly now: () => number;
 }
 
-/** Payloads that a tenant's clients have been sent and have not confirmed; and bytes that their connections have not taken. */
+/** Payload bytes sent to a tenant's clients and not confirmed; also bytes that their connections have not taken. */
 const waitingBytesMax = 16 * 1024 * 1024;
 const takenWaitMs = 5000;
 const takenLookMs = 20;
@@ -88,7 +84,7 @@ export function createCommands(deps: CommandsDeps): Commands {
   const routing = createRouting(deps);
   const inFlight = createInFlightBytes(sessions.has);
 
-  /** Why what waits in the journal cannot be kept, or null. */
+  /** Why a message that waits in the journal cannot be kept, or null. */
   const refusal = (route: CommandRoute | null): string | null =>
     route?.outlives === true ? stopped() : null;
 

@@ -1,4 +1,4 @@
-/** One pass over the schedules: those that were missed are skipped, those that are due run, a portion at a time. */
+/** One pass over the schedules: missed ones are skipped, and due ones run, a portion at a time. */
 import type { Zone } from "../../query/zone.js";
 import { orAborted } from "../../store/lib/abortable.js";
 import { nextTurn } from "../../store/lib/turns.js";
@@ -41,10 +41,7 @@ const runsPerStep = 100;
 const missedPerStep = 500;
 /** How long a run is left to the process that its device is connected to. */
 const connectedFirstMs = 2000;
-/**
- * Where other processes share the metadata, a run this late at our start may be one that they are about to
- * take.
- */
+/** If other processes share the metadata, a run this late at our start may be one that they are about to take. */
 const sharedLateMs = 5000;
 
 /**

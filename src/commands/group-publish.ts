@@ -41,7 +41,7 @@ const sendingsMax = 8;
 interface GroupPublishDeps {
   readonly db: Db;
   readonly commands: Commands;
-  /** Members of one batch at most: one write, and at most this many packets at once. */
+  /** The most members in one batch: one write, and at most this many packets at once. */
   readonly membersPerBatch?: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -109,7 +109,7 @@ const told = ({ handedOver, failed }: GroupSending) => ({
   publish_failure_num: failed,
 });
 
-/** One message to each member, each with its log. */
+/** Sends one message to each member, each with its log. */
 async function sendWithReceipts(
   { db, commands, now, task, command, signal, served }: Sending,
   group: GroupSending,
@@ -136,7 +136,7 @@ async function sendWithReceipts(
   return sum(group, batch);
 }
 
-/** To whoever is connected, without logs. */
+/** Sends to all connected members, without logs. */
 async function sendWithoutReceipts(
   { db, commands, now, task, command, served }: Sending,
   group: GroupSending,

@@ -1,4 +1,6 @@
-/** By whom a command reaches its device: its own client, the client of the parent that relays to it, or the broker. */
+/**
+ * The client through which a command reaches its device: its own, that of the parent that relays to it, or the broker.
+ */
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { inboxTopic } from "../../ingest/messages/topics.js";
 import { mayReceive } from "../../ingest/policies.js";
@@ -10,20 +12,20 @@ import type { CommandTarget } from "../../store/metadata/commands/command-target
 export interface CommandRoute {
   /** The device itself, or the parent that relays to it. */
   readonly to: DeviceEntry;
-  /** String id of the device where its parent relays to it; null when the command goes directly. */
+  /** String id of the device if its parent relays to it; null if the command goes directly. */
   readonly relayedTo: string | null;
   /** The command waits in the journal, where a kill cannot lose it. */
   readonly outlives: boolean;
-  /** What the receiver grants of the QoS that was asked for. */
+  /** The QoS that the receiver grants, at most the one asked for. */
   readonly qos: 0 | 1;
   /** A client is there now. */
   readonly isLive: boolean;
 }
 
-/** Where devices may be that have no connection here. */
+/** A broker at which devices may be that have no connection here. */
 export interface ExternalBroker {
   readonly isUp: boolean;
-  /** At QoS 0; false where nobody takes it. */
+  /** Sends at QoS 0; false if nobody takes it. */
   send(device: number, topic: string, payload: Uint8Array): boolean;
 }
 
@@ -40,11 +42,11 @@ interface Message {
 }
 
 interface Routing {
-  /** Null: nobody is there for the command, or a policy forbids it. */
+  /** Null if nobody is there for the command, or a policy forbids it. */
   find(target: CommandTarget, topic: string, qos: 0 | 1): Promise<CommandRoute | null>;
-  /** To every client of the device, or of the parent that relays to it, without a receipt. */
+  /** Sends to every client of the device, or of the parent that relays to it, without a receipt. */
   sendToAll(target: CommandTarget, message: Message): boolean;
-  /** Whether any client of the device is there, or of the parent that may relay the topic to it. */
+  /** Whether any client of the device is connected, or of the parent that may relay the topic to it. */
   isConnected(target: CommandTarget, topic: string): Promise<boolean>;
 }
 
@@ -54,7 +56,7 @@ export function createRouting({ sessions, downlinks, externalBroker, directory }
   const isRelayed = (target: CommandTarget): target is Relayed =>
     target.carrier !== null && !sessions.has(target.id);
 
-  /** A device's own rules hold for what its parent relays to it. */
+  /** A device's own rules also apply to messages that its parent relays to it. */
   async function mayBeRelayed({ id }: CommandTarget, topic: string): Promise<boolean> {
     const entry = await directory.get(id);
     return entry !== undefined && mayReceive(entry, topic);

@@ -19,7 +19,7 @@ export interface Config {
   readonly mqttConnectionsMax: number;
   readonly mqttPort: Port;
   readonly mqttsPort: Port;
-  /** With client certificates. */
+  /** The port that requires client certificates. */
   readonly mqttssPort: Port;
   readonly wsPort: Port;
   readonly wssPort: Port;
@@ -39,26 +39,26 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Whether these proxies begin MQTT connections with a PROXY header. */
   readonly proxyProtocol: "optional" | "required" | "off";
-  /** Of TLS 1.2, at the MQTT listeners. */
+  /** Cipher suites of TLS 1.2, at the MQTT listeners. */
   readonly tlsSuites: "aead" | "compatible";
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
   readonly eventRetentionBytes: number;
-  /** Of the control logs of one tenant. */
+  /** Bytes that the control logs of one tenant may have. */
   readonly controlLogBytes: number;
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
-  /** Times of points before it are refused; microseconds. */
+  /** Times of points before this are refused; microseconds. */
   readonly oldestTime: number;
-  /** Of the log of changes. */
+  /** Days that the log of changes is kept. */
   readonly changeRetentionDays: number;
-  /** Of one tenant in the log of changes. */
+  /** Rows that one tenant may have in the log of changes. */
   readonly changeRowsMax: number;
   /** Bytes of the log of changes that one tenant may have. */
   readonly changeLogBytes: number;
-  /** Of one uploaded history file, unpacked. */
+  /** Bytes of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
   /** How long the formulas of one answer may compute. */
   readonly formulaSecondsMax: number;
@@ -69,21 +69,21 @@ export interface Config {
     readonly org: string;
     readonly bucket: string;
   } | null;
-  /** An MQTT broker that is already there; null: none. */
+  /** An existing MQTT broker, or null. */
   readonly broker: BrokerConfig | null;
-  /** The longest keep-alive of an MQTT 5 client, in seconds; null: its own holds. */
+  /** The longest keep-alive of an MQTT 5 client, in seconds; null if the client's own holds. */
   readonly keepAliveMax: number | null;
-  /** What the topics and filters of devices may have. */
+  /** Bounds on the topics and filters of devices. */
   readonly topics: TopicBounds;
-  /** Of alerts that have ended; 0 means for ever. */
+  /** Days that ended alerts are kept; 0 keeps them for ever. */
   readonly alertRetentionDays: number;
-  /** Ended alerts of one tenant. */
+  /** How many ended alerts one tenant may have. */
   readonly alertHistoryMax: number;
   /** How long a device may be offline before an alert is raised. */
   readonly offlineAlertSeconds: number;
   /** Messages that may wait for one client. */
   readonly sessionQueueMessagesMax: number;
-  /** What devices, and tenants, may use of the service; 0 = no limit. */
+  /** How much devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
   readonly holdSeries: boolean;
@@ -92,11 +92,11 @@ export interface Config {
 interface BrokerConfig {
   readonly host: string;
   readonly port: number;
-  /** Null: without TLS. Paths of PEM files; null where none is given. */
+  /** Null for a connection without TLS. Paths of PEM files; each is null if not given. */
   readonly tls: { readonly caPath: string | null; readonly files: Config["tls"] } | null;
   readonly username: string | null;
   readonly password: string | null;
-  /** Off: this process alone takes what devices publish there. */
+  /** If off, only this process takes the messages that devices publish there. */
   readonly shared: boolean;
 }
 
@@ -138,7 +138,7 @@ const knownZone = (name: string): boolean => {
   }
 };
 
-/** Without credentials, because addresses are logged. */
+/** Addresses must have no credentials, because they are logged. */
 function isBrokerAddress(text: string): boolean {
   if (!/^mqtts?:\/\/[^/@?#]+\/?$/.test(text) || !URL.canParse(text)) return false;
   const { hostname, username, password } = new URL(text);
@@ -227,7 +227,7 @@ const schema = z.object({
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
 
-/** Reads the environment, as nothing else does. An empty value counts as unset. @throws ConfigError */
+/** Reads the environment; nothing else does. An empty value counts as unset. @throws ConfigError */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const parsed = schema.safeParse(set, { error: inWords });

@@ -8,7 +8,7 @@ export async function readSetting(setting: string, path: string): Promise<string
   });
 }
 
-/** What is in such a file. @throws ConfigError when `parse` throws */
+/** The parsed content of such a file. @throws ConfigError if `parse` throws */
 export function parsed<T>(setting: string, path: string, what: string, parse: () => T): T {
   try {
     return parse();

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-/** What a validator finds, in plain words, for checks without a message of their own. */
+/** A validator's findings in plain words, for checks without a message of their own. */
 
 const absent = "is required";
 
@@ -68,7 +68,7 @@ type Union = RawIssue & { readonly code: "invalid_union" };
 /** The issues of each form of a union → the issues of the form that was meant. */
 const nearest = new WeakMap<readonly (readonly Issue[])[], readonly Issue[]>();
 
-/** The issues of a value; of a union, those of the form that was meant. */
+/** The issues of a value; for a union, those of the form that was meant. */
 export function meant(issue: Issue): Issue[] {
   const form = issue.code === "invalid_union" ? nearest.get(issue.errors) : undefined;
   return (

@@ -5,8 +5,8 @@ import type { Station } from "./station.js";
 import { yearFile } from "./weather.js";
 
 /**
- * History in and out: the whole weather file is imported for a second station as it is, but for its header and the
- * station's name before each row; both stations are then exported, and their points must be the same.
+ * History in and out: the whole weather file is imported for a second station unchanged, except for its header and the
+ * station's name before each row. Both stations are then exported, and their points must be the same.
  */
 export async function archive(
   client: Client,

@@ -2,7 +2,7 @@
 export interface Client {
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body: unknown): Promise<T>;
-  /** The answer's text. @throws Error with its beginning if it is no success */
+  /** The answer's text. @throws Error with its beginning unless it is a success */
   send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * npm run demo [-- --keep]: a year of hourly weather goes in over MQTT, then the questions of a dashboard and of
- * an analyst are asked over HTTP. Starts a service of its own, or uses that at TIDEMARK_URL.
+ * npm run demo [-- --keep]: a year of hourly weather goes in over MQTT, then the demo asks the questions of a dashboard
+ * and of an analyst over HTTP. Starts a service of its own, or uses the one at TIDEMARK_URL.
  */
 import { parseArgs } from "node:util";
 import { ask, curlOf } from "./answers.js";

@@ -1,4 +1,4 @@
-/** What the demo writes: a bar where there is a terminal, plain lines elsewhere, and tables. */
+/** The demo's output: a bar on a terminal, plain lines elsewhere, and tables. */
 
 type Progress = (done: number) => void;
 

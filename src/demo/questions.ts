@@ -1,11 +1,11 @@
 import type { Station } from "./station.js";
 
-/** A question to the API: `path` is the request, the demo prints it as a curl line and sends the same. */
+/** A question to the API: `path` is the request, which the demo prints as a curl line and also sends. */
 export interface Question {
   readonly who: "dashboard" | "analyst";
   readonly asks: string;
   readonly path: string;
-  /** Which answer it gets, and how its columns are named. */
+  /** The shape of its answer, which decides how the columns are named. */
   readonly shape: "metrics" | "original" | "alerts" | "events";
 }
 

@@ -12,7 +12,7 @@ export interface Service {
   readonly mqtt: string;
   /** appID:appSecret */
   readonly key: string;
-  /** Null for a service that was there before. */
+  /** Null for a service that was already running. */
   readonly own: { readonly pid: number; readonly dir: string } | null;
   /** Lets a service of our own outlive this process. */
   keep(): void;

@@ -28,7 +28,7 @@ const points = [
 
 const fahrenheit = "dataPoint * 9 / 5 + 32";
 
-/** Cold enough to look after the pipes, with little wind to stir the air. */
+/** Cold enough to check the pipes, with little wind to stir the air. */
 export const coldAndStill = { below: 5, windBelow: 4 } as const;
 
 const rule = {

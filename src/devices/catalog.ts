@@ -7,18 +7,18 @@ import { type DeviceRef, findDeviceRef } from "../../store/metadata/devices/look
 import { type DataPoint, dataPointsOf } from "../../store/metadata/products/data-points.js";
 import { type Metric, metricsOf } from "../../store/metadata/products/metrics.js";
 
-/** What a product's devices report, ascending by id. */
+/** The data points and metrics of a product's devices, ascending by id. */
 export interface ProductModel {
   readonly points: readonly DataPoint[];
   readonly metrics: readonly Metric[];
 }
 
 /**
- * Caches what every dashboard asks for again and again, so that a metric costs its series and no metadata
- * statements. The change feed invalidates it.
+ * Caches the metadata that every dashboard asks for again and again, so that a metric costs only reads of series and no
+ * metadata statements. The change feed invalidates it.
  */
 export interface Catalog {
-  /** By string id, of one tenant; devices and gateways. */
+  /** Finds a device or gateway of one tenant by string id. */
   byDeviceID(tenant: number, deviceID: string): Promise<DeviceRef | undefined>;
   byIntID(tenant: number, id: number): Promise<DeviceRef | undefined>;
   model(productIntID: number): Promise<ProductModel>;
@@ -26,7 +26,7 @@ export interface Catalog {
 }
 
 const entriesMax = 50_000;
-/** What a product's model is made of, beside the product. */
+/** The parts of a product's model, besides the product. */
 const members: ReadonlySet<string> = new Set(["data_point", "metric"]);
 
 export function createCatalog(db: Db): Catalog {
@@ -49,10 +49,10 @@ export function createCatalog(db: Db): Catalog {
         metrics: await metricsOf(db, productIntID),
       })),
     forget: ({ entity, action, recordID, detail }) => {
-      // What is new was never cached, and devices are created by the thousand.
+      // A new record was never cached, and devices are created by the thousand.
       if (entity === "device" && action !== "create") devices.touch(recordName(entity, recordID));
       if (entity === "product" || members.has(entity)) models.touch(recordName(entity, recordID));
-      // What makes a member names its product.
+      // The change that creates a member names its product.
       const product = members.has(entity) ? fromJson<{ productIntID?: number }>(detail)?.productIntID : null;
       if (typeof product === "number") models.touch(recordName("product", product));
     },

@@ -19,14 +19,11 @@ export interface DeviceDeps {
   readonly now: () => number;
 }
 
-/** From a body to what is stored: spellings, nulls, the resulting record, and its links. */
+/** From a body to the stored columns: spellings, nulls, the resulting record, and its links. */
 
 type Fields = { readonly [K in keyof DeviceInput]?: DeviceInput[K] | null };
 
-/**
- * Moves fields under another spelling to their proper names, which win where both are there; drops absent
- * ones.
- */
+/** Moves fields under another spelling to their proper names, which win if both are present; drops absent fields. */
 export function spelled(
   body: object,
   spellings: Readonly<Record<string, string>>,
@@ -43,10 +40,13 @@ export function withoutNulls(fields: Fields): DeviceInput {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as DeviceInput;
 }
 
-/** Columns that a null would leave without a value they must have. */
+/** Columns that must have a value, which a null would take away. */
 const neverNull = ["authType", "blocked", "scopes", "deviceUsername", "token"] as const;
 
-/** What an edit writes: without the fixed fields and without an unchanged token. @throws ApiError naming wrong nulls */
+/**
+ * The columns that an edit writes: without the fixed fields and without an unchanged token.
+ * @throws ApiError naming wrong nulls
+ */
 export function editedFields(
   body: Readonly<Record<string, unknown>>,
   device: Device,
@@ -73,7 +73,7 @@ export async function ownProduct(
   return product;
 }
 
-/** The record as it would be: what was sent over what is there. */
+/** The record as it would be: the fields that were sent, over those of the stored record. */
 export function draftOf(fields: Fields, id: string, device: Device | null): DeviceDraft {
   const pick = <K extends keyof DeviceInput & keyof Device>(field: K): Device[K] | null =>
     (fields[field] === undefined ? (device?.[field] ?? null) : fields[field]) as Device[K] | null;
@@ -92,7 +92,7 @@ export function draftOf(fields: Fields, id: string, device: Device | null): Devi
 }
 
 /**
- * The rules of one record, and that its links lead to records of the tenant; `self` is null for a new one.
+ * Checks the rules of one record, and that its links lead to records of the tenant; `self` is null for a new one.
  * @throws ApiError PARAMETER_INVALID naming every field that is wrong
  */
 export async function checkDraft(
@@ -117,7 +117,7 @@ export async function checkDraft(
 }
 
 /**
- * Checks, then stores. Where the store finds that a link has gone meanwhile, a second check says which.
+ * Checks, then stores. If the store finds that a linked record is gone by then, a second check tells which.
  * @throws ApiError PARAMETER_INVALID, StoreError CONFLICT
  */
 export async function storeChecked<T>(check: () => Promise<unknown>, store: () => Promise<T>): Promise<T> {
@@ -130,7 +130,9 @@ export async function storeChecked<T>(check: () => Promise<unknown>, store: () =
   }
 }
 
-/** Gateways have a name of their own in Variant A; where they are called devices, the taken name is deviceName. */
+/**
+ * Gateways have a name field of their own in Variant A; where they are called devices, the taken name is deviceName.
+ */
 export async function namedAsDevice<T>(store: () => Promise<T>): Promise<T> {
   try {
     return await store();

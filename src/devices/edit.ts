@@ -12,7 +12,7 @@ import { checkDraft, draftOf, editedFields, namedAsDevice, spelled, storeChecked
 import { bodySpellings, deviceFields, dropUncalledLinks } from "./rules.js";
 import { type DeviceTypeB, deviceTypeB, locationB, storedTypes, typesB } from "./variant-b.js";
 
-/** Editing a device: each variant its own fields of the same record. */
+/** Editing a device: each variant edits its own fields of the same record. */
 
 const fixed = ["deviceID", "productID", "productIntID", "cloudProtocol"] as const;
 
@@ -71,7 +71,7 @@ export async function editFromB(
   const fields: DeviceInput = {
     ...editedFields(present(rest), device, fixed),
     ...typeChange(device, deviceType),
-    // Sending back, as read, the text of a location that Variant A gave as JSON changes nothing.
+    // Sending back, as read, the text of a location that Variant A set as JSON changes nothing.
     ...(location === undefined || location === locationB(device) ? {} : { location }),
   };
   if (device.kind === "device" && fields.deviceType !== undefined) {

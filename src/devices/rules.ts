@@ -110,7 +110,7 @@ function requireFields(
   }
 }
 
-/** LoRa join type → members that it needs, and the length of its deviceID in hexadecimal digits. */
+/** For each LoRa join type, the members that it needs, and the length of its deviceID in hexadecimal digits. */
 const loraRules = {
   otaa: { members: ["appEUI", "appKey", "fcntCheck", "canJoin"], idDigits: 16, idName: "DevEUI" },
   abp: {
@@ -138,7 +138,7 @@ function checkLora(draft: DeviceDraft, errors: FieldErrors): void {
 
 const needsAuthType = (draft: DeviceDraft, errors: FieldErrors) => requireFields(draft, ["authType"], errors);
 
-/** Per cloud protocol, what is required in addition. */
+/** Additional requirements of each cloud protocol. */
 const protocolRules: ReadonlyMap<number, (draft: DeviceDraft, errors: FieldErrors) => void> = new Map([
   [protocols.mqtt, needsAuthType],
   [protocols.coap, needsAuthType],

@@ -2,7 +2,7 @@
 import type { NewDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 
-/** Variant B's deviceType, which tells gateways from devices, and what each code is stored as. */
+/** Variant B's deviceType, which tells gateways from devices, and how each code is stored. */
 export const typesB = { terminal: 0, gateway: 1, smartphone: 2 } as const;
 export type DeviceTypeB = (typeof typesB)[keyof typeof typesB];
 
@@ -13,7 +13,7 @@ export function deviceTypeB({ kind, deviceType }: Pick<Device, "kind" | "deviceT
   return deviceType === smartphoneA ? typesB.smartphone : typesB.terminal;
 }
 
-/** A terminal hangs on the cloud; a phone has no uplink system. */
+/** A terminal connects to the cloud; a phone has no uplink system. */
 export const storedTypes: Readonly<
   Record<DeviceTypeB, Required<Pick<NewDevice, "kind" | "deviceType" | "upLinkSystem">>>
 > = {
@@ -22,7 +22,7 @@ export const storedTypes: Readonly<
   [typesB.smartphone]: { kind: "device", deviceType: smartphoneA, upLinkSystem: null },
 };
 
-/** Variant B's location is a text; one that Variant A gave as JSON shows as its JSON text. */
+/** Variant B's location is a text; a location that Variant A set as JSON shows as its JSON text. */
 export function locationB({ location }: Pick<Device, "location">): string | null {
   if (location === null || location === undefined) return null;
   return typeof location === "string" ? location : JSON.stringify(location);

@@ -6,14 +6,14 @@ interface ConnectionLimits {
   readonly mqtt: number;
 }
 
-/** What the stores, the listeners, the logs and the start itself need; of a small limit, a quarter. */
+/** Descriptors for the stores, the listeners, the logs and the start itself; if the limit is small, a quarter of it. */
 const ownFiles = 256;
 
 /**
- * Divides the descriptors so that connections can never take those of the stores, nor HTTP those of devices:
- * HTTP gets at most a quarter of what the process does not keep for itself.
- * @param openFilesMax null: unknown or unlimited
- * @param most what the settings allow
+ * Divides the descriptors so that connections can never take those of the stores, nor HTTP those of devices: HTTP gets
+ * at most a quarter of those that the process does not keep for itself.
+ * @param openFilesMax null if unknown or unlimited
+ * @param most the numbers that the settings allow
  */
 export function connectionLimits(openFilesMax: number | null, most: ConnectionLimits): ConnectionLimits {
   if (openFilesMax === null) return most;
@@ -22,7 +22,7 @@ export function connectionLimits(openFilesMax: number | null, most: ConnectionLi
   return { http, mqtt: Math.max(1, Math.min(most.mqtt, left - http)) };
 }
 
-/** The limit of open files that holds for this process; null where the system does not say, or has none. */
+/** This process's limit of open files; null if the system does not tell one, or has none. */
 export function openFilesMax(): number | null {
   try {
     return limitIn(readFileSync("/proc/self/limits", "latin1"));

@@ -27,9 +27,9 @@ interface FirstCredentials {
 const adminName = "admin";
 
 /**
- * On an empty deployment, makes tenant `default`, user `admin` and one API key. The file is written before
- * the metadata, so that a kill in between loses nothing: the next start takes what the file has. Returns what
- * was generated, to be shown once; what the operator chose is not repeated.
+ * On an empty deployment, makes tenant `default`, user `admin` and one API key. The file is written before the
+ * metadata, so that a kill in between loses nothing: the next start takes its content. Returns the generated secrets,
+ * to be shown once; those that the operator chose are not repeated.
  */
 export async function firstStart(
   db: Db,
@@ -61,8 +61,8 @@ export async function firstStart(
 }
 
 /**
- * What a first start has written; null where there is no file, or none that says it all: until the metadata has
- * its tenant, nobody can have used what was in it.
+ * The content that a first start has written; null if there is no file, or an incomplete one: until the metadata has
+ * its tenant, nobody can have used the content.
  */
 export async function readCredentials(path: string): Promise<FirstCredentials | null> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -84,9 +84,9 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * A tenant and its first user.
+ * Creates a tenant and its first user.
  *
- * @param caller the administrator who makes it, in his tenant's turns; absent: a start
+ * @param caller the administrator who makes it, in his tenant's turns; absent at a start
  */
 export async function createTenantWithAdmin(
   db: Db,
@@ -116,8 +116,7 @@ async function createKey(db: Db, user: User, now: number, apiKey: string): Promi
 }
 
 /**
- * API_KEY is an admin key of user `admin` at every start. Returns its secret and the slow hash that is stored
- * of it.
+ * Makes API_KEY an admin key of user `admin` at every start. Returns its secret and the slow hash that is stored of it.
  */
 export async function ensureConfiguredKey(db: Db, config: Config, now: number): Promise<ChosenSecret | null> {
   if (config.apiKey === null) return null;
@@ -126,7 +125,7 @@ export async function ensureConfiguredKey(db: Db, config: Config, now: number): 
   const admin = await findUser(db, adminName);
   if (tenant === undefined || admin === undefined) return null;
   const kept = (await findApiKey(db, appID))?.secretHash;
-  // Kept where it matches, because processes that share the metadata have the same key.
+  // A matching key is kept, because processes that share the metadata have the same one.
   const same = kept !== undefined && (await verifySecret(appSecret, kept));
   const secretHash = same ? kept : await hashChosen(appSecret);
   await ensureApiKey(db, actorOf(admin), now, {

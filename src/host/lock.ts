@@ -13,9 +13,7 @@ interface DataDirLock {
 }
 
 interface LockOptions {
-  /**
-   * The file is no longer the one that is locked: another process may write here now, and this one must not.
-   */
+  /** The file is no longer the locked one: another process may write here now, and this one must not. */
   readonly onLost: (error: Error) => void;
   readonly watchMs?: number;
   /** Longer than the holder of a removed file takes to notice. */
@@ -32,10 +30,9 @@ const watchMs = 1000;
 const settleMs = 2500;
 
 /**
- * Holds a folder, made if missing, by a lock on a database file in it, which the kernel releases however the
- * process ends. Writes nothing where the file already exists, so that a folder on a full disk can be held
- * too. @throws ConfigError for a folder that cannot be written, StoreError UNAVAILABLE when another process
- * holds it
+ * Holds a folder, made if missing, by a lock on a database file in it, which the kernel releases however the process
+ * ends. Writes nothing if the file already exists, so that a folder on a full disk can be held too.
+ * @throws ConfigError for a folder that cannot be written, StoreError UNAVAILABLE if another process holds it
  */
 export async function lockDataDir(dir: string, options: LockOptions): Promise<DataDirLock> {
   await makeWritable(dir);
@@ -44,7 +41,7 @@ export async function lockDataDir(dir: string, options: LockOptions): Promise<Da
   let anew = known === null;
   let client = await hold(path).catch(async (error: unknown) => {
     if (codeOf(error) !== "SQLITE_NOTADB") throw whyNot(error, path);
-    // The new file locks nobody out. Whoever held the old one notices that it is gone.
+    // The new file locks nobody out. The holder of the old one notices that it is gone.
     for (const suffix of ["", "-journal"]) await rm(path + suffix, { force: true });
     anew = true;
     return null;
@@ -97,8 +94,8 @@ async function hold(path: string): Promise<Client> {
 }
 
 /**
- * Which file the path names, null where there is none. It is never opened, because closing it would give up
- * the lock.
+ * The identity of the file at the path, null if there is none. The file is never opened, because closing it would give
+ * up the lock.
  */
 async function identity(path: string): Promise<string | null> {
   try {
@@ -134,8 +131,8 @@ async function makeWritable(dir: string): Promise<void> {
 }
 
 /**
- * Makes the folder and those above it, readable by nobody else. Not by mkdir's own recursion, which never
- * ends on a file system that allows nothing and reports ENOENT, as /proc does.
+ * Makes the folder and those above it, readable by nobody else. Not by mkdir's own recursion, which never ends on a
+ * file system that allows nothing and reports ENOENT, as /proc does.
  */
 async function makeFolder(path: string): Promise<void> {
   const missing: string[] = [];
@@ -161,7 +158,7 @@ async function kindOf(path: string): Promise<"folder" | "other" | "missing"> {
   }
 }
 
-/** Why nothing can be made in the nearest folder that is there; mkdir itself may call that ENOENT. */
+/** Why nothing can be made in the nearest existing folder; mkdir itself may report ENOENT for that. */
 async function parentRefuses(dir: string): Promise<unknown> {
   for (let path = resolve(dir); ; path = dirname(path)) {
     const refusal = await access(path, constants.W_OK).then(

@@ -9,8 +9,8 @@ const keyPattern = /^[0-9a-f]{64}$/i;
 const pathOf = (config: Config): string => join(config.dataDir, "master.key");
 
 /**
- * MASTER_KEY, or the key that the first start made in the data folder: 32 bytes. It is never made again here,
- * because what is sealed would stay sealed. @throws ConfigError when it is missing or damaged
+ * MASTER_KEY, or the key that the first start made in the data folder: 32 bytes. A missing key is not replaced, because
+ * sealed data could never be opened with a new one. @throws ConfigError if it is missing or damaged
  */
 export async function masterKey(config: Config): Promise<Uint8Array> {
   if (config.masterKey !== null) return config.masterKey;

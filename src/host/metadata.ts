@@ -14,14 +14,14 @@ export function metadataAddress(config: Config): { readonly url: string; readonl
   return { url, ...(authToken === null ? {} : { authToken }) };
 }
 
-/** The metadata's file in the data folder, null where they are elsewhere. */
+/** The metadata's file in the data folder, null if the metadata are elsewhere. */
 export function metadataFile(config: Config): string | null {
   return config.libsql === null ? join(config.dataDir, "metadata.db") : null;
 }
 
 /**
- * Opens the metadata, which nothing can make again.
- * @throws ConfigError naming the file when it is damaged, or gone from a folder that holds the rest
+ * Opens the metadata, which cannot be rebuilt from anything else.
+ * @throws ConfigError naming the file if it is damaged, or gone from a folder that holds the rest
  */
 export async function openMetadata(config: Config): Promise<Db> {
   const path = metadataFile(config);
@@ -45,7 +45,7 @@ async function whyGone({ dataDir }: Config, path: string): Promise<string | null
   return (await holdsMessages(dataDir)) ? `it is missing or empty, but ${messagesThere(dataDir)}` : null;
 }
 
-/** @throws ConfigError for metadata without a tenant beside a journal: a first start makes both */
+/** @throws ConfigError if there is a journal but metadata without a tenant: a first start makes both */
 export async function refuseEmptied(config: Config): Promise<void> {
   const path = metadataFile(config);
   if (path === null || !(await holdsMessages(config.dataDir))) return;

@@ -8,7 +8,7 @@ import type { Logger } from "../observability/log.js";
  * for their shared memory. Such a start gives it up; it is made again once there is space.
  */
 const reserveBytes = 8 * 2 ** 20;
-/** What a start needs at most. */
+/** The most space that a start needs. */
 const startBytes = 4 * 2 ** 20;
 
 const pathOf = (dir: string): string => join(dir, "reserve");
@@ -18,7 +18,7 @@ async function freeBytes(dir: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Releases the space where a start would lack it. */
+/** Releases the space if a start would lack it. */
 export async function releaseReserve(dir: string, log: Logger): Promise<void> {
   if ((await freeBytes(dir)) >= startBytes) return;
   const kept = await stat(pathOf(dir)).catch(() => null);

@@ -9,10 +9,7 @@ export interface ServiceAddress {
   readonly authorization: string;
 }
 
-/**
- * The service that holds the data folder, with the configured key or that of the first start; null where none
- * runs.
- */
+/** The service that holds the data folder, with the configured key or that of the first start; null if none runs. */
 export async function findService(config: Config): Promise<ServiceAddress | null> {
   const http = await runningAddress(join(config.dataDir, "service.json"));
   if (http === null || !(await answers(http))) return null;
@@ -23,7 +20,7 @@ export async function findService(config: Config): Promise<ServiceAddress | null
   return { http, authorization: `Bearer ${key ?? ""}` };
 }
 
-/** Null where none is written, or what is there is damaged: the data folder's lock then tells who holds it. */
+/** Null if no address is written or the file is damaged: the data folder's lock then tells who holds it. */
 async function runningAddress(path: string): Promise<string | null> {
   try {
     const { http } = JSON.parse(await readFile(path, "utf8")) as { http?: unknown };

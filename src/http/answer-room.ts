@@ -1,6 +1,6 @@
 /**
- * A budget for the bytes that all responses in progress hold, shared by tenants: a client that does not read
- * what it asked for leaves room for others. Small responses are not counted and never wait.
+ * A budget for the bytes that all responses in progress hold, shared by tenants, so that a client that does not read
+ * its answer leaves room for others. Small responses are not counted and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
 import { createSemaphore, type Semaphore } from "../../store/lib/semaphore.js";
@@ -9,39 +9,37 @@ import { ApiError } from "./errors.js";
 
 /** What one answer holds. */
 export interface AnswerHold {
-  /** Bytes that are counted for it. */
+  /** Bytes counted for the answer. */
   readonly bytes: number;
   /**
-   * Asks for this many bytes more; resolves when there is room for them. @throws ApiError TOO_MANY_REQUESTS
-   * where too much waits already, or for too long
+   * Asks for this many more bytes; resolves when there is room for them. @throws ApiError TOO_MANY_REQUESTS if too much
+   * waits already, or for too long
    */
   take(bytes: number): Promise<void>;
-  /** The same, whether or not there is room: what has already been done must be reported. */
+  /** The same, whether or not there is room: work already done must be reported. */
   force(bytes: number): void;
   /**
-   * Makes the answer in its turn: so few are made at once that what is read for them stays small. While one
-   * waits for room, others are made.
+   * Makes the answer in its turn: so few are made at once that the data read for them stays small. While one waits for
+   * room, others are made.
    */
   make<T>(kind: Making, work: () => Promise<T> | T): Promise<T>;
-  /** This many of its bytes have been sent, or as many as there are. */
+  /** Gives back this many of its bytes, which have been sent, or as many as there are. */
   give(bytes: number): void;
-  /** All have been sent, or nobody waits for them. */
+  /** Gives back the rest: all have been sent, or nobody waits for them. */
   end(): void;
 }
 
-/** What a handler waits for: the metadata and the journal, or the series store, which may be slow. */
+/** The stores that a handler waits for: the metadata and the journal, or the series store, which may be slow. */
 export type Making = "rows" | "series";
 
 export interface AnswerRoom {
-  /**
-   * @param signal called only when something has to wait
-   */
+  /** @param signal called only if something has to wait */
   open(tenant: number, signal: () => AbortSignal): AnswerHold;
 }
 
 /** An answer of at most this many bytes is not counted. */
 export const smallAnswerBytes = 64 * 1024;
-/** Answers made at once: each reads a page, or pieces of series, before it is known what it will hold. */
+/** Answers made at once: each reads a page, or pieces of series, before its size is known. */
 const madeAtOnce = 16;
 /** The part of the budget that answers may hold in addition, already made and waiting for room. */
 const waitingPart = 1 / 4;
@@ -49,7 +47,7 @@ const usualWaitMs = 5000;
 const retryAfter = { "Retry-After": "5" };
 
 /**
- * @param bytesMax what answers may hold together; one tenant alone gets seven eighths of it
+ * @param bytesMax the most that answers may hold together; one tenant alone gets seven eighths of it
  * @param waitMs how long an answer may wait for room
  */
 export function createAnswerRoom(
@@ -93,11 +91,11 @@ export function createAnswerRoom(
   return { open: (tenant, signal) => createHold(shared, tenant, signal) };
 }
 
-/** What the answers of all tenants share. */
+/** The part that the answers of all tenants share. */
 interface SharedRoom {
   readonly bytes: Semaphore<number>;
   readonly turns: Readonly<Record<Making, Semaphore<number>>>;
-  /** Tells the meter what is held now. */
+  /** Reports to the meter how much is held now. */
   measure(): void;
   /** Waits a while for room, with an answer that is already made. @throws ApiError TOO_MANY_REQUESTS */
   wait(tenant: number, bytes: number, signal: AbortSignal): Promise<void>;
@@ -109,7 +107,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
   let held = 0;
   let small = 0;
   let over = false;
-  /** The turns in which it has a place while it is being made. */
+  /** The turns in which the answer has a place while it is being made. */
   let inTurn: Semaphore<number> | null = null;
 
   function give(bytes: number): void {
@@ -121,7 +119,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
   function grow(bytes: number): void {
     held += bytes;
     room.measure();
-    // It ended while it waited.
+    // The answer ended while it waited.
     if (over) give(held);
   }
   async function enterTurn(turns: Semaphore<number>): Promise<void> {
@@ -150,7 +148,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
     take: async (bytes) => {
       const more = countable(bytes);
       if (more === 0) return;
-      // One in progress goes before those that hold nothing yet, because they may be waiting for what it holds.
+      // An answer in progress goes before those that hold nothing yet, because they may wait for what it holds.
       const enters = held > 0 ? room.bytes.tryGrow(tenant, more) : room.bytes.tryEnter(tenant, more);
       if (!enters) {
         const turns = leaveTurn();

@@ -27,9 +27,7 @@ export interface ChosenSecret {
   readonly secretHash: string;
 }
 
-/**
- * @param chosen a slow hash that this process need not compute again
- */
+/** @param chosen a secret and its slow hash, which this process need not compute again */
 export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret | null = null): Authenticator {
   const { now, monotonic } = clock;
   const processKey = randomBytes(32);
@@ -79,10 +77,10 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
   };
 }
 
-/** Failed API keys are counted by address alone, whichever key they name. */
+/** Failed API keys are counted by address alone, whatever key they name. */
 const anyKey = "";
 
-/** Tells whether the secret of an API key is right, and slows guessing down by address. */
+/** Tells whether the secret of an API key is right, and slows down guessing by address. */
 function createKeySecrets(monotonic: () => number, secrets: SlowSecrets) {
   const guesses = createGuessBackOff(monotonic, freeFailures);
   return {

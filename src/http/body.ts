@@ -1,12 +1,12 @@
 import { ApiError } from "./errors.js";
 
 export const jsonBytesMax = 1024 * 1024;
-/** Of a body whose sender need not authenticate: a login, with each character as an escape. */
+/** For a body whose sender need not authenticate: a login with every character written as an escape. */
 export const publicBodyBytesMax = 16 * 1024;
 
 /**
- * The body as bytes. @throws ApiError PAYLOAD_TOO_LARGE as soon as it is known to be larger, BAD_REQUEST when
- * it is cut off
+ * The body as bytes. @throws ApiError PAYLOAD_TOO_LARGE as soon as it is known to be larger, BAD_REQUEST if it is cut
+ * off
  */
 async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
   const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the body is larger than ${bytesMax} bytes`);

@@ -1,9 +1,9 @@
-/** Who calls, and what their role lets them do. */
+/** The caller of a request, and what the caller's role permits. */
 import type { Actor, Credential } from "../../store/metadata/db/changes.js";
 import type { Role } from "../../store/metadata/users/users.js";
 import { ApiError } from "./errors.js";
 
-/** Always of one tenant. */
+/** A caller always belongs to one tenant. */
 export interface Caller extends Actor {
   readonly tenantID: string;
   readonly userIntID: number;
@@ -12,7 +12,7 @@ export interface Caller extends Actor {
   readonly credential: Credential;
 }
 
-/** What a route asks of its caller. */
+/** The access that a route requires of its caller. */
 export type Access = "public" | "read" | "write" | "command" | "admin";
 
 const granted: Readonly<Record<Role, ReadonlySet<Access>>> = {
@@ -28,7 +28,7 @@ export function isDeployment(caller: Caller): boolean {
   return caller.tenant === deploymentTenant;
 }
 
-/** What concerns every tenant is for the deployment's own tenant alone. @throws ApiError PERMISSION_DENIED */
+/** Matters of every tenant are reserved for the deployment's own tenant. @throws ApiError PERMISSION_DENIED */
 export function requireDeployment(caller: Caller): void {
   if (isDeployment(caller)) return;
   throw new ApiError("PERMISSION_DENIED", "only the deployment's own tenant may do this");

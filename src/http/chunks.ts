@@ -1,4 +1,4 @@
-/** Bytes that an answer which is made as it is read holds for its reader. */
+/** Bytes held for the reader of an answer that is made as it is read. */
 export const chunkBytesMax = 64 * 1024;
 
 /** Joins pieces into chunks of at most `bytesMax`, and splits longer ones. */

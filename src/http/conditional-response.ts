@@ -14,10 +14,9 @@ const gzipSemaphore = createSemaphore(2);
 const compress = promisify(gzip);
 
 /**
- * JSON that its reader may already have: 304 where `If-None-Match` names its tag, gzip where that is
- * accepted. The tag identifies the content, however it is encoded. A long answer is made as it is read, and
- * never held whole.
- * @param form of the columns' elements: with their keys it says what they are
+ * JSON that its reader may already have: 304 if `If-None-Match` names its tag, gzip if that is accepted. The tag
+ * identifies the content, however it is encoded. A long answer is made as it is read, and is never held whole.
+ * @param form the form of the columns' elements, which together with their keys identifies them
  */
 export async function conditionalAnswer(
   request: Request,

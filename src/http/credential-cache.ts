@@ -8,7 +8,7 @@ import type { Caller } from "./caller.js";
 
 export interface Verified {
   readonly caller: Caller;
-  /** When the credential itself expires, milliseconds since 1970; infinite without an end. */
+  /** When the credential itself expires, milliseconds since 1970; infinite if it never does. */
   readonly expiresAt: number;
 }
 
@@ -16,9 +16,9 @@ export interface Verified {
 export type Forgotten = { readonly user: number } | Credential;
 
 interface CredentialCache {
-  /** The credential's caller. @param verify called where it is not remembered @throws what that throws */
+  /** The credential's caller. @param verify called if it is not remembered @throws what `verify` throws */
   caller(digest: string, verify: () => Promise<Verified>): Promise<Caller>;
-  /** Forgets these, and nobody else's. */
+  /** Forgets these credentials, and nobody else's. */
   forget(of: Forgotten): void;
 }
 
@@ -29,7 +29,7 @@ interface Remembered extends Verified {
 
 interface Verifying {
   readonly verified: Promise<Verified>;
-  /** What was forgotten during the verification, which may have read it before. */
+  /** Credentials forgotten during the verification, which may have read them before. */
   readonly missed: Forgotten[];
 }
 
@@ -47,8 +47,8 @@ export function createCredentialCache({ now, monotonic }: Clock): CredentialCach
   }
 
   /**
-   * What was forgotten meanwhile may have been read before, so it is verified again for whoever has joined
-   * since.
+   * Verifies again if credentials were forgotten meanwhile, because the first verification may have read them before
+   * that; callers that have joined since get the new result.
    */
   async function verifyAnew(verify: () => Promise<Verified>, missed: Forgotten[]): Promise<Verified> {
     for (;;) {

@@ -5,13 +5,13 @@ import { StoreError } from "../../store/lib/errors.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
 import { ApiError } from "./errors.js";
 
-/** The disk space that may be used on behalf of tenants. What the journal needs is never lent. */
+/** The disk space that may be used on behalf of tenants. Space that the journal needs is never lent. */
 export interface DiskSpace {
-  /** For a growing file in the folder; claiming the same file again continues its claim. */
+  /** Claims space for a growing file in the folder; claiming the same file again continues its claim. */
   claim(tenant: number, file: string): DiskClaim;
   /** Counts an existing file, whatever its size. */
   adopt(tenant: number, file: string): Promise<void>;
-  /** For writes beside the folder. @throws StoreError UNAVAILABLE while there is no room */
+  /** Checks the space for writes outside the folder. @throws StoreError UNAVAILABLE while there is no room */
   check(): Promise<void>;
   /** Removes the file, and gives its space back. */
   remove(file: string): Promise<void>;
@@ -20,19 +20,17 @@ export interface DiskSpace {
 }
 
 export interface DiskClaim {
-  /**
-   * To be awaited before this many bytes are written. @throws ApiError SERVICE_UNAVAILABLE, RESOURCE_LIMITED
-   */
+  /** Must be awaited before this many bytes are written. @throws ApiError SERVICE_UNAVAILABLE, RESOURCE_LIMITED */
   grow(bytes: number): Promise<void>;
-  /** Nothing more is written for now: space claimed in advance is given back. */
+  /** Ends writing for now: gives back space claimed in advance. */
   settle(): void;
 }
 
 /** Space is claimed in steps of this size. */
 const stepBytes = 2 ** 20;
 /**
- * The margin between what others may fill and where the journal stops, for what it, the stores and the
- * metadata write meanwhile.
+ * The margin between the space that others may fill and the point at which the journal stops; the journal, the stores
+ * and the metadata write into it meanwhile.
  */
 const marginBytes = 16 * 2 ** 20;
 const retryAfterSeconds = "60";
@@ -47,18 +45,16 @@ export const diskFull = () =>
 const tooMuch = () =>
   new ApiError("RESOURCE_LIMITED", "the files of your tasks hold what the disk has left for them");
 
-/** Free bytes beyond what must stay free; 0 or less means none. */
+/** Free bytes beyond those that must stay free; 0 or less means none. */
 export async function spareBytes(dir: string, freeBytesMin: number): Promise<number> {
   const { bavail, bsize } = await statfs(dir);
   return bavail * bsize - freeBytesMin - marginBytes;
 }
 
-/**
- * @param spare free bytes beyond what must stay free
- */
+/** @param spare free bytes beyond those that must stay free */
 export function createDiskSpace(dir: string, spare: () => Promise<number>): DiskSpace {
   const files = new Map<string, { readonly tenant: number; bytes: number; ahead: number }>();
-  /** Promised but not yet written, so that the file system does not know of it. */
+  /** Bytes promised but not yet written, which the file system does not know of. */
   let promised = 0;
   let left = 0;
   const shares: Shares<number> = createShares<number>(() => shares.total + left);
@@ -85,7 +81,7 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
           const missing = bytes - used;
           if (missing === 0) return;
           await look();
-          // Removed meanwhile; whatever is still written to it is gone with it.
+          // The file was removed meanwhile; anything still written to it goes with it.
           if (files.get(name) !== file) return;
           const step = Math.max(stepBytes, missing);
           if (left < step) throw diskFull();
@@ -131,7 +127,7 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
   };
 }
 
-/** Ends the stream when the tenant's share, or the disk, has no more room. */
+/** Ends the stream with an error if the tenant's share, or the disk, has no more room. */
 export function guarded(room: DiskClaim): Transform {
   return new Transform({
     transform: (chunk: Buffer, _, done) => {

@@ -1,6 +1,6 @@
 import { StoreError, type StoreErrorCode } from "../../store/lib/errors.js";
 
-/** errorCode → status, decisions of the interface's open "Errors" chapter. */
+/** errorCode → status, as decided for the interface's open "Errors" chapter. */
 export const errorStatus = {
   BAD_REQUEST: 400,
   PARAMETER_INVALID: 400,
@@ -26,7 +26,7 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
-/** An answer that is not a success; `errors` maps fields to what is wrong with them. */
+/** An answer that is not a success; `errors` maps fields to their faults. */
 export class ApiError extends Error {
   constructor(
     readonly errorCode: ErrorCode,
@@ -53,7 +53,7 @@ const storeCodes: Readonly<Record<StoreErrorCode, ErrorCode>> = {
 
 const retryAfterSeconds = "5";
 
-/** What a caller is told of any error. Unforeseen errors reveal nothing of the inside. */
+/** The error that a caller sees for any thrown one. Unforeseen errors reveal nothing internal. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (!(error instanceof StoreError))
@@ -74,7 +74,7 @@ export function invalid(errors: Readonly<Record<string, string>>): ApiError {
 }
 
 /**
- * For a store's LIMIT on how many records there may be. @throws ApiError RESOURCE_LIMITED for it, else the
+ * Turns a store's LIMIT on the number of records into RESOURCE_LIMITED. @throws ApiError RESOURCE_LIMITED, or else the
  * error as it is
  */
 export function limited(error: unknown): never {

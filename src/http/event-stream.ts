@@ -1,4 +1,4 @@
-/** Chunks that arrive at any time, and whoever reads them. */
+/** Chunks that arrive at any time, and callbacks for their reader. */
 interface EventSource {
   readonly chunks: AsyncGenerator<Uint8Array, void>;
   /** Called when the reader has left. */
@@ -17,7 +17,7 @@ export function eventStream(
 ): ReadableStream<Uint8Array> {
   let gone = false;
   let stall: NodeJS.Timeout | undefined;
-  /** Nothing more is made, and the generator releases what it holds. */
+  /** Stops making chunks; the generator releases what it holds. */
   const end = (): void => {
     gone = true;
     clearTimeout(stall);

@@ -11,7 +11,7 @@ const toNumber = (value: unknown): unknown =>
 const toInteger = (value: unknown): unknown =>
   typeof value === "string" ? (readInteger(value) ?? value) : value;
 
-/** Documents a schema behind a preprocessor, which the generator cannot see. */
+/** Documents a schema wrapped in a preprocessor, which the generator cannot see. */
 interface NumberDocument {
   readonly type: "integer" | "number";
   readonly minimum?: number;
@@ -76,14 +76,14 @@ function isSmallJson(value: unknown): boolean {
   try {
     return JSON.stringify(value).length <= jsonLengthMax;
   } catch {
-    // Too deeply nested for the stack.
+    // The value is nested too deeply for the stack.
     return false;
   }
 }
 
 type Shape = Record<string, z.ZodType>;
 
-/** A create body: `required` must be there; an optional field may also be null. */
+/** A create body: `required` fields must be present; an optional field may also be null. */
 export function createBody<Required extends Shape, Optional extends Shape>(
   required: Required,
   optional: Optional,
@@ -121,7 +121,7 @@ function mapShape(shape: Shape, change: (schema: z.ZodType) => z.ZodType): Shape
   return Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, change(schema)]));
 }
 
-/** A body of nothing but wrong numbers would name a hundred thousand. */
+/** A body of nothing but wrong numbers would otherwise list a hundred thousand. */
 const wrongFieldsMax = 100;
 
 /**
@@ -185,7 +185,7 @@ export function refuseChanged(body: unknown, record: object, names: readonly str
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }
 
-/** Drops what is absent, so that only what was sent is written. */
+/** Drops absent fields, so that only those that were sent are written. */
 export function present<T extends object>(input: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as never;
 }

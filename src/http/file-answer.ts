@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { ApiError } from "./errors.js";
 import type { Answer } from "./route.js";
 
-/** RFC 6266: the plain name for old clients, the whole one in UTF-8 (RFC 8187) where it differs. */
+/** RFC 6266: the plain name for old clients, and the full one in UTF-8 (RFC 8187) if it differs. */
 export function attachment(name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]/g, "_").replaceAll(/["\\%]/g, "_");
   const coded = encodeURIComponent(name).replaceAll(

@@ -17,11 +17,11 @@ interface FrameDeps {
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
   readonly hangUp: (context: Context) => void;
-  /** The caller has shown a right credential, before anything of the body is read. */
+  /** Called once the caller has shown a right credential, before any of the body is read. */
   readonly onCaller: (context: Context, caller: Caller) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
-  /** For all answers that callers are given. */
+  /** Room for all answers to callers. */
   readonly room: AnswerRoom;
 }
 
@@ -63,7 +63,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const { params, query, body } = shape ?? {};
   const bytesMax = one.spec.access === "public" ? publicBodyBytesMax : jsonBytesMax;
   const request = context.req.raw;
-  // A lazy signal, because making one costs and only what waits needs it.
+  // The signal is lazy, because making one is costly and only answers that wait need it.
   const signal = () => request.signal;
   const hold = caller === undefined ? null : deps.room.open(caller.tenant, signal);
   const input = {
@@ -89,7 +89,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
 }
 
 /**
- * The answer, once there is room for what it holds; what has been written is reported in any case. @throws
+ * The answer, once there is room for the bytes that it holds; writes already made are reported in any case. @throws
  * ApiError TOO_MANY_REQUESTS
  */
 async function counted(
@@ -100,7 +100,7 @@ async function counted(
   const { held = 0 } = answer;
   let { body } = answer;
   if (isPlain(body)) {
-    // Finding out walks through all of it, so it is done once: from here on, what is short is a text.
+    // The check walks through all of it, so it is done once: from here on, a short answer is a text.
     if (isLong(body)) {
       await take(bytesHeld(body));
       body = streamOf(chunksOfTexts(jsonTexts(body)));
@@ -192,7 +192,7 @@ function respond(answer: Answer, isHead: boolean): Response {
   const { status, headers = {} } = answer;
   let { body } = answer;
   if (isHead && body !== undefined) {
-    // Nobody reads it, so it is not written, and what it has opened is closed now.
+    // The client has left: the answer is not written, and anything that it has opened is closed now.
     if (body instanceof ReadableStream) void body.cancel().catch(() => undefined);
     body = "";
   }
@@ -201,7 +201,7 @@ function respond(answer: Answer, isHead: boolean): Response {
   return new Response(whole, { status, headers: { "Content-Type": answer.type ?? jsonType, ...headers } });
 }
 
-/** Long answers are made as their reader takes them. */
+/** Makes long answers as their reader takes them. */
 function jsonOf(body: object): string | ReadableStream<Uint8Array> {
   return isLong(body) ? streamOf(chunksOfTexts(jsonTexts(body))) : JSON.stringify(body);
 }

@@ -8,22 +8,22 @@ import { inChunks } from "./chunks.js";
 /** How many values may be made JSON at once; a text counts for one more with each 64 characters. */
 const weightMax = 1000;
 const charactersOfOne = 64;
-/** What is nested deeper than this is made at once, because nothing long is. */
+/** Deeper nesting is made at once, because nothing long is that deep. */
 const depthMax = 8;
 
-/** A long array whose elements are made when they are asked for. */
+/** A long array whose elements are made when asked for. */
 export class Column {
   constructor(
     readonly length: number,
     /** The elements of [from, to). */
     readonly slice: (from: number, to: number) => readonly unknown[],
-    /** What the elements follow from, where that is shorter to compare. */
+    /** The data from which the elements follow, if it is shorter to compare. */
     readonly key: Float64Array | null = null,
-    /** Elements that are made at once: fewer where they may be long. */
+    /** How many elements are made at once: fewer if they may be long. */
     readonly atOnce = weightMax,
   ) {}
 
-  /** So that a short answer can be made JSON at once. */
+  /** Allows a short answer to be made JSON at once. */
   toJSON(): readonly unknown[] {
     return this.slice(0, this.length);
   }
@@ -32,7 +32,7 @@ export class Column {
 /** Whether a value is too long to be made JSON at once. */
 export const isLong = (value: unknown): boolean => leftOf(value, weightMax) < 0;
 
-/** What is left of a weight after a value; below 0 once it is used up, where the search stops. */
+/** The part of a weight left after a value; below 0 once it is used up, and the search then stops. */
 function leftOf(value: unknown, weight: number): number {
   if (typeof value === "string") return weight - 1 - Math.floor(value.length / charactersOfOne);
   if (typeof value !== "object" || value === null) return weight - 1;
@@ -48,7 +48,7 @@ function leftOf(value: unknown, weight: number): number {
 /** The JSON of a plain value, piece by piece. */
 export const jsonTexts = (value: unknown): Generator<string, void> => pieces(value, columnTexts);
 
-/** What distinguishes a value from others: its JSON, except for columns with a key. */
+/** Identifies a value among others: its JSON, except for columns with a key. */
 export const keyPieces = (value: unknown): Generator<string | Uint8Array, void> =>
   pieces<string | Uint8Array>(value, (column) =>
     column.key === null

@@ -63,7 +63,7 @@ export const dictionary = {
 export const dictionaryB = {
   deviceType: { 0: "终端", 1: "网关", 2: "智能手机" },
   status: { 0: "离线", 1: "在线" },
-  /** Of connect logs. */
+  /** The deviceStatus of connect logs. */
   deviceStatus: dictionary.connectStatus,
 } as const satisfies Record<string, Readonly<Record<number, string>>>;
 

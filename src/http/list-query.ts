@@ -64,8 +64,8 @@ export function listQuery(fields: ListFields) {
 }
 
 /**
- * `place`: the zone of wall-clock times, unless a list with a range is asked for another. @throws ApiError
- * PARAMETER_INVALID naming each wrong parameter
+ * Reads the query of a list. `place` is the zone of wall-clock times, unless a list with a range is asked for another.
+ * @throws ApiError PARAMETER_INVALID naming each wrong parameter
  */
 export function pageRequest(
   query: Readonly<Record<string, unknown>>,
@@ -112,14 +112,14 @@ export function pageRequest(
   return { page, limit, filters: found };
 }
 
-/** What to look for, in characters as they are counted by whoever reads them. */
+/** The text to look for; its length counts characters as readers do. */
 function patternOf(text: string, name: string, errors: Record<string, string>): string {
   if (text.length > patternCharactersMax && [...text].length > patternCharactersMax)
     errors[name] = `must have ${patternCharactersMax} characters at most`;
   return text;
 }
 
-/** The result of `action`; where it refuses its input, the error is noted. */
+/** The result of `action`; if that refuses its input, the error is noted. */
 function noting<T>(errors: Record<string, string>, action: () => T): T | undefined {
   try {
     return action();
@@ -143,7 +143,7 @@ const readers = {
   boolean: (text: string) => booleans.get(text) ?? null,
 } as const;
 
-/** What a text equals, as the field's type has it. @throws StoreError INVALID */
+/** The values that match a text, in the field's type. @throws StoreError INVALID */
 function valuesOf(
   text: string,
   type: ColumnType,
@@ -152,7 +152,7 @@ function valuesOf(
 ): Pick<Filter, "value" | "until"> {
   if (type === "text") return { value: text };
   if (type === "time") {
-    // Answers show whole seconds, and callers ask for what is shown.
+    // Answers show whole seconds, and callers ask for the times that they see.
     const value = Math.floor(readRequestTime(text, place, field) / secondMicros) * secondMicros;
     return { value, until: value + secondMicros };
   }
@@ -161,15 +161,15 @@ function valuesOf(
   throw new StoreError("INVALID", `cannot read ${field}`, { [field]: `must be of type ${type}` });
 }
 
-/** The fields of a list's items, in whichever form they are shown. */
+/** The fields of a list's items, in all forms in which they are shown. */
 function fieldsOf(schema: z.ZodType): string[] {
   if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
   return schema instanceof z.ZodUnion ? schema.options.flatMap((one) => fieldsOf(one as z.ZodType)) : [];
 }
 
 /**
- * Parameters that speak of a field which is no filter: of what the items show, what is not in `filters`, and the
- * `secret` fields. (`_like` of a field that filters and is no text is a parameter that does not exist.)
+ * Parameters that refer to a field that is no filter: fields that the items show and that are not in `filters`, and the
+ * `secret` fields. (`_like` of a filter field that is no text is a parameter that does not exist.)
  */
 export function refusedParameters(
   fields: ListFields,
@@ -183,7 +183,7 @@ export function refusedParameters(
 
 /** @throws ApiError PARAMETER_INVALID naming each parameter that cannot be a filter */
 export function refuseParameters(url: string, refused: ReadonlySet<string>): void {
-  // Taken from the text, because an address that is found by its path need not be a valid URL as a whole.
+  // Taken from the text, because a URL that is routed by its path need not be valid as a whole.
   const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
   const given = [...new URLSearchParams(query)];
   const wrong = given.filter(([name, value]) => value !== "" && refused.has(name));

@@ -13,8 +13,8 @@ export const idsMax = 1000;
 const wholeBytesMax = 64 * 1024;
 
 /**
- * The page envelope of the interface. A page ends after a whole row within `pageBytesMax` of JSON, and says
- * so.
+ * The page envelope of the interface. A page ends after a whole row within `pageBytesMax` of JSON, and says that it is
+ * truncated.
  */
 export async function pageAnswer<Row>(
   page: Page<Row>,

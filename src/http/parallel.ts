@@ -1,6 +1,5 @@
 /**
- * Does the work for each item, at most `width` at a time; results are in the items' order. The first failure
- * ends it.
+ * Does the work for each item, at most `width` at a time; results are in the items' order. The first failure ends all.
  */
 export async function inParallel<Item, Result>(
   items: readonly Item[],

@@ -4,11 +4,11 @@ import type { Caller } from "./caller.js";
 /** A new password in a request. */
 export const newPassword = z.string().min(8, "must have 8 characters or more").max(1024);
 
-/** Beside a new password: whoever knew the old one may have made keys with it. */
+/** Sent with a new password: anybody who knew the old one may have made keys with it. */
 export const revokeApiKeys = z
   .boolean()
   .default(false)
   .openapi({ description: "true: the user's API keys are revoked too; false: they go on" });
 
-/** Whose turn it is in the queue of slow hashes. */
+/** The payer in the queue of slow hashes. */
 export const payerOf = (caller: Caller): string => `tenant ${caller.tenant}`;

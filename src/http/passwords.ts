@@ -8,14 +8,13 @@ import { findUser, type User } from "../../store/metadata/users/users.js";
 import { ApiError } from "./errors.js";
 import type { SlowSecrets } from "./slow-secrets.js";
 
-/** Checks passwords, and slows guessing down by address and user name. */
+/** Checks passwords, and slows down guessing by address and user name. */
 export interface Passwords {
   /**
-   * The user whose name and password these are; null for an unknown name and for a wrong password, which take as
-   * long as each other.
+   * The user with this name and password; null for an unknown name and for a wrong password, which take equally long.
    *
-   * @throws ApiError TOO_MANY_REQUESTS while that address waits for having guessed
-   * @throws StoreError UNAVAILABLE where nobody can say, which is no failed attempt
+   * @throws ApiError TOO_MANY_REQUESTS while that address waits because of wrong guesses
+   * @throws StoreError UNAVAILABLE if the check is impossible now, which does not count as a failed attempt
    */
   check(username: string, password: string, address: string): Promise<User | null>;
 }

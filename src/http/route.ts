@@ -1,4 +1,4 @@
-/** One description of a route, for the server and for the reference. */
+/** The description of a route, for both the server and the reference. */
 import type { z } from "@hono/zod-openapi";
 import type { AnswerHold, Making } from "./answer-room.js";
 import type { Access, Caller } from "./caller.js";
@@ -9,12 +9,12 @@ export const jsonType = "application/json; charset=utf-8";
 /** What a handler returns; the frame adds the headers that every answer carries. */
 export interface Answer {
   readonly status: 200 | 201 | 202 | 204 | 304;
-  /** Bytes, a text and a stream go as they are, any other object as JSON. */
+  /** Bytes, a text or a stream are sent as they are, any other object as JSON. */
   readonly body?: object | string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Type of a text or stream; JSON otherwise. */
   readonly type?: string;
-  /** What a stream holds that is made of what is there already, bytes: less with each that is read. */
+  /** Bytes that a stream made of data already in memory holds: fewer with each that is read. */
   readonly held?: number;
 }
 
@@ -29,9 +29,9 @@ interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
-  /** For a handler that builds up a long answer: what it holds counts from then on. Null without a caller. */
+  /** For a handler that builds up a long answer: counts the bytes that it holds from then on. Null without a caller. */
   readonly hold: AnswerHold | null;
-  /** Ends the connection, whatever waits on it to be read. */
+  /** Ends the connection, even if bytes wait to be read. */
   readonly hangUp: () => void;
 }
 
@@ -51,7 +51,7 @@ export interface RouteSpec<S extends Shape> {
   readonly tag: string;
   readonly summary: string;
   readonly shape?: S;
-  /** Status and body of success, for the reference; several types where the caller chooses one. */
+  /** Status and body of success, for the reference; several types if the caller chooses one. */
   readonly answer: {
     readonly status: Answer["status"];
     readonly schema?: z.ZodType;
@@ -60,18 +60,18 @@ export interface RouteSpec<S extends Shape> {
     readonly texts?: readonly string[];
   };
   readonly errors?: readonly ErrorCode[];
-  /** What its answers wait for while they are made; the default is the metadata and the journal. */
+  /** The stores that its answers wait for while they are made; by default the metadata and the journal. */
   readonly making?: Making;
-  /** What the body may be, for the reference, where the handler chooses its schema by itself. */
+  /** The possible bodies, for the reference, if the handler itself chooses the schema. */
   readonly accepts?: z.ZodType;
-  /** A body that the handler reads by itself, for the reference. */
+  /** A body that the handler itself reads, for the reference. */
   readonly upload?: { readonly type: string | readonly string[]; readonly schema: z.ZodType };
   handle(
     input: RouteInput<Output<S["params"]>, Output<S["query"]>, Output<S["body"]>>,
   ): Promise<Answer> | Answer;
 }
 
-/** What a path does in Variant B, where its request or its answer differs from Variant A's. */
+/** How a path behaves in Variant B, if its request or its answer differs from Variant A's. */
 type VariantB<S extends Shape> = Pick<RouteSpec<S>, "shape" | "answer" | "handle">;
 
 export interface Route {

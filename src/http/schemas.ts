@@ -23,7 +23,7 @@ export const floatOrNull = nullable(z.number());
 /** `YYYY-MM-DD HH:MM:SS` in the deployment's time zone. */
 export const stampText = z.string().openapi({ example: "2026-11-21 10:00:00" });
 export const stampOrNull = nullable(stampText);
-/** Where the newest value cannot be read, the value is null and this says why. */
+/** If the newest value cannot be read, the value is null and this gives the reason. */
 export const newestErrorSchema = z.string().optional();
 /** A record named by its id alone. */
 export const recordID = z.object({ id: int });

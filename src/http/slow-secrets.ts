@@ -1,15 +1,15 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { equalText, isSlow, verifySecret } from "../../store/metadata/db/secrets.js";
 
-/** Secrets that were right before, under a keyed hash in memory, so that they need no slow hash again. */
+/** Secrets found right before, kept in memory under a keyed hash, so that they need no slow hash again. */
 export interface SlowSecrets {
-  /** Whether it is the secret that was right for that slow hash; undefined where none has been yet. */
+  /** Whether it is the secret found right for that slow hash; undefined if none has been yet. */
   recall(secret: string, hash: string): boolean | undefined;
   /**
-   * Whether it is right, by the slow hash.
+   * Whether the secret is right, checked by the slow hash.
    *
-   * @param payer who waits for it, for its share of the queue
-   * @throws StoreError UNAVAILABLE when too many wait
+   * @param payer the caller that waits for it, for its share of the queue
+   * @throws StoreError UNAVAILABLE if too many wait
    */
   verify(secret: string, hash: string, payer: string): Promise<boolean>;
   /** Adds a secret that is known to be right without having been verified. */
@@ -21,7 +21,7 @@ const provenMax = 10_000;
 export function createSlowSecrets(): SlowSecrets {
   const processKey = randomBytes(32);
   const keyed = (text: string) => createHmac("sha256", processKey).update(text).digest("base64");
-  /** Slow hash → keyed hash of the secret that it was found to be of. */
+  /** Slow hash → keyed hash of the secret found right for it. */
   const proven = new Map<string, string>();
 
   function add(secret: string, hash: string): void {

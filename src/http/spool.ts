@@ -6,15 +6,15 @@ import { type DiskClaim, diskFull, guarded } from "./disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
 
-/** A body that is processed after its request has ended: it goes to disk as it arrives. */
+/** A body that is processed after its request has ended: it is written to disk as it arrives. */
 interface Spool {
   /** Content types that the body itself may have; a multipart form carries it in the field `file`. */
   readonly types: readonly string[];
-  /** Of the file, unpacked. */
+  /** The most bytes of the file, unpacked. */
   readonly bytesMax: number;
-  /** Claims the space that it grows to. */
+  /** Claims the space into which it grows. */
   readonly room: DiskClaim;
-  /** Where it goes; the caller removes it when this throws. */
+  /** The path of the file; the caller removes it if this throws. */
   readonly path: string;
 }
 
@@ -38,7 +38,7 @@ export async function spoolBody(request: Request, spool: Spool): Promise<void> {
     if (unpack.length === 0 && Number(request.headers.get("content-length") ?? 0) > bytesMax)
       throw tooLarge();
     const body = Readable.fromWeb((request.body ?? new Blob([]).stream()) as never);
-    // Read again after a restart: it must not be shorter then.
+    // The file is read again after a restart, and must then have its full length.
     const file = createWriteStream(path, { flush: true });
     await pipeline([body, ...unpack, limited(bytesMax, tooLarge), guard, file]);
   } catch (error) {

@@ -20,7 +20,7 @@ function createTextSearch(pattern: string): TextSearch {
   return (text) => occurs(folded, borders, text.toLowerCase());
 }
 
-/** Of each beginning of the pattern the length of its longest border (Knuth, Morris and Pratt, 1977). */
+/** For each prefix of the pattern, the length of its longest border (Knuth, Morris and Pratt, 1977). */
 function bordersOf(pattern: string): Uint32Array {
   const borders = new Uint32Array(pattern.length);
   for (let at = 1, length = 0; at < pattern.length; at++) {

@@ -4,11 +4,9 @@ import { finished, pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
 import { ApiError, invalid } from "./errors.js";
 
-/** What a form may hold beside its file: boundaries, headers, small fields. */
+/** Bytes that a form may hold besides its file: boundaries, headers, small fields. */
 const overheadBytesMax = 64 * 1024;
-/**
- * Beside its one file a form may carry a few fields and unasked-for files; the first beyond these ends it.
- */
+/** Besides its one file a form may have a few fields and unasked-for files; the first part beyond these ends it. */
 const partsMax = 110;
 const filesMax = 10;
 /**
@@ -24,9 +22,9 @@ interface Upload {
   /** Name of the form's field that carries the file. */
   readonly field: string;
   readonly bytesMax: number;
-  /** Where the file goes; the caller removes it when this throws. */
+  /** The path of the file; the caller removes it if this throws. */
   readonly path: string;
-  /** What the file passes through on its way, in order. */
+  /** Streams that the file passes through, in order. */
   readonly through?: readonly Duplex[];
 }
 
@@ -75,7 +73,8 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
 }
 
 /**
- * A form that ends early does not tell its file, which would stay open, and may still be about to be opened.
+ * Closes the file of a form that ends early: the form does not tell the file, which may still be about to be
+ * opened.
  */
 async function close(file: WriteStream | null): Promise<void> {
   if (file === null || file.closed) return;
@@ -112,7 +111,7 @@ export function limited(bytesMax: number, tooLarge: () => Error): Transform {
   });
 }
 
-/** The errors of a socket that ends: the sender's doing, not a fault of the disk. */
+/** Errors of a socket that ends: they are the sender's doing, not a fault of the disk. */
 const senderCodes = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ETIMEDOUT"]);
 
 export function isDiskError(error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** A file that is not what it should be; the message is for the caller. */
+/** A file that does not have its proper format; the message is for the caller. */
 export class FormatError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,7 +1,7 @@
 /**
- * Spreadsheets run a CSV cell that begins like a formula (OWASP, "CSV Injection"). Such texts are written
- * with an apostrophe in front, which reading removes again; an apostrophe that is already there is doubled,
- * so that every text comes back as it was.
+ * Spreadsheets run a CSV cell that begins like a formula (OWASP, "CSV Injection"). Such a text, even one that already
+ * has apostrophes before the formula, is written with one more apostrophe in front, which reading removes again, so
+ * that every text reads back as it was.
  */
 const formula = /^'*[=+\-@\t\r]/;
 

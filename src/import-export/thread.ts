@@ -4,7 +4,7 @@ import { threadLimits } from "../../store/lib/thread-limits.js";
 
 interface JobThread<To> {
   send(message: To, transfer?: readonly ArrayBuffer[]): void;
-  /** Resolves when it has ended. */
+  /** Resolves once the thread has ended. */
   terminate(): Promise<unknown>;
 }
 
@@ -13,7 +13,7 @@ interface Job<From> {
   readonly start: unknown;
   readonly heapMegabytesMax: number;
   onMessage(message: From): void;
-  /** The thread has thrown; its exit follows. */
+  /** Called if the thread has thrown; its exit follows. */
   onError(error: Error): void;
   onExit(code: number): void;
 }

@@ -8,9 +8,8 @@ export type ClockJump = "forward" | "back";
 const jumpMsMin = 500;
 
 /**
- * Returns the check of both clocks that is to run each second: where the wall clock has moved differently
- * from the one that is never set, somebody has set it, or the machine slept. Each jump is logged once, with
- * its size.
+ * Returns a check of both clocks, to be run each second: if the wall clock has moved differently from the monotonic
+ * one, somebody has set it, or the machine slept. Each jump is logged once, with its size.
  */
 export function createClockWatch(
   { now, monotonic }: Clock,

@@ -20,7 +20,7 @@ export function createLogger(lowest: Level, write: (line: string) => void, now: 
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Errors are written out; JSON would leave them empty. */
+/** Writes errors out, because JSON would leave them empty. */
 function plain(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const { cause } = value;

@@ -1,4 +1,4 @@
-/** The metrics of /metrics: names, helps and where each value is read, in the order of the answer. */
+/** The metrics of /metrics: names, help texts and the source of each value, in the order of the answer. */
 import type { IntervalHistogram } from "node:perf_hooks";
 import type { LiveFeed } from "../../ingest/live/feed.js";
 import type { Meter } from "../../ingest/meter.js";
@@ -13,9 +13,9 @@ interface Readings {
   readonly journal: Pick<Journal, "pendingBytes" | "segments">;
   readonly live: ReturnType<LiveFeed["counts"]>;
   readonly damage: DamageLog["counts"];
-  /** Messages that are set aside, by follower of the journal. */
+  /** Messages set aside, by follower of the journal. */
   readonly setAside: ReadonlyMap<string, number>;
-  /** Bytes that are held for clients of MQTT. */
+  /** Bytes held for MQTT clients. */
   readonly heldBytes: number;
   /** Committed records that the consumers have not settled, and how long the series consumer has been behind. */
   readonly lag: { readonly series: number; readonly alerts: number; readonly seriesSeconds: number };
@@ -29,7 +29,7 @@ interface Readings {
 
 const nsPerSecond = 1e9;
 
-/** Deleted devices and data points whose points are removed. */
+/** Progress of removing the points of deleted devices and data points. */
 export interface RemovalFigures {
   readonly left: number;
   /** In this run. */

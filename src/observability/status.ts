@@ -7,22 +7,22 @@ import type { ClockJump } from "./clock-watch.js";
 import { metricsText, type RemovalFigures } from "./metrics.js";
 import { createHistogram } from "./prometheus.js";
 
-/** What /readyz and /metrics ask of the running service. */
+/** The state of the running service for /readyz and /metrics. */
 export interface Status {
-  /** Null while uplinks are taken; otherwise why not. */
+  /** Null while uplinks are taken; otherwise the reason why not. */
   notReady(): string | null;
-  /** What is degraded, by name. */
+  /** Degraded parts, by name. */
   degraded(): Readonly<Record<string, string>>;
-  /** Notes what is wrong with a part, or that nothing is (null). */
+  /** Notes a part's trouble, or that it has none (null). */
   note(part: string, trouble: string | null): void;
   observeWrite(seconds: number): void;
-  /** The wall clock was set. */
+  /** Called when the wall clock was set. */
   clockJumped(jump: ClockJump): void;
   /** Prometheus text. */
   metrics(): string;
 }
 
-/** What is degraded. Parts that open before there is a status note their troubles here. */
+/** Degraded parts. Parts that open before there is a status note their troubles here. */
 export interface Troubles {
   readonly note: Status["note"];
   all(): Iterable<readonly [part: string, trouble: string]>;
@@ -50,7 +50,7 @@ interface StatusSources {
   readonly removals: () => RemovalFigures;
   /** Messages that ended the service and are set aside, by follower of the journal. */
   readonly setAside: () => ReadonlyMap<string, number>;
-  /** Bytes that are held for clients of MQTT. */
+  /** Bytes held for MQTT clients. */
   readonly heldBytes: () => number;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
@@ -69,7 +69,7 @@ export function createStatus(sources: StatusSources): Status {
   const loopDelay = monitorEventLoopDelay({ resolution: 1 });
   loopDelay.enable();
   journal.onCommitTime((seconds) => commits.observe(seconds));
-  /** Since when the series consumer has been behind, monotonic milliseconds; null when it is not. */
+  /** Since when the series consumer has been behind, monotonic milliseconds; null if it is not. */
   let behindSince: number | null = null;
 
   function lagSeconds(lag: number): number {

@@ -70,7 +70,7 @@ export function operationsOf(document: Document): Operation[] {
   return Object.values(document.paths).flatMap((path) => Object.values(path));
 }
 
-/** The schema that a reference means. */
+/** The schema that a reference points to. */
 export function resolve(document: Document, schema: Schema): Schema {
   if (schema.$ref === undefined) return schema;
   const found = document.components.schemas?.[schema.$ref.replace("#/components/schemas/", "")];
@@ -79,8 +79,8 @@ export function resolve(document: Document, schema: Schema): Schema {
 }
 
 /**
- * Answers are exact: objects with named fields hold no others. Requests stay open, as unknown fields are ignored;
- * so does a schema that both use.
+ * Makes answers exact: objects with named fields have no others. Requests stay open, because unknown fields are
+ * ignored, and so do schemas that both use.
  */
 export function closeAnswers(document: Document): void {
   const schemas = document.components.schemas ?? {};
@@ -114,10 +114,7 @@ function within(schema: Schema): Schema[] {
   return [...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf, ...more];
 }
 
-/**
- * Turns an extended object, written as `allOf` of its base and what it adds, into one object that can be
- * closed.
- */
+/** Turns an extended object, written as `allOf` of its base and its additions, into one object that can be closed. */
 function flatten(document: Document, schema: Schema): void {
   if (schema.allOf === undefined) return;
   const parts = schema.allOf.map((part) => {

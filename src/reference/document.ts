@@ -29,7 +29,7 @@ const errorBody = z
   })
   .openapi("Error");
 
-/** What any route may answer beside its own errors. */
+/** Errors that any route may answer with, besides its own. */
 const commonErrors: readonly ErrorCode[] = ["PARAMETER_INVALID", "NOT_ACCEPTABLE", "INTERNAL_ERROR"];
 const callerErrors: readonly ErrorCode[] = [
   "AUTH_FAILED",
@@ -106,14 +106,14 @@ function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): vo
   });
 }
 
-/** The one that is there, or a choice between Variant A's and Variant B's. */
+/** The only schema present, or a choice between Variant A's and Variant B's. */
 function either(a: z.ZodType | undefined, b: z.ZodType | undefined): z.ZodType | undefined {
   return a === undefined || b === undefined || a === b ? (a ?? b) : z.union([a, b]);
 }
 
 function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
   const { params, body } = spec.shape ?? {};
-  // A parameter of either variant is taken in both.
+  // A parameter of either variant is accepted in both.
   const queries = [spec.shape?.query, shapeB?.query].filter((one) => one !== undefined);
   const query = queries.length === 2 ? z.object({ ...queries[1]?.shape, ...queries[0]?.shape }) : queries[0];
   const schema = spec.upload?.schema ?? either(spec.accepts ?? body, shapeB?.body);
@@ -142,7 +142,7 @@ function failuresOf(spec: RouteSpec<Shape>): Record<string, { description: strin
   return Object.fromEntries([...byStatus].map(([status, some]) => [status, { description: some.join(".") }]));
 }
 
-/** Error answers appear once for each set of codes that a route may give with one status. */
+/** Makes error answers shared: each set of codes that a route may give with one status appears once. */
 function shareFailures(document: Document): void {
   const responses: Record<string, Answer> = {
     "405.METHOD_NOT_ALLOWED": failure("405", "METHOD_NOT_ALLOWED"),
@@ -176,7 +176,7 @@ const known: Readonly<Record<string, Schema>> = {
 
 const types: Readonly<Record<string, string>> = { integer: "integer", real: "number" };
 
-/** Query parameters are read as text; this describes what they must be. */
+/** Describes the form of query parameters, which are read as text. */
 function describeParameters(document: Document): void {
   for (const { parameters = [] } of operationsOf(document)) {
     for (const one of parameters) if (one.in === "query") describe(one);

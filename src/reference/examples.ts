@@ -5,7 +5,7 @@ import { examplesOfB } from "./examples-of-b.js";
 import type { RecordedExample } from "./recorded.js";
 import { errorText } from "./texts.js";
 
-/** Examples of bodies and answers: what the conformance run has sent and received. */
+/** Examples of bodies and answers, as the conformance run sent and received them. */
 
 export const errorExamples = Object.fromEntries(
   (Object.keys(errorStatus) as ErrorCode[]).map((errorCode) => [
@@ -50,7 +50,7 @@ function illustrate(document: Document, media: Media, operation: string, place: 
   }
 }
 
-/** Each form once; by the variant where it is one variant's, by its name where it is an alternative in both. */
+/** Each form once, labelled by its variant if only one has it, or by its name if both have alternatives. */
 function labelled(a: readonly RecordedExample[], b: readonly RecordedExample[]) {
   const isIn = (all: readonly RecordedExample[], { form }: RecordedExample) =>
     all.some((one) => one.form === form);

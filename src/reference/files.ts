@@ -23,7 +23,7 @@ function hashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
 }
 
-/** Below it lie the parts of the reference page, which are no part of the interface. */
+/** The path of the parts of the reference page, which do not belong to the interface. */
 export const partsPath = "/reference/";
 
 /** A file of the package that draws the page. */
@@ -31,10 +31,10 @@ export function libraryFile(name: string): () => Promise<ServedFile> {
   return served(() => readFile(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))));
 }
 
-/** What the build writes beside the compiled sources. */
+/** The file that the build writes beside the compiled sources. */
 export const builtDocument = new URL("../../openapi.json", import.meta.url);
 
-/** The document that the build wrote. A tree that was only compiled has none yet and makes the same one. */
+/** The document that the build wrote. A tree that was only compiled has none yet, and makes the same one. */
 export function documentFile(make: () => object): () => Promise<ServedFile> {
   return served(async () => {
     try {

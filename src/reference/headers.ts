@@ -39,7 +39,7 @@ const byStatus: Readonly<Record<string, readonly Name[]>> = {
   503: ["Retry-After"],
 };
 
-/** Answers that are not pages and yet may be truncated, or count what went wrong. */
+/** Answers that are not pages and yet may be truncated, or that count faults. */
 const byPath: Readonly<Record<string, readonly Name[]>> = {
   "/api/v1/original_data": ["Truncated", "ETag"],
   "/api/v1/device_track": ["Truncated"],
@@ -84,7 +84,7 @@ export function addHeaders(document: Document): void {
   };
 }
 
-/** References to the headers that every answer of that status carries, and those special to it. */
+/** References to the headers that every answer of that status has, and to those special to it. */
 export function headersOf(status: string, special: readonly Name[] = []): Record<string, object> {
   const names = new Set<Name>(["X-Request-Id", "Api-Variant", ...(byStatus[status] ?? []), ...special]);
   return Object.fromEntries([...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));

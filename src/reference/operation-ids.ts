@@ -13,7 +13,7 @@ export function operationIDs<Spec extends Named>(specs: readonly Spec[]): Map<Sp
   const ids = new Map<Spec, string>();
   const taken = new Map<string, string>();
   for (const spec of specs) {
-    // What is served both with and without the prefix has a name for each.
+    // A route served both with and without the prefix has a name for each.
     const twin = !spec.path.startsWith(prefix) && paths.has(prefix + spec.path);
     const id = `${spec.method}${twin ? "Root" : ""}${words(spec.path)}`;
     const other = taken.get(id);

@@ -59,7 +59,7 @@ noscript { display: block; padding: 20px; }
 .swagger-ui .opblock-tag { font-size: 20px; }
 `;
 
-/** No host but this one; Swagger UI draws its icons as data images. */
+/** Allows no host but this one; Swagger UI draws its icons as data images. */
 export const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

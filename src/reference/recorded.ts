@@ -1,7 +1,7 @@
 /** Examples of bodies and answers, recorded by the conformance run. */
 
 export interface RecordedExample {
-  /** The schema that it is of, where the body or answer may be of several. */
+  /** The schema of the example, if the body or answer may have one of several. */
   readonly form: string | null;
   readonly value: unknown;
 }

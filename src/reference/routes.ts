@@ -19,7 +19,7 @@ const page = { "Content-Security-Policy": contentSecurityPolicy, "Referrer-Polic
 const javascript = "text/javascript; charset=utf-8";
 const css = "text/css; charset=utf-8";
 
-/** What the page is made of: path → type and content. */
+/** The parts of the page: path, type and content. */
 const parts: readonly (readonly [string, string, () => Promise<ServedFile>])[] = [
   ["page.js", javascript, ours(pageScript)],
   ["page.css", css, ours(pageStyle)],
@@ -28,7 +28,7 @@ const parts: readonly (readonly [string, string, () => Promise<ServedFile>])[] =
   ["favicon.png", "image/png", libraryFile("favicon-32x32.png")],
 ];
 
-/** The API reference: the document and a page over it. `make` gives the document where no build has written it. */
+/** The API reference: the document and a page over it. `make` makes the document if no build has written it. */
 export function referenceRoutes(make: () => object): Route[] {
   return [
     serve({

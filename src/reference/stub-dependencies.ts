@@ -1,6 +1,6 @@
 import type { AppDeps } from "../routes/deps.js";
 
-/** Stands for everything that handlers use where routes are only listed, not called. */
+/** Stands for everything that handlers use, when routes are only listed and not called. */
 export function inertDeps(): AppDeps {
   const nothing: object = new Proxy(() => undefined, {
     get: (_target, key) => (key === "then" ? undefined : nothing),

@@ -51,7 +51,7 @@ const required = {
   templateType: code(...codesOf("templateType")),
   dataPointIntID: integer(1),
 };
-/** Of LwM2M products; null for others. */
+/** Fields of LwM2M products; null for others. */
 const itemFields = {
   productItemIntID: integer(0),
   instanceID: integer(0),
@@ -62,14 +62,14 @@ const itemFields = {
 };
 const optional = {
   dataStreamIntID: integer(1),
-  /** A blank topic counts as none, and the stream's holds. */
+  /** A blank topic counts as none, so the stream's applies. */
   topic: z
     .string()
     .max(1024)
     .refine((topic) => topic.trim() === "" || isTopicName(topic), "must be a topic without wildcards")
     .transform((topic) => (topic.trim() === "" ? null : topic)),
   places: z.array(integer()).length(2),
-  /** Of a data point sent back as read, its id and the value count. */
+  /** For a data point sent back as read, its id and the value count. */
   defaultValues: z
     .array(z.object({ id: integer(1), value: json.nullable().optional() }))
     .max(defaultValuesMax),
@@ -182,7 +182,7 @@ interface Parts {
   readonly defaultValues?: readonly { readonly id: number }[] | null | undefined;
 }
 
-/** What a template names must belong to its product; returns its stream. */
+/** Checks that everything a template names belongs to its product; returns its stream. */
 async function checkParts(
   db: AppDeps["db"],
   tenant: number,

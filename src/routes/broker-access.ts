@@ -13,7 +13,7 @@ const charactersMax = 65_535;
 /** How many left-out names the log lists; the answer has all of them. */
 const namedMax = 20;
 
-/** EMQX writes `undefined` for what a client has not sent, or leaves it empty. */
+/** EMQX writes `undefined` for a field that a client has not sent, or leaves it empty. */
 const said = z
   .union([z.string().max(charactersMax), z.number(), z.boolean()])
   .nullish()

@@ -12,7 +12,7 @@ import type { Caller } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { code, integer } from "../http/fields.js";
 
-/** What the bodies of commands and schedules share: to whom, and what. */
+/** Fields that the bodies of commands and schedules share: the target and the content. */
 
 const ttlDefault = 3600;
 const ttlMax = 30 * 86_400;
@@ -60,7 +60,7 @@ interface CommandSent {
   readonly ttl: number;
 }
 
-/** The command's fields with their defaults. @throws ApiError PARAMETER_INVALID where the topic goes beyond the bounds */
+/** The command's fields with their defaults. @throws ApiError PARAMETER_INVALID if the topic is beyond the bounds */
 export function commandOf(body: SentCommand, bounds: TopicBounds): CommandSent {
   const { ttl, topic: named } = body;
   if (named != null && !isWithin(named, bounds)) {
@@ -99,7 +99,7 @@ interface Finders<Target> {
   byID(id: number): Promise<Target | undefined>;
 }
 
-/** Both names, where both are given, must mean the same record. */
+/** If both names are given, they must mean the same record. */
 async function targetOf<Target extends { readonly id: number }>(
   [textField, idField]: readonly [string, string],
   [text, id]: readonly [Nullish<string>, Nullish<number>],

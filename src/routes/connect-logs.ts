@@ -47,7 +47,7 @@ const status = z.union([z.literal(0), z.literal(1)]);
 const ofA = common.extend({ connectStatus: status, connectStatusLabel: z.string() }).openapi("ConnectLog");
 const ofB = common.extend({ deviceStatus: int, deviceStatusLabel: z.string() }).openapi("ConnectLogB");
 
-/** A row and whose it is. */
+/** A row with its device. */
 interface OwnedRow extends LogRow<ConnectionRecord> {
   readonly tenantID: string;
 }

@@ -1,4 +1,4 @@
-/** What answers of points share: whose points are read, columns of times, and room for what they hold. */
+/** Shared parts of answers with points: the queries by device, columns of times, and room for the bytes held. */
 import { answerValuesMax } from "../../query/metrics.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { ProductModel } from "../devices/catalog.js";
@@ -10,10 +10,10 @@ import type { AppDeps } from "./deps.js";
 
 /** Series that one answer reads at once: as many as the engine has readers, and some that wait. */
 export const questionsAtOnce = 4;
-/** Bytes that the texts of an answer may hold: each series has its share, and may hold one longer point. */
+/** Bytes that the texts of an answer may hold: each series has a share, beyond which it may hold one longer point. */
 export const answerTexts = { partsBytes: 32 << 20, bytesMax: 64 << 20 } as const;
 
-/** What is asked of each device, devices in their order. */
+/** The queries for each device, in the order of the devices. */
 export async function questionsOf<Question extends object>(
   { catalog }: AppDeps,
   { devices }: AskedChart,
@@ -44,8 +44,8 @@ export const formOfTimes = ({ format, timezone }: AskedChart): string => `${form
 const bytesOfValue = 16;
 
 /**
- * Counts the values of an answer, and what its texts hold, and waits for room for them. @throws ApiError
- * PARAMETER_INVALID once they are too many, TOO_MANY_REQUESTS
+ * Counts the values of an answer and the bytes of its texts, and waits for room for them.
+ * @throws ApiError PARAMETER_INVALID once they are too many, TOO_MANY_REQUESTS
  */
 export function createBudget(hold: AnswerHold | null): (values: number, textBytes: number) => Promise<void> {
   const total = { values: 0, textBytes: 0 };

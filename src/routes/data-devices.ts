@@ -3,7 +3,7 @@ import { devicesOfGroup } from "../../store/metadata/groups/group-devices.js";
 import { ApiError, invalid } from "../http/errors.js";
 import type { AppDeps } from "./deps.js";
 
-/** Whose data is asked for. */
+/** The devices whose data is asked for. */
 
 /** Devices of one answer. */
 export const devicesMax = 100;
@@ -52,7 +52,7 @@ async function membersOf({ db }: Pick<AppDeps, "db">, tenant: number, groupID: s
   return devices;
 }
 
-/** …ID is the string id only, …IntID the record id only; both must name one device. */
+/** …ID is only the string id, …IntID only the record id; together they must name one device. */
 export async function findDevice(
   { catalog }: Pick<AppDeps, "catalog">,
   tenant: number,

@@ -10,7 +10,7 @@ import { type HistoryFormat, historyTypes } from "../import-export/points/limits
 import { type ChartQuery, pointsAsked, type QueryDeps, readChartQuery } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 
-/** Raw points as a stream of rows, of any range, without a limit. */
+/** Raw points of any range as a stream of rows, without a limit. */
 
 type ExportDeps = QueryDeps & Pick<AppDeps, "series" | "refs">;
 
@@ -18,7 +18,7 @@ type ExportDeps = QueryDeps & Pick<AppDeps, "series" | "refs">;
 const streamsMax = 8;
 const streams = new WeakMap<AppDeps["series"], Shares<number>>();
 
-/** The row format that the caller prefers to JSON; null when JSON is as welcome. */
+/** The row format that the caller prefers to JSON; null if JSON is equally welcome. */
 export function streamFormat(request: Request): HistoryFormat | null {
   const wanted = qualitiesOf(request.headers.get("accept"));
   const of = (type: string) => wanted.get(type) ?? 0;
@@ -39,7 +39,7 @@ export async function streamOriginal(
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   const { devices } = asked;
-  // Without a startTime from the first point on; a window unit has its own default range.
+  // Without a startTime the stream begins with the first point; a window unit has its own default range.
   const range = boundsOf(asked.range("real"));
   const exported: ExportedDevice[] = [];
   for (const device of devices) {
@@ -51,7 +51,7 @@ export async function streamOriginal(
   const { plan, series } = planExport(deps.refs, form, exported);
   const open = (closed: () => void) =>
     openExport(deps.series.under(request.signal), { plan, series, range, closed });
-  // A HEAD reads nothing of what a GET would.
+  // A HEAD reads none of the data that a GET would.
   const body = request.method === "HEAD" ? "" : await counted(deps, tenant, open);
   const name = devices.length === 1 ? (devices[0]?.deviceID ?? "") : "devices";
   return {

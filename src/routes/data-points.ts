@@ -86,7 +86,7 @@ const optional = {
   registerAddr: text.max(64),
   detail: text,
 };
-/** productIntID may be left out where productID names the product. */
+/** productIntID may be left out if productID names the product. */
 const owner = { productIntID: integer(1), productID: z.string() };
 const createPoint = createBody({ ...required, dataPointID }, { ...optional, ...owner }).openapi(
   "DataPointCreate",

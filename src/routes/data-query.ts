@@ -13,7 +13,7 @@ import { type Layout, layouts } from "../import-export/points/limits.js";
 import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
 import type { AppDeps } from "./deps.js";
 
-/** The query parameters that the questions about data share. */
+/** The query parameters that the data endpoints share. */
 
 export const limitDefault = 10_000;
 const limitMax = 100_000;
@@ -39,7 +39,7 @@ export const dataQuery = z.object({
 });
 type DataQuery = z.output<typeof dataQuery>;
 
-/** The questions of charts: many devices at once, and points thinned to what a line shows. */
+/** The queries of charts: many devices at once, and points thinned to those that a line shows. */
 export const chartQuery = dataQuery.extend({
   deviceID: parameter(
     `string id of the device or gateway; several with commas between, at most ${devicesMax}`,
@@ -58,40 +58,42 @@ export const originalQuery = chartQuery.extend({
 });
 export type ChartQuery = z.output<typeof chartQuery> & Partial<z.output<typeof originalQuery>>;
 
-/** What the endpoints read of their query beside the devices, validated. */
+/** The validated query parameters of the endpoints, besides the devices. */
 interface AskedData {
   readonly metricType: number | null;
   readonly metricIntID: number | null;
   readonly timezone: string;
   /**
-   * The range, resolved once for each answer, with one `now`. `unitDefault` holds where the request names no
-   * time_unit.
+   * The range, resolved once for each answer, with one `now`. `unitDefault` applies if the request names no time_unit.
    */
   readonly range: (unitDefault: UnitDefault) => Range;
   readonly fill: Fill | null;
   readonly limit: number | null;
   readonly maxPoints: number | null;
   readonly format: TimeFormat;
-  /** Of rows of CSV or NDJSON. */
+  /** The layout of rows of CSV or NDJSON. */
   readonly layout: Layout | null;
 }
 
-/** Raw points of formulas and of devices, windows of aggregates. */
+/** `real` for raw points of formulas and of devices, `hour` for windows of aggregates. */
 type UnitDefault = "real" | "hour";
 
-/** What reading a query takes. */
+/** Dependencies of reading a query. */
 export type QueryDeps = Pick<AppDeps, "catalog" | "db" | "zone" | "now">;
 
 type Asked = AskedData & { readonly device: DeviceRef };
 export type AskedChart = AskedData & AskedDevices;
 
-/** One device's. @throws ApiError PARAMETER_INVALID naming every wrong parameter, DATA_NOT_FOUND for the device */
+/**
+ * Reads the query for one device. @throws ApiError PARAMETER_INVALID naming every wrong parameter, DATA_NOT_FOUND for
+ * the device
+ */
 export async function readQuery(deps: QueryDeps, tenant: number, query: DataQuery): Promise<Asked> {
   const { deviceID, deviceIntID, ...asked } = readParameters(deps, query);
   return { ...asked, device: await findDevice(deps, tenant, deviceID, deviceIntID) };
 }
 
-/** Several devices'. @throws ApiError as `readQuery` */
+/** Reads the query for several devices. @throws ApiError as `readQuery` */
 export async function readChartQuery(
   deps: QueryDeps,
   tenant: number,
@@ -104,8 +106,8 @@ export async function readChartQuery(
 }
 
 /**
- * A dashboard asks for a metric of the devices' product, which is cached: only others cost a statement.
- * @throws ApiError DATA_NOT_FOUND where the tenant has no such metric
+ * A dashboard asks for a metric of the devices' product, which is cached: only other metrics cost a statement.
+ * @throws ApiError DATA_NOT_FOUND if the tenant has no such metric
  */
 async function checkMetric(
   { catalog, db }: QueryDeps,
@@ -146,12 +148,12 @@ function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceN
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const timezone = query.timezone || deps.zone.name;
   const range = createRange(query, timezone, deps.now(), numbers.limit);
-  // Checked even where no metric or data point will use it.
+  // Checked even if no metric or data point will use it.
   range("real");
   return { ...numbers, ...names, fill, format, layout, timezone, range };
 }
 
-/** `limit` takes the place of the default number of newest points. */
+/** `limit` replaces the default number of newest points. */
 function createRange(
   query: Parameters,
   timezone: string,
@@ -171,7 +173,7 @@ function createRange(
   };
 }
 
-/** One of some words, null when absent; any other is noted in `errors`. */
+/** One of the given words, or null if absent; any other is noted in `errors`. */
 export function oneOf<const Values extends readonly string[]>(
   values: Values,
   text: string | undefined,

@@ -44,7 +44,7 @@ import { productOf } from "./product-ref.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "Data streams";
-/** Data points of one stream. */
+/** The most data points of one stream. */
 const streamPointsMax = 1000;
 
 const required = {
@@ -205,7 +205,7 @@ export async function editStream(
   return { status: 200, body: dataStreamStored(edited, deps) };
 }
 
-/** Data points of the stream's own product, each once. */
+/** Checks that the data points belong to the stream's own product; each counts once. */
 async function checkMembers(db: AppDeps["db"], product: number, ids: readonly number[]): Promise<number[]> {
   const known = new Set((await dataPointsOf(db, product)).map((point) => point.id));
   const unknown = ids.find((id) => !known.has(id));

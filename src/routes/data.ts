@@ -16,7 +16,7 @@ const timeAndValue = z.object({
   value: z.array(z.union([z.number(), z.string(), z.boolean(), z.array(z.number()), z.null()])),
 });
 
-/** The device of an item, where several are asked for. */
+/** The device of an item, if several are asked for. */
 const owner = { deviceID: z.string().optional(), deviceIntID: int.optional() };
 
 export function dataRoutes(deps: AppDeps): Route[] {

@@ -23,27 +23,27 @@ import type { Stamp } from "../views/context.js";
 /** The outcome of a replay, by follower. */
 export interface Replayed {
   readonly replayed: readonly Follower[];
-  /** They stay set aside. */
+  /** Followers for which the record stays set aside. */
   readonly refused: readonly { readonly follower: Follower; readonly reason: string }[];
 }
 
 /** Messages that ended the service and are set aside. */
 export interface SetAsideMessages {
   all(): readonly Aside[];
-  /** Tries the record once more and, where that ends well, lets it have its effect. @throws StoreError NOT_FOUND */
+  /** Tries the record once more and, if that ends well, lets it have its effect. @throws StoreError NOT_FOUND */
   replay(id: number): Promise<Replayed>;
   /** Drops the record; it stays in the event log. @throws StoreError NOT_FOUND */
   drop(id: number): Promise<void>;
 }
 
-/** What the routes work with. Nobody fakes it: tests open real stores. */
+/** Everything that routes work with. There are no fakes: tests open real stores. */
 export interface AppDeps {
   readonly db: Db;
   readonly devices: DeviceStore;
   readonly events: EventLog;
   readonly series: SeriesStore;
   readonly refs: SeriesRefs;
-  /** Points as they are stored. */
+  /** Points at the moment that they are stored. */
   readonly live: LiveFeed;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
@@ -57,19 +57,21 @@ export interface AppDeps {
   readonly status: Status;
   readonly tasks: Tasks;
   readonly commands: Commands;
-  /** Who may do what at the external broker. */
+  /** Decides permissions at the external broker. */
   readonly brokerAccess: BrokerAccess;
   readonly aside: SetAsideMessages;
-  /** Where devices connect to. */
+  /** The addresses that devices connect to. */
   readonly brokers: Brokers;
   readonly zone: Zone;
   readonly stamp: Stamp;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Writes the points of kept messages again from that time on, milliseconds since 1970. */
+  /** Writes again the points of messages kept from that time on, milliseconds since 1970. */
   readonly replaySince: (sinceMs: number) => Promise<{ messages: number; points: number }>;
-  /** What this process has accepted and refused of a device; undefined before its first message. */
+  /**
+   * The messages and values of a device that this process has accepted and refused; undefined before its first message.
+   */
   readonly ingestOf: (deviceIntID: number) => Promise<DeviceIngest | undefined>;
-  /** Writes at once what this process has counted of the alerts of these devices. */
+  /** Writes at once this process's counts of the alerts of these devices. */
   readonly settleAlerts: (devices: readonly number[]) => Promise<void>;
 }

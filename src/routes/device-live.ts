@@ -22,9 +22,7 @@ import { resourceRoutes } from "./resource.js";
 
 /** New points of a device as Server-Sent Events, from the moment they are stored. */
 
-/**
- * How often the caller's permission is checked again; a comment line shows that nothing has come meanwhile.
- */
+/** How often the caller's permission is checked again; if nothing has come meanwhile, a comment line shows that. */
 const heartbeatMs = 15_000;
 /** How soon clients reconnect. */
 const retryMs = 2_000;
@@ -139,13 +137,13 @@ async function* chunksOf(deps: AppDeps, feed: Feed): AsyncGenerator<Uint8Array, 
 
 type Frames = (events: readonly LiveEvent[]) => Promise<Uint8Array[]>;
 
-/** Events as the protocol has them. A data point may come or go while the feed is open. */
+/** Events in the form of the protocol. A data point may come or go while the feed is open. */
 function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Frames {
   let points = new Map<string, DataPoint>();
   let loaded: ProductModel | undefined;
   const load = async () => {
     const model = await catalog.model(device.productIntID);
-    // Cached, because a field that is not a data point would be asked for again and again.
+    // The catalog caches the model: a field that is no data point asks for it again and again.
     if (model === loaded) return;
     loaded = model;
     points = new Map(model.points.map((point) => [point.field, point]));
@@ -174,7 +172,7 @@ function jsonOf({ pointDataType }: DataPoint, value: LiveEvent["value"]): string
   return JSON.stringify(shown(pointDataType, JSON.parse(decoder.decode(value))));
 }
 
-/** What a returning client missed and the feed no longer holds: from the store, by its time. */
+/** Events that a returning client missed and the feed no longer holds: read from the store, by their time. */
 async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerator<Uint8Array, void> {
   const { subscription, last, device, signal } = feed;
   if (last === null || subscription.resumed) return;
@@ -192,7 +190,7 @@ async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerato
   }
 }
 
-/** A key may be withdrawn and a device may go while a feed is open. */
+/** Checks again, because a key may be withdrawn and a device deleted while a feed is open. */
 async function isStillTheirs(
   { authenticator, catalog, log }: AppDeps,
   device: DeviceRef,
@@ -204,7 +202,7 @@ async function isStillTheirs(
     const now = await catalog.byIntID(caller.tenant, device.id);
     return now?.deviceID === device.deviceID;
   } catch (error) {
-    // Where this cannot be checked now, the feed ends too: its client asks again.
+    // If this cannot be checked now, the feed ends too, and its client asks again.
     const isKnown = error instanceof ApiError || error instanceof StoreError;
     if (!isKnown) log.error("live feed ended", { device: device.id, error });
     return false;

@@ -111,7 +111,7 @@ const placeType = 6;
 const longitudeType = 1;
 const latitudeType = 2;
 
-/** Of several data points for longitude or latitude the first counts, so that the two belong together. */
+/** If several data points hold longitude or latitude, the first counts, so that the two belong together. */
 function locationSeries(refs: SeriesRefs, device: DeviceRef, points: readonly DataPoint[]): LocationSeries {
   const seriesOf = (point: DataPoint) =>
     refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });

@@ -5,7 +5,7 @@ import { floatOrNull, int, intOrNull, stampOrNull, stampText, textOrNull } from 
 
 const connection = { clientIP: textOrNull, connectedAt: stampOrNull, keepAlive: intOrNull };
 
-/** What every form of a device or gateway has, in either variant. */
+/** The fields of every form of a device or gateway, in either variant. */
 const common = z.object({
   id: int,
   deviceID: z.string(),

@@ -9,7 +9,7 @@ import {
 } from "../../store/metadata/products/data-points.js";
 import { invalid } from "../http/errors.js";
 
-/** A data point that can be computed with. @throws ApiError PARAMETER_INVALID naming dataPointIntID */
+/** A data point that formulas can use. @throws ApiError PARAMETER_INVALID naming dataPointIntID */
 export async function getFormulaPoint(db: Db, tenant: number, id: number): Promise<DataPoint> {
   const point = await getDataPoint(db, tenant, id).catch(ifNotFound(undefined));
   if (point === undefined) throw invalid({ dataPointIntID: "there is no such data point" });

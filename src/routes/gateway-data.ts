@@ -51,7 +51,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
       schema,
       list: async ({ caller, request: { signal } }, request, gateway) => {
         const page = await listCarriedDevices(db, caller.tenant, gateway, request);
-        /** Where the gauges of each device end. */
+        /** The index at which the gauges of each device end. */
         const ends: number[] = [];
         const asked: { device: CarriedDevice; point: DataPoint }[] = [];
         for (const device of page.items) {

@@ -160,10 +160,10 @@ async function createGateway(deps: AppDeps, caller: Caller, body: z.output<typeo
   );
 }
 
-/** What an edit writes. @throws ApiError PARAMETER_INVALID */
+/** The columns that an edit writes. @throws ApiError PARAMETER_INVALID */
 function gatewayEdit(gateway: Device, body: z.output<typeof edit>): DeviceInput {
   refuseChanged(body, gateway, fixed);
-  // A gateway made by Variant B has none, and may be sent back as read.
+  // A gateway made by Variant B lacks it, and may be sent back as read.
   if (body.upLinkNetwork === null && gateway.upLinkNetwork !== null) {
     throw invalid({ upLinkNetwork: "must not be null" });
   }

@@ -34,7 +34,7 @@ import { pageWithDevices } from "./shown-devices.js";
 const fixed = ["groupID", "productID", "productIntID"] as const;
 const tag = "Groups";
 
-/** One of the two names the product. */
+/** Either of the two names the product. */
 const owner = { productID: z.string(), productIntID: integer(1) };
 const createA = createBody({ groupName: name }, { description: text, ...owner }).openapi("GroupCreate");
 const createB = createBody({ groupName: name, description: text }, owner).openapi("GroupCreateB");

@@ -111,7 +111,7 @@ function zoneOf(deps: AppDeps, name: string | null | undefined) {
   return name ? zone(name) : deps.zone;
 }
 
-/** What the caller says it is; of a form, what it looks like. */
+/** The format that the caller declares; for a form, the one that the content looks like. */
 async function formatOf(path: string, request: Request): Promise<HistoryFormat> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type === historyTypes.csv) return "csv";

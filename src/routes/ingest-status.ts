@@ -35,7 +35,7 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
         const own = await deps.ingestOf(id);
         const all = [...(own ? [own] : []), ...(await ingestElsewhere(db, config.nodeNumber, id))];
         const { lastAt, points, refused, messages } = sumOf(all);
-        // Counted as decoded; what the series store then refused is not counted.
+        // Counted as decoded; values that the series store then refused are not subtracted.
         const notStored = await pointsRefused(db, id);
         if (notStored > 0) refused.series = notStored;
         const body = { messages, points: Math.max(0, points - notStored), refused, lastAt: stamp(lastAt) };

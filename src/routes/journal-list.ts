@@ -36,7 +36,7 @@ interface JournalLists {
 const receivedIn = ({ receivedAt }: JournalRecord, { value, until = 0 }: Filter): boolean =>
   receivedAt >= Number(value) && receivedAt < until;
 
-/** Filters that every record has: its id, and its time of receipt under the names that show it. */
+/** Filters of every record: its id, and its time of receipt under the names that show it. */
 const common: RecordTests<JournalRecord> = {
   id: (record, { value }) => record.id === value,
   msgTime: receivedIn,
@@ -75,7 +75,7 @@ export function journalLists({ db, events }: { readonly db: Db; readonly events:
   };
 }
 
-/** The range of times that all time filters leave. */
+/** The range of times that passes all time filters. */
 function receivedOf(filters: readonly Filter[]): { received?: ReceivedSpan } {
   const times = filters.filter(({ until, field }) => until !== undefined && common[field] === receivedIn);
   if (times.length === 0) return {};

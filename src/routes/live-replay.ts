@@ -5,7 +5,7 @@ import { kindOf } from "../../store/metadata/products/data-points.js";
 import type { Columns, SeriesQuestions, SeriesRef } from "../../store/series/series.js";
 import type { AppDeps } from "./deps.js";
 
-/** What a client that was away for longer than events are held gets from the store. */
+/** Points from the store for a client that was away for longer than events are held. */
 const replayPointsMax = 10_000;
 const replayBytesMax = 1 << 20;
 /** Text series that are read together: each may hold one point that is longer than its share. */
@@ -20,18 +20,17 @@ interface Asked {
 }
 
 interface Replayed {
-  /** Ascending by time, all numbered 0: a client that breaks off among them asks the store again. */
+  /** Ascending by time, all numbered 0: a client that disconnects among them asks the store again. */
   readonly events: readonly LiveEvent[];
-  /** Why a data point is missing among them. */
+  /** The reasons why data points are missing among them. */
   readonly untold: readonly string[];
 }
 
 /**
- * The newest points of a device after a time, each data point within its share of the limits: numbers
- * together, texts a few series at a time, by their bytes. A point that is being stored meanwhile may come
- * twice. The feed continues without a data point that the store cannot read.
- * @param signal ends the questions when nobody waits for the answer any more. @throws StoreError UNAVAILABLE,
- * then too
+ * The newest points of a device after a time, each data point within its share of the limits: numbers together, texts a
+ * few series at a time, by their bytes. A point that is being stored meanwhile may come twice. The feed continues
+ * without a data point that the store cannot read.
+ * @param signal ends the reads once nobody waits for the answer any more. @throws StoreError UNAVAILABLE, then too
  */
 export async function newestSince(
   { catalog, series, refs }: Pick<AppDeps, "catalog" | "series" | "refs">,
@@ -59,7 +58,7 @@ export async function newestSince(
   const untold: string[] = [];
   for (const group of groups) {
     if (group.length === 0) continue;
-    // What earlier ones have left is for the others.
+    // The share that earlier ones have left goes to the others.
     const part = (whole: number) => Math.max(1, Math.floor(whole / rest));
     const most = { points: part(left.points), bytes: part(left.bytes) };
     const told = await newestOf(store, group, time + 1, most);
@@ -79,7 +78,7 @@ interface Most {
   readonly bytes: number;
 }
 
-/** The newest events of each, newest first; where some have few, those with more are asked for again. */
+/** The newest events of each data point, newest first; if some have few, those with more are read again. */
 async function newestOf(
   store: Pick<SeriesQuestions, "readNewest">,
   group: readonly Asked[],
@@ -104,7 +103,7 @@ async function newestOf(
   const more = group.filter((one) => cutOff.has(one) && one.ref.kind !== "text");
   if (more.length === 0) return told;
   const total = [...told.values()].reduce((sum, one) => sum + (Array.isArray(one) ? one.length : 0), 0);
-  // Each has some already, and what the others have left is shared.
+  // Each already has some, and shares in what the others have left.
   const own = (told.get(more[0] as Asked) as LiveEvent[]).length;
   const points = own + Math.floor((group.length * own - total) / more.length);
   if (points >= 2 * own) await ask(more, { points, bytes: Math.floor((most.bytes / own) * points) });
@@ -113,7 +112,7 @@ async function newestOf(
 
 const isCut = ({ times }: Columns, events: readonly LiveEvent[]): boolean => events.length < times.length;
 
-/** The newest ones, newest first, within the limit of bytes, but at least one. */
+/** The newest events, newest first, within the limit of bytes, but at least one. */
 function eventsOf(field: string, { times, values }: Columns, bytesMax: number): LiveEvent[] {
   const events: LiveEvent[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** Values of metrics: formulas and aggregates of the devices that are asked for. */
+/** Values of metrics: formulas and aggregates of the requested devices. */
 import { type Computing, createComputing } from "../../query/formula/computing.js";
 import { asStored, memoizeFormula } from "../../query/formula/formula.js";
 import type { DeviceFormula } from "../../query/formula-series.js";
@@ -67,7 +67,7 @@ export async function answerMetrics(
   return conditionalAnswer(request, items, headers, formOfTimes(asked));
 }
 
-/** metricType absent with raw points: formulas only. */
+/** If metricType is absent, raw points mean formulas only. */
 function isAsked(metric: Metric, asked: AskedChart, query: ChartQuery): boolean {
   if (asked.metricIntID !== null && metric.id !== asked.metricIntID) return false;
   if (asked.metricType !== null) return metric.metricType === asked.metricType;
@@ -100,7 +100,7 @@ async function metricData(
   return aggregateMetric(deps.store, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
 }
 
-/** The product's other data points by name; a name whose data point is gone is null throughout. */
+/** The product's other data points by name; a name whose data point is deleted is null at every point. */
 function bind(
   { refs }: AppDeps,
   computing: Computing,
@@ -120,7 +120,7 @@ function bind(
   return { formula, others: new Map(others), computing };
 }
 
-/** Windows carry their calendar start: as the wall clock shows it, or as an exact instant. */
+/** Windows have their calendar start as the wall clock shows it, or as an exact instant. */
 function columns(data: MetricData, asked: AskedChart): object {
   const place = zone(asked.timezone);
   const write = timeWriters[asked.format];

@@ -43,7 +43,7 @@ const optional = {
   aggregateType: code(...codesOf("aggregateType")),
   aggregateData: code(...codesOf("aggregateData")),
   chartType: code(...codesOf("chartType")),
-  /** A blank text is none. */
+  /** A blank text counts as none. */
   expressions: z.string().transform((text) => (text.trim() === "" ? null : text)),
   isShow: code(0, 1),
   productItemIntID: integer(0),

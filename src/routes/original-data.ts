@@ -1,4 +1,4 @@
-/** Raw points of the devices that are asked for, as one JSON answer. */
+/** Raw points of the requested devices, as one JSON answer. */
 import { answerValuesMax } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
 import { timeWriters } from "../../query/time-text.js";
@@ -23,7 +23,7 @@ import type { AppDeps } from "./deps.js";
 
 /** Text series that are read together: each may hold one point that is longer than its share. */
 const textsTogether = 16;
-/** Characters of texts that are made JSON at once, and points. */
+/** Characters of texts, and points, that are made JSON at once. */
 const atOnce = { characters: 128 * 1024, points: 1000 } as const;
 
 export async function answerOriginal(
@@ -76,7 +76,7 @@ export async function answerOriginal(
   return conditionalAnswer(request, items.flat(), headers, formOfTimes(asked));
 }
 
-/** Data points of a device are read together, as far as everything in progress fits an answer. */
+/** Reads data points of a device together, as far as everything in progress fits an answer. */
 function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: readonly DataPoint[] }[] {
   const together = Math.max(1, Math.floor(answerValuesMax / questionsAtOnce / valuesEach));
   const pieces: { points: DataPoint[] }[] = [];

@@ -116,7 +116,7 @@ const shown = <Row>({ items, truncated = false }: Page<Row>, view: (row: Row) =>
   truncated,
 });
 
-/** An array of at most 1,000 rows, newest first; filters and `_limit` as those of a list. */
+/** An array of at most 1,000 rows, newest first; filters and `_limit` work as in a list. */
 function selectRoute(
   { zone }: Pick<AppDeps, "zone">,
   { name, summary, filters, further = {}, item, select }: SelectSpec,
@@ -147,7 +147,7 @@ const intIDParameter = z
   .optional()
   .openapi({ description: "true: by record id, with attr", example: "true" });
 
-/** @throws ApiError PARAMETER_INVALID when intID is neither true nor false */
+/** @throws ApiError PARAMETER_INVALID if intID is neither true nor false */
 function pointForm(intID: unknown, { filters }: PageRequest): PointForm {
   if (intID === "true") return "idAndAttr";
   if (intID !== undefined && intID !== "" && intID !== "false") {
@@ -178,7 +178,7 @@ function dictCodeRoute(): Route {
   );
 }
 
-/** One array for each name; its codes are all numbers or all texts. */
+/** One array for each name; the codes of a name are all numbers or all texts. */
 function dictSchema(variant: Variant) {
   const names = Object.entries(dictCode(variant)).map(([name, entries]) => {
     const value = typeof entries[0]?.value === "string" ? z.string() : int;

@@ -20,22 +20,22 @@ import type { Stamp } from "../views/context.js";
 import { type ViewContext, viewContext } from "../views/context.js";
 
 /**
- * The routes that all resources share: a list, a detail, a delete. What differs between resources is data;
- * what differs between the variants is in the view, which is given the variant in effect.
+ * The routes that all resources share: a list, a detail, a delete. Differences between resources are data; differences
+ * between the variants are in the view, which receives the variant in effect.
  */
 
-/** Who asks, and for which view. */
+/** The caller and the view that is asked for. */
 export interface Asking {
   readonly caller: Caller;
   readonly variant: Variant;
 }
 
-/** For a list, whose answer may take long: the signal fires when the caller leaves. */
+/** For a list, whose answer may take long: the signal fires if the caller leaves. */
 interface AskingList extends Asking {
   readonly request: Pick<Request, "signal">;
 }
 
-/** The answer's schema in Variant A, and in B where it differs. */
+/** The answer's schema in Variant A, and in B if it differs. */
 interface Schemas {
   readonly schema: z.ZodType;
   readonly schemaB?: z.ZodType;
@@ -52,7 +52,7 @@ interface Named {
 type IDs = IDTable | ((variant: Variant) => IDTable);
 
 export interface ListSpec<Row> extends Named, Schemas {
-  /** In addition to the record id. Other fields that the items show are refused as filters. */
+  /** Filters in addition to the record id. Other fields that the items show are refused as filters. */
   readonly filters: Listing["filters"];
   /** Further spellings of a filter. */
   readonly aliases?: Readonly<Record<string, string>>;
@@ -60,11 +60,11 @@ export interface ListSpec<Row> extends Named, Schemas {
   readonly range?: string;
   /** Fields of the record that nobody may filter by, shown or not. */
   readonly secret?: readonly string[];
-  /** Where the path names the record that the list belongs to. */
+  /** The ids of the record that the list belongs to, if the path names one. */
   readonly parent?: IDs;
-  /** Where the list waits for the series store. */
+  /** Present if the list waits for the series store. */
   readonly making?: Making;
-  /** `parent` is the record id of the path, 0 without one. */
+  /** `parent` is the record id of the path, or 0 if there is none. */
   list(asking: AskingList, request: PageRequest, parent: number): Promise<Page<Row>>;
   view(row: Row, context: ViewContext): object;
 }
@@ -73,14 +73,14 @@ interface DetailSpec<Row> extends Named, Schemas {
   readonly ids: IDs;
   get(asking: Asking, id: number): Promise<Row>;
   view(row: Row, context: ViewContext): object;
-  /** True where the record shows only a part of what it holds. */
+  /** True if the record shows only a part of its content. */
   truncated?(row: Row): boolean;
 }
 
 interface RemoveSpec extends Omit<Named, "access"> {
   readonly access?: "write" | "admin" | "command";
   readonly ids: IDs;
-  /** Where the path names the record that the removed ones belong to. */
+  /** The ids of the record that the removed ones belong to, if the path names one. */
   readonly parent?: IDs;
   readonly errors?: readonly ErrorCode[];
   remove(asking: Asking, ids: readonly number[], parent: number): Promise<void>;
@@ -97,7 +97,7 @@ interface ResourceRoutes {
 interface ResourceDeps {
   readonly db: Db;
   readonly stamp: Stamp;
-  /** The deployment's. */
+  /** The deployment's time zone. */
   readonly zone: Zone;
 }
 

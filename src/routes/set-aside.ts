@@ -35,7 +35,7 @@ const replayed = z
   })
   .openapi("Replayed", { example: { replayed: ["series", "alerts"], refused: [] } });
 
-/** Messages that ended starts of the service while they alone were being processed, and then a trial. */
+/** Messages that ended starts of the service while only they were being processed, and then ended a trial. */
 export function setAsideRoutes({ aside, stamp }: AppDeps): Route[] {
   return [
     route({
@@ -89,7 +89,7 @@ export function setAsideRoutes({ aside, stamp }: AppDeps): Route[] {
   ];
 }
 
-/** @throws ApiError DATA_NOT_FOUND where the text is not a journal id */
+/** @throws ApiError DATA_NOT_FOUND if the text is not a journal id */
 function idOf(text: string): number {
   const id = Number(text);
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(id)) {

@@ -37,7 +37,7 @@ const shown = z
   .object({ id: int, topic: z.string(), qos: int, createAt: stampText, updateAt: stampOrNull })
   .openapi("Subscription");
 
-/** Who may have subscriptions; those of groups and products reach every member. */
+/** The possible owners of subscriptions; those of groups and products reach every member. */
 const owners: readonly {
   readonly path: string;
   readonly what: string;

@@ -5,7 +5,7 @@ import { addressBlock, canonicalAddress } from "../../ingest/access/address-bloc
 import type { Admitted } from "../../ingest/access/admission.js";
 import { nextTurn } from "../../store/lib/turns.js";
 
-/** How long a connection may take for each thing it owes, in milliseconds. */
+/** How long a connection may take for each thing that it owes, in milliseconds. */
 export interface HttpTimes {
   /** From the connection to the end of its first request's headers. */
   readonly firstMs: number;
@@ -14,8 +14,8 @@ export interface HttpTimes {
   /** For a whole body whose sender has shown no credential, or that nobody reads any more. */
   readonly publicBodyMs: number;
   /**
-   * How often a body is checked, and how many bytes it must have brought by then; only time that we waited
-   * for it counts.
+   * How often a body is checked, and how many bytes it must have brought by then; counts only the time that we waited
+   * for it.
    */
   readonly body: { readonly everyMs: number; readonly bytesMin: number };
   /** Between an answer and the next request. */
@@ -24,22 +24,22 @@ export interface HttpTimes {
   readonly unreadMs: number;
 }
 
-/** What follows for a connection that is late: it is told so (408), or closed silently. */
+/** How a late connection is treated: told so (408), or closed silently. */
 type Overdue = "tell" | "close" | null;
 
-/** For whom waiting bytes count: the tenant of a caller with a right credential, else the address. */
+/** The holder of waiting bytes: the tenant of a caller with a right credential, else the address. */
 export type Holder = { readonly tenant: number } | { readonly address: string };
 
 interface HttpConnectionDeps {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
-  /** The bytes that wait here have changed by this many; false when there is no room for them. */
+  /** Changes the bytes that wait here by this many; false if there is no room for them. */
   readonly hold: (holder: Holder, bytes: number) => boolean;
-  /** The connection ends for lack of that room. */
+  /** Called when the connection ends for lack of that room. */
   readonly onUnheld: () => void;
-  /** A caller of this tenant has shown a right credential. */
+  /** Called when a caller of this tenant has shown a right credential. */
   readonly onProven: (connection: HttpConnection, tenant: number) => void;
-  /** Another connection takes its place. */
+  /** Called when another connection takes its place. */
   readonly onGivenWay: () => void;
 }
 
@@ -49,7 +49,7 @@ interface HttpConnectionDeps {
  * length is handed on as it arrives.
  */
 const pieceBytes = { head: 1024, longHead: 4096, body: 8192 } as const;
-/** What a connection may hold without being counted: the headers of an ordinary request. */
+/** Bytes that a connection may hold without being counted: the headers of an ordinary request. */
 const heldFree = 4096;
 /** How much of an answer is handed to the socket at once, so that progress is visible. */
 const sentAtOnce = 256 * 1024;
@@ -65,7 +65,7 @@ export class HttpConnection extends Duplex implements Admitted {
   address: string;
   readonly #socket: Socket;
   readonly #deps: HttpConnectionDeps;
-  /** Read from the socket, not parsed yet. */
+  /** Bytes read from the socket, not parsed yet. */
   #rest: Buffer | null = null;
   /** The parser wants more. */
   #wanted = false;
@@ -74,26 +74,26 @@ export class HttpConnection extends Duplex implements Admitted {
   #answering: ServerResponse | null = null;
   /** The request parsed last; its body may still be coming. */
   #last: IncomingMessage | null = null;
-  /** The caller of the request under way is known. */
+  /** Whether the caller of the request under way is known. */
   #authorized = false;
   /** Bytes parsed since the last request's headers and body were complete. */
   #headBytes = 0;
   #held = 0;
-  /** For whom they count. */
+  /** The holder that they count for. */
   #holder: Holder;
-  /** When what is being waited for began: a connection, a head, a body, a pause between two requests. */
+  /** When the present wait began: for a connection, a head, a body, or a pause between two requests. */
   #since: number;
-  /** Bytes that a body of a declared length has yet to bring; too high by what came with its head. */
+  /** Bytes that a body of a declared length has yet to bring; too high by those that came with its head. */
   #bodyLeft = 0;
-  /** The body in progress: for how long it was waited for, and how many bytes came. */
+  /** The body in progress: how long it was waited for, and how many bytes came. */
   #body = { waitedMs: 0, bytes: 0 };
   #lookedAt: number;
   #isTold = false;
-  /** When a byte of the answer last left, or it began to wait; null while nothing waits. */
+  /** When a byte of the answer last left, or the answer began to wait; null while none waits. */
   #unsentSince: number | null = null;
 
   constructor(socket: Socket, deps: HttpConnectionDeps) {
-    // One piece at a time is with the parser.
+    // Only one piece at a time is with the parser.
     super({ readableHighWaterMark: 1, decodeStrings: false });
     this.#socket = socket;
     this.#deps = deps;
@@ -102,12 +102,12 @@ export class HttpConnection extends Duplex implements Admitted {
     this.#since = deps.monotonic();
     this.#lookedAt = this.#since;
     socket.on("data", (bytes: Buffer) => {
-      // After our last answer nothing is read any more: what still comes is not part of a request.
+      // After our last answer nothing is read any more: bytes that still come are not part of a request.
       if (this.writableEnded) return;
       this.#body.bytes += bytes.length;
       this.#rest = this.#rest === null ? bytes : Buffer.concat([this.#rest, bytes]);
       this.#feed();
-      // With nothing to hold it keeps reading, and so notices a client that leaves.
+      // Holding no bytes, it keeps reading, and so notices a client that leaves.
       if (this.#rest !== null) socket.pause();
     });
     socket.on("end", () => {
@@ -129,7 +129,7 @@ export class HttpConnection extends Duplex implements Admitted {
     return this.#socket.remoteFamily;
   }
 
-  /** Who asks: the tenant whose credential was shown last, or where it comes from. */
+  /** The client: the tenant whose credential was shown last, or the address. */
   get client(): string {
     return "tenant" in this.#holder ? `tenant ${this.#holder.tenant}` : addressBlock(this.address);
   }
@@ -162,7 +162,7 @@ export class HttpConnection extends Duplex implements Admitted {
     if ("tenant" in this.#holder && this.#holder.tenant === tenant) return;
     const holder = { tenant };
     if (this.#held > 0) {
-      // Where the tenant's share has no room, the bytes stay counted where they are.
+      // If the tenant's share has no room, the bytes stay counted where they are.
       if (!this.#deps.hold(holder, this.#held)) return;
       this.#deps.hold(this.#holder, -this.#held);
     }
@@ -174,7 +174,9 @@ export class HttpConnection extends Duplex implements Admitted {
     this.destroy();
   }
 
-  /** To be called periodically: what the client has not done in time. A client that was told is not told again. */
+  /**
+   * To be called periodically: returns how to treat a client that is late. A client that was told is not told again.
+   */
   overdue(times: HttpTimes): Overdue {
     const due = this.#owed(times);
     if (due !== "tell") return due;
@@ -202,7 +204,7 @@ export class HttpConnection extends Duplex implements Admitted {
   }
 
   #isSlow({ everyMs, bytesMin }: HttpTimes["body"], passed: number): boolean {
-    // The reader may be what is slow: a full disk, an unavailable store.
+    // The slow part may be the reader: a full disk, an unavailable store.
     if (!this.isPaused() && this.#rest === null) this.#body.waitedMs += passed;
     if (this.#body.waitedMs < everyMs) return false;
     const slow = this.#body.bytes < bytesMin;
@@ -215,7 +217,7 @@ export class HttpConnection extends Duplex implements Admitted {
   }
 
   async #next(): Promise<void> {
-    // What one write brought is handled in as many turns as it has requests.
+    // The requests that one write brought are handled in a turn each.
     if (this.#waiting.length > 0 || this.#rest !== null) await nextTurn();
     this.#answering = null;
     this.#since = this.#deps.monotonic();
@@ -223,7 +225,7 @@ export class HttpConnection extends Duplex implements Admitted {
     this.#feed();
   }
 
-  /** Hands on what was read, unless a request that has arrived whole is in progress. */
+  /** Hands on bytes that were read, unless a request that has arrived whole is in progress. */
   #feed(): void {
     while (this.#rest !== null && this.#wanted && !this.destroyed) {
       const coming = this.#bodyComes;
@@ -261,7 +263,7 @@ export class HttpConnection extends Duplex implements Admitted {
 
   override _read(): void {
     this.#wanted = true;
-    // Not within the parser's own call.
+    // Not from within the parser's own call.
     if (this.#rest !== null) queueMicrotask(() => this.#feed());
   }
 
@@ -272,7 +274,7 @@ export class HttpConnection extends Duplex implements Admitted {
   override _writev(chunks: Chunks, done: Done): void {
     const bytes = chunks.reduce((sum, { chunk }) => sum + chunk.length, 0);
     if (bytes > sentAtOnce) return this.#sendEach(chunks, 0, done);
-    // Together, so that headers and a short body are one packet.
+    // Joined, so that headers and a short body are one packet.
     const pieces = chunks.map(({ chunk, encoding }) =>
       typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk,
     );
@@ -317,7 +319,7 @@ export class HttpConnection extends Duplex implements Admitted {
     done(error);
   }
 
-  /** Like a socket's: what was written is sent first. */
+  /** Like a socket's: sends first all that was written. */
   destroySoon(): void {
     if (!this.writableEnded) this.end();
     if (this.writableFinished) this.destroy();

@@ -17,7 +17,7 @@ export interface HttpListener {
   readonly address: string;
   /** Takes no more connections. */
   stop(): void;
-  /** Resolves when the requests in progress have ended, at the latest after their grace period. */
+  /** Resolves once the requests in progress have ended, at the latest after their grace period. */
   closed(): Promise<void>;
 }
 
@@ -30,14 +30,14 @@ export interface HttpListenerDeps {
   /** Connections at once. */
   readonly connectionsMax: number;
   readonly times?: HttpTimes;
-  /** How often connections are checked for what they owe, in milliseconds. */
+  /** How often connections are checked for being late, in milliseconds. */
   readonly checkMs?: number;
 }
 
 const headerBytesMax = 64 * 1024;
 /**
- * Bytes of requests that have not arrived whole, and of what follows one that is not answered yet: of all
- * unauthenticated connections, shared by addresses, and of all others, shared by tenants.
+ * Bytes held of requests that have not arrived whole, and of those that follow an unanswered one: for all
+ * unauthenticated connections, shared by addresses, and for all others, shared by tenants.
  */
 const heldBytesMax = { unauthenticated: 16 * 1024 * 1024, callers: 32 * 1024 * 1024 } as const;
 const usualTimes: HttpTimes = {
@@ -55,7 +55,7 @@ const graceMs = 5000;
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** @throws when the port cannot be had */
+/** @throws if the port is not available */
 export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<HttpListener> {
   const { config, meter, monotonic, times = usualTimes, checkMs = usualCheckMs } = deps;
   const { host } = config;
@@ -79,7 +79,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
         : change(held.unauthenticated, addressBlock(holder.address), bytes),
     onUnheld: () => ended("held_bytes"),
   };
-  // The requests' own server never listens: it is given connections that hand it one request at a time.
+  // The server for the requests themselves never listens: it is given connections that pass it one request at a time.
   const listener = createTcpServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
     const connection = new HttpConnection(socket, connectionDeps);
     if (!admission.enter(connection)) {
@@ -133,7 +133,7 @@ function createHttpServer(
     maxHeaderSize: headerBytesMax,
     keepAliveTimeout: usualTimes.idleMs,
     requireHostHeader: false,
-    // The connections know what a request owes, and when.
+    // The connections themselves check how long each part of a request takes.
     headersTimeout: 0,
     requestTimeout: 0,
   };
@@ -164,14 +164,12 @@ function createHttpServer(
   return server;
 }
 
-/** Whose turn a request counts for. Health checks do not wait behind their client's other requests. */
+/** The client in whose turns a request counts. Health checks do not wait for their client's other requests. */
 function laneOf({ client }: HttpConnection, { url = "" }: IncomingMessage): string {
   return url === "/readyz" || url === "/healthz" ? `${client} probes` : client;
 }
 
-/**
- * @param bytes by which it grows, or shrinks where they are below 0
- */
+/** @param bytes the change; negative to shrink */
 function change<Name>(shares: Shares<Name>, name: Name, bytes: number): boolean {
   if (bytes > 0) return shares.take(name, bytes);
   shares.give(name, -bytes);

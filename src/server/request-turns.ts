@@ -9,7 +9,7 @@ import { sliceMs } from "../../store/lib/turns.js";
 interface RequestTurns {
   /** Begins the work now, or once it is its client's turn. */
   begin(client: string, work: () => void): void;
-  /** Requests that wait. */
+  /** How many requests wait. */
   readonly waiting: number;
 }
 
@@ -18,9 +18,7 @@ export function createRequestTurns(now = (): number => performance.now()): Reque
   const waiting = createRoundRobin<string, () => void>();
   let turnEnds: number | null = null;
 
-  /**
-   * Runs in the loop's next turn; by then, whatever a request does at once, its promises included, is done.
-   */
+  /** Runs in the loop's next turn; by then, everything that a request does at once, its promises included, is done. */
   function turn(): void {
     turnEnds = null;
     const work = waiting.next();

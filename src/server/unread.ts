@@ -6,18 +6,15 @@ import type { Variant } from "../http/route.js";
 import type { Logger } from "../observability/log.js";
 
 /**
- * Answers requests that reach no route: those that cannot be read, come too slowly, or ask for what HTTP/1.1
- * has and we do not. Node would answer each itself, without the body and the headers of our errors.
+ * Answers requests that reach no route: those that cannot be read, come too slowly, or ask for features of HTTP/1.1
+ * that we lack. Node would answer each itself, without the body and the headers of our errors.
  */
 interface Unread {
   /** For requests whose address or method cannot be used. */
   respond(error: unknown): Response;
-  /** The request has been read: it is answered before anything unreadable that follows it. */
+  /** Notes that the request has been read: it is answered before anything unreadable that follows it. */
   heard(request: IncomingMessage, response: ServerResponse): void;
-  /**
-   * Whether the request is answered here: without a Host that it needs, or with an invalid one (RFC 9112
-   * 3.2).
-   */
+  /** Answers the request here, and returns true, if it lacks a required Host or has an invalid one (RFC 9112 3.2). */
   refuse(request: IncomingMessage, response: ServerResponse): boolean;
   /** Answers an Expect other than 100-continue. */
   unexpected(response: ServerResponse): void;
@@ -32,7 +29,7 @@ const partingMs = 1000;
 
 export function createUnread({ variant, log }: { readonly variant: Variant; readonly log: Logger }): Unread {
   const closing = new WeakSet<Duplex>();
-  /** What is still to be answered, in order. */
+  /** Responses still to be sent, in order. */
   const answering = new WeakMap<Duplex, Set<ServerResponse>>();
 
   function answer(error: ApiError) {
@@ -47,7 +44,7 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
     response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) }).end(body);
   }
 
-  /** The last answer on a connection that is no longer read, sent after what is still being answered. */
+  /** Sends the last answer on a connection that is no longer read, after those still being sent. */
   function part(socket: Duplex, error: ApiError): void {
     if (closing.has(socket)) return;
     closing.add(socket);
@@ -117,7 +114,7 @@ function wrongHost({ httpVersion, headers: { host } }: IncomingMessage) {
   if (host === undefined) {
     return httpVersion === "1.1" ? { message: "the request has no Host", field: "is required" } : null;
   }
-  // An empty one says that the request's target has no authority (RFC 9112 3.2).
+  // An empty Host says that the request's target has no authority (RFC 9112 3.2).
   if (host === "" || host === soundHost) return null;
   if (URL.canParse(`http://${host}`)) {
     soundHost = host;

@@ -19,28 +19,25 @@ import type { Replayed, SetAsideMessages } from "../routes/deps.js";
 import { runTrial, type TrialLimits, type Verdict } from "./trial/trial.js";
 import type { TrialStart } from "./trial/trial-messages.js";
 
-/** What a trial needs beside the record: earlier ones, and what is saved of the device's sessions. */
+/** The input of a trial besides the record: earlier records, and the saved state of the device's sessions. */
 type TrialContext = (record: JournalRecord) => Promise<Pick<TrialStart, "saved"> & Earlier>;
 interface Earlier {
   readonly before: readonly JournalRecord[];
 }
 
-/** Lets a record that was set aside have its effect now. @throws where it can no longer have it */
+/** Lets a record that was set aside have its effect now. @throws if that is no longer possible */
 type Replay = (record: JournalRecord) => Promise<void>;
 
-/**
- * Records that crash whoever processes them: found at starts, tried in a thread, set aside, replayed on
- * request.
- */
+/** Records that crash their followers: found at starts, tried in a thread, set aside, and replayed on request. */
 export interface AsideKeeper extends SetAsideMessages {
   /** For one follower's start. */
   narrow(follower: Follower, context?: TrialContext): Narrow;
   isAside(follower: Follower, id: number): boolean;
-  /** How many are set aside, by follower. */
+  /** How many records are set aside, by follower. */
   counts(): ReadonlyMap<Follower, number>;
-  /** Called when the series consumer waits for its store: the others need not wait for it. */
+  /** Called when the series consumer waits for its store, so that the others need not wait for it. */
   letOthersOn(): void;
-  /** Registers who replays what was set aside for a follower. */
+  /** Registers the replay of records that were set aside for a follower. */
   replaysBy(follower: Follower, replay: Replay): void;
 }
 
@@ -57,7 +54,7 @@ interface AsideDeps {
 }
 
 const troubleName = "set_aside";
-/** Both process the points of a message: what crashes one may crash the other. */
+/** Both process the points of a message: a record that crashes one may crash the other. */
 const siblings: ReadonlySet<Follower> = new Set(["series", "alerts"]);
 
 export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
@@ -84,7 +81,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
     });
   }
 
-  /** False where it is set aside. */
+  /** False if the record is set aside. */
   async function tryAlone(follower: Follower, record: JournalRecord): Promise<boolean> {
     const verdict = await trials.try(follower, record);
     if (verdict.is !== "ended") return true;
@@ -147,7 +144,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
   };
 }
 
-/** Alerts wait until the series consumer has started and is not narrow; sessions are there before either starts. */
+/** Alerts wait until the series consumer has started and is not narrow; sessions start before both. */
 function createStartOrder() {
   let release: () => void = () => undefined;
   let isHeld = true;
@@ -171,12 +168,12 @@ function createStartOrder() {
 }
 
 interface Trials {
-  /** What a follower's trials need beside the record. */
+  /** Registers the input of a follower's trials besides the record. */
   contextBy(follower: Follower, context: TrialContext): void;
   try(follower: Follower, record: JournalRecord): Promise<Verdict>;
 }
 
-/** Tries a record alone, in a thread, with what the follower would have at hand. */
+/** Tries a record alone, in a thread, with the data that the follower would have. */
 function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
   const contexts = new Map<Follower, TrialContext>();
   return {
@@ -209,7 +206,7 @@ function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
 
 interface Replays {
   by(follower: Follower, replay: Replay): void;
-  /** Tries the record once more and lets it have its effect; null where it had, otherwise why not. */
+  /** Tries the record once more and lets it have its effect; null if it did, otherwise the reason why not. */
   run(aside: Aside): Promise<string | null>;
 }
 

@@ -10,7 +10,7 @@ import type { MessageLayer } from "./message-layer.js";
 
 /** Checks every database of the data folder in the background. */
 export interface Checks {
-  /** Returns at once; a check that is due runs in the background. */
+  /** Returns at once; if a check is due, it runs in the background. */
   look(): void;
   close(): void;
 }
@@ -25,9 +25,7 @@ interface ChecksDeps {
 
 const dayMs = 86_400_000;
 
-/**
- * Checks once after a start, then daily. What is damaged is rebuilt where possible, and otherwise reported.
- */
+/** Checks once after a start, then daily. Damaged files are rebuilt if possible, and otherwise reported. */
 export function createChecks({ config, messaging, series, report, log }: ChecksDeps): Checks {
   const ending = new AbortController();
   const dir = config.dataDir;

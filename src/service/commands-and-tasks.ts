@@ -14,13 +14,13 @@ import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 
-/** What is sent to devices, and what runs in the background: commands, tasks, schedules. */
+/** Commands to devices, and work in the background: tasks and schedules. */
 export interface CommandsAndTasks {
   readonly commands: Commands;
   readonly tasks: Tasks;
-  /** Stops what sends; tasks continue after the restart. */
+  /** Stops the senders; tasks continue after the restart. */
   stop(): Promise<void>;
-  /** Stores the receipts that are left. */
+  /** Stores the remaining receipts. */
   close(): Promise<void>;
 }
 
@@ -30,14 +30,14 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly accept: Accept;
   readonly broker: Broker | null;
   readonly zone: Zone;
-  /** Of the tasks' folder. */
+  /** The space of the tasks' folder. */
   readonly space: DiskSpace;
   readonly log: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Settles what an earlier run has issued, resumes its tasks and starts the schedules. */
+/** Settles the commands that an earlier run issued, resumes its tasks and starts the schedules. */
 export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
   const { config, history, metadata, messaging, accept, broker, zone, log, now } = deps;
   const { db, directory } = metadata;

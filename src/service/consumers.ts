@@ -21,7 +21,7 @@ import type { MetadataLayer } from "./metadata-layer.js";
 import { timed } from "./series.js";
 
 /**
- * The journal's consumers: points go into the series store, and what messages mean into alerts, locations and
+ * The journal's consumers: they write points to the series store, and turn messages into alerts, locations and
  * counters.
  */
 export interface Consumers {
@@ -90,8 +90,8 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
 }
 
 /**
- * Stores what is still missing of a message that was set aside: newer messages may have written points at its
- * times.
+ * Stores the points that are still missing of a message that was set aside: newer messages may have written points at
+ * its times.
  */
 async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<void> {
   const { metadata, series, rules, onFailed, clock } = deps;
@@ -117,7 +117,7 @@ async function* only(record: JournalRecord): AsyncGenerator<JournalRecord> {
   yield record;
 }
 
-/** Writes the points of kept messages again, from the segment that holds `sinceMs` on. */
+/** Writes the points of kept messages again, starting with the segment that holds `sinceMs`. */
 export async function replaySince(
   journal: Journal,
   consumer: SeriesConsumer | undefined,

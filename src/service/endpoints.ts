@@ -26,11 +26,11 @@ import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
 
-/** Where devices connect: the MQTT listeners, and the external broker where there is one. */
+/** The endpoints that devices connect to: the MQTT listeners, and the external broker if there is one. */
 export interface Endpoints {
   readonly listeners: MqttListeners;
   readonly broker: Broker | null;
-  /** What an external broker may ask about permissions. */
+  /** Answers an external broker's questions about permissions. */
   readonly brokerAccess: BrokerAccess;
 }
 
@@ -45,7 +45,7 @@ interface EndpointsDeps {
   readonly log: Logger;
   readonly faults: Faults;
   readonly clock: Clock;
-  /** Of MQTT. */
+  /** The most MQTT connections. */
   readonly connectionsMax: number;
 }
 
@@ -91,7 +91,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
 /** Sets in each tenant's own table. */
 const tenantSets = 128;
 
-/** A tenant names addresses as it likes: neither its counts nor their number may touch those of others. */
+/** A tenant names addresses as it likes, so neither its counts nor their number may affect those of others. */
 function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: number | null) => GuessGuard {
   const own = new Map<number, GuessGuard>();
   return (tenant) => {
@@ -131,7 +131,7 @@ function contextOf(
       ),
     platformSubscriptions: directory.platformSubscriptions,
     takenBefore: async ({ device, session, connection }) => {
-      // What the earlier connection sent may still be on its way to the disk, where the history looks.
+      // Messages of the earlier connection may still be on their way to the disk, where the history is read.
       await journal.waitFor(connection - 1);
       return takenBefore(events.history, { device: device.id, session, connection }, earlier.endedAt);
     },

@@ -9,7 +9,10 @@ type OnFault = (error: unknown) => void;
 const minuteMs = 60_000;
 const linesPerMinute = 10;
 
-/** Whether one more line may be written: the first few of a minute, because whoever causes one causes more. */
+/**
+ * Whether one more line may be written: only the first few of a minute, because a client that causes one fault causes
+ * more.
+ */
 function createLineBudget(monotonic: () => number): () => boolean {
   let since = Number.NEGATIVE_INFINITY;
   let lines = 0;
@@ -22,7 +25,7 @@ function createLineBudget(monotonic: () => number): () => boolean {
   };
 }
 
-/** Logs our own faults that have cost one packet, one message or one connection; `what` says which. */
+/** Logs our own faults that have cost one packet, one message or one connection; `what` names it. */
 export type Faults = (what: string) => OnFault;
 
 export function createFaults(log: Pick<Logger, "error">, monotonic: () => number): Faults {
@@ -32,7 +35,7 @@ export function createFaults(log: Pick<Logger, "error">, monotonic: () => number
   };
 }
 
-/** Counts each record that the service has failed at, and logs the first few of a minute. */
+/** Counts each record that the service has failed to process, and logs the first few of a minute. */
 export function createFailedRecords(
   log: Pick<Logger, "error">,
   meter: Pick<Meter, "recordsFailed">,

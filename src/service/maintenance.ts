@@ -19,8 +19,8 @@ import type { Logger } from "../observability/log.js";
 import type { Checks } from "./checks.js";
 
 /**
- * The periodic jobs beside the pipelines: they save state, unlink old segments, remove the points of what was
- * deleted.
+ * The periodic jobs besides the pipelines: they save state, unlink old segments, and remove the points of deleted
+ * devices and data points.
  */
 export interface Maintenance {
   /** True while the consumers' backlog is at its limit. */
@@ -40,7 +40,7 @@ interface MaintenanceDeps {
     save(): Promise<void>;
     /** Drops expired sessions and messages. */
     end(): Promise<void>;
-    /** The journal id that the saved state stands for. */
+    /** The journal id up to which the saved state includes records. */
     savedID(): number;
   };
   readonly checks: Pick<Checks, "look">;
@@ -49,7 +49,7 @@ interface MaintenanceDeps {
   readonly savedID: () => number;
   /** Resolves when every follower in this process knows of the deletions that are stored. */
   readonly followed: () => Promise<void>;
-  /** Resolves when no import can still write points of what has been deleted. */
+  /** Resolves when no import can still write points of deleted devices and data points. */
   readonly historySettled: () => Promise<void>;
   /** Checks whether the wall clock was set. */
   readonly watchClock: () => void;
@@ -141,7 +141,7 @@ function backlogBytes({ journal, settledID, savedID }: MaintenanceDeps): number 
   }, 0);
 }
 
-/** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
+/** Unlinks old segments: those past every checkpoint, and past the days or the bytes that events are kept. */
 async function dropSegments(deps: MaintenanceDeps): Promise<void> {
   const { config, journal, events, series, sessions, savedID, now, log } = deps;
   const checkpoint = Math.min(await series.checkpoint(), sessions.savedID(), savedID());
@@ -165,7 +165,7 @@ async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<vo
   }
 }
 
-/** Every tenant over its limit has its turn; what is left waits for the next round. */
+/** Every tenant over its limit gets a turn; the rest waits for the next round. */
 async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
   for (const { tenant, surplus } of await tenantsOverLogBytes(db, config.controlLogBytes)) {
     let left = surplus;
@@ -179,9 +179,9 @@ async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
 }
 
 /**
- * Whole UTC days: points are removed once a day, up to a day late, so that the store walks its series only
- * once a day. It runs in the background however long it takes, and the end of the service does not wait for
- * it: the store stops it as it closes.
+ * Points are removed by whole UTC days, once a day and up to a day late, so that the store walks its series only once a
+ * day. The removal runs in the background however long it takes, and the end of the service does not wait for it: the
+ * store stops it on closing.
  */
 function createPointRetention({ config, series, now, log }: MaintenanceDeps): () => Promise<void> {
   let done = Number.NEGATIVE_INFINITY;

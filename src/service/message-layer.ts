@@ -26,29 +26,29 @@ import type { Faults } from "./faults.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
-/** The journal, and what is derived from it: the event index and the sessions of devices. */
+/** The journal, and the state derived from it: the event index and the sessions of devices. */
 export interface MessageLayer {
   readonly journal: Journal;
   readonly events: EventLog;
   readonly registry: SessionRegistry;
   readonly saved: SavedSessions;
   readonly records: SessionRecords;
-  /** The budget of work that the records on their way may cause. */
+  /** The budget of work that records on their way may cause. */
   readonly work: WorkBudget;
   readonly connections: Connections;
   readonly receipts: Receipts;
   readonly wills: Wills;
-  /** Where the run before this one ended: its last record and that one's time, microseconds since 1970. */
+  /** The end of the previous run: its last record and that record's time, microseconds since 1970. */
   readonly earlier: { readonly lastID: number; readonly endedAt: number };
   /** Calls `afterCommit` after each commit of the journal. */
   onCommit(afterCommit: () => void): void;
   /** Waits until everything appended is on disk, unless the journal takes nothing. */
   committed(): Promise<void>;
-  /** Saves the sessions, after the outcome of their receipts is stored. */
+  /** Saves the sessions, once the outcome of their receipts is stored. */
   save(): Promise<void>;
   /** Drops expired sessions and messages. */
   endExpired(): Promise<void>;
-  /** Replaces the sessions' file, in which a check has found a fault, by the state in memory. */
+  /** Replaces the sessions' file, in which a check has found a fault, with the state in memory. */
   remakeSessions(fault: string): Promise<void>;
   closeSessions(): Promise<void>;
 }
@@ -70,7 +70,10 @@ interface MessageLayerDeps {
   readonly now: () => number;
 }
 
-/** Opens the journal and brings what follows it up to its end; connections of a killed run are closed on record. */
+/**
+ * Opens the journal and brings its followers up to its end; journals the end of connections that a killed run left
+ * open.
+ */
 export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageLayer> {
   const { metadata, log, now } = deps;
   const { db, directory } = metadata;
@@ -173,7 +176,7 @@ async function openJournalAndEvents(
   return { journal, events };
 }
 
-/** The snapshot of the sessions, and what the journal holds beyond it. */
+/** The snapshot of the sessions, and the journal's records after it. */
 async function openSavedSessions(deps: MessageLayerDeps, journal: Journal, events: EventLog) {
   const { config, metadata, damage, aside, onFailed } = deps;
   let running = false;
@@ -208,8 +211,8 @@ async function checkpoints({ config, metadata, series }: MessageLayerDeps): Prom
 }
 
 /**
- * Where effects are ahead of the journal's end, acknowledged records are lost. The service continues without
- * them and skips their ids, because whoever has seen those ids would ignore new records under them.
+ * If effects are ahead of the journal's end, acknowledged records are lost. The service continues without them and
+ * skips their ids, because a follower that has seen those ids would ignore new records under them.
  */
 async function beginAboveFollowers(
   { config, damage }: MessageLayerDeps,
@@ -224,7 +227,7 @@ async function beginAboveFollowers(
   damage.report({ part: "journal", file: join(config.dataDir, "journal"), what, lostBytes: 0 });
 }
 
-/** What a start can rebuild of sessions whose file cannot be read. */
+/** How far a start can rebuild sessions whose file cannot be read. */
 function readAgain({ segments: [oldest] }: Journal): string {
   const since = oldest === undefined ? "now" : new Date(oldest.createdAt).toISOString();
   return `made again from the journal, which begins at ${since}: subscriptions, queued and retained messages and wills from before are lost`;

@@ -20,7 +20,7 @@ import { releaseReserve } from "../host/reserve.js";
 import { type Authenticator, createAuthenticator } from "../http/auth.js";
 import type { Logger } from "../observability/log.js";
 
-/** The metadata, with what is cached of them in memory. */
+/** The metadata, with their caches in memory. */
 export interface MetadataLayer {
   readonly db: Db;
   readonly devices: DeviceStore;
@@ -31,7 +31,7 @@ export interface MetadataLayer {
   readonly catalog: Catalog;
   /** Calls `follow` at each change of the metadata, whichever process made it. */
   follow(follow: (change: Change) => void): void;
-  /** Resolves once every follower knows of all that is stored. */
+  /** Resolves once every follower knows of everything stored. */
   followed(): Promise<void>;
   /** Stops following changes. */
   stopFollowing(): void;
@@ -41,7 +41,7 @@ export interface MetadataLayer {
 const directoryDevicesMax = 50_000;
 const changePollMs = 500;
 
-/** Locks the data folder, opens the metadata in it and makes what a first start needs. */
+/** Locks the data folder, opens the metadata in it and makes everything that a first start needs. */
 export async function openMetadataLayer(
   config: Config,
   log: Logger,

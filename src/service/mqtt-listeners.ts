@@ -51,11 +51,11 @@ const kinds: Readonly<Record<ListenerName, Kind>> = {
 
 /** The MQTT endpoint with its listeners. */
 export interface MqttListeners {
-  /** Null where a listener is off. */
+  /** Null for a listener that is off. */
   readonly ports: Readonly<Record<ListenerName, number | null>>;
   /** To be called after each commit of the journal. */
   afterCommit(): void;
-  /** Reads the server's certificate again, for handshakes from now on; a bad one leaves what is there. */
+  /** Reads the server's certificate again, for handshakes from now on; a bad one leaves the present one in use. */
   reload(): Promise<void>;
   /** Stops listening; open connections stay. */
   stopListening(): void;
@@ -70,7 +70,7 @@ interface MqttListenersDeps extends ServerIdentityDeps {
   readonly meter: Meter;
 }
 
-/** @throws ConfigError for a certificate that cannot be used, or a port that cannot be had */
+/** @throws ConfigError for a certificate that cannot be used, or a port that is not available */
 export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttListeners> {
   const { config, context, meter } = deps;
   const { monotonic } = deps.clock;
@@ -133,7 +133,7 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
   };
 }
 
-/** Each listener's address as a client takes it, null where it is off. */
+/** Each listener's address as clients use it; null for one that is off. */
 export function listenerAddresses(
   host: string,
   ports: MqttListeners["ports"],

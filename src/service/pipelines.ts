@@ -1,4 +1,4 @@
-/** What becomes of an uplink, and what runs beside: the way into the journal, its consumers, status, maintenance. */
+/** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
 import { createPresence, type Presence } from "../../ingest/directory/presence.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
@@ -16,12 +16,12 @@ import type { Storage } from "./storage.js";
 export interface Pipelines {
   readonly accept: Accept;
   readonly presence: Presence;
-  /** Points as they are stored. */
+  /** Points at the moment that they are stored. */
   readonly live: LiveFeed;
   /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
   readonly status: Status;
-  /** Null where the service writes no points, which is for benches only. */
+  /** Null if the service writes no points, which is for benches only. */
   readonly consumers: Consumers | null;
   /** Marks the service as ending; live feeds end. */
   beginClosing(): void;

@@ -8,9 +8,9 @@ import type { Logger } from "../observability/log.js";
 
 /** Writes lost points again from the messages that the journal still holds. */
 export interface Refill {
-  /** Resolves once that is done for a gap; rejects when the service stops first. */
+  /** Resolves once the points of a gap are written again; rejects if the service stops first. */
   fill(gap: LostPoints): Promise<void>;
-  /** The journal, which holds the messages, and the consumer, which decodes them, are there. */
+  /** Begins, now that the journal, which holds the messages, and the consumer, which decodes them, are there. */
   begin(source: Source): void;
   stop(): void;
 }
@@ -25,7 +25,7 @@ const aheadMicros = 3_600e6;
 const retryDelayMs = { first: 1000, longest: 1000 } as const;
 
 /**
- * One segment at a time, so that new messages never wait for more; the newest first, because the latest value
+ * Works one segment at a time, so that new messages never wait for more; the newest first, because the latest value
  * counts.
  */
 export function createRefill(log: Logger): Refill {
@@ -78,9 +78,9 @@ export function createRefill(log: Logger): Refill {
   };
 }
 
-/** Those that may hold messages of the gap's times, newest first. */
+/** Segments that may hold messages of the gap's times, newest first. */
 function segmentsOf({ segments }: Journal, { start }: LostPoints): Segment[] {
-  // The first one that ends late enough: the clock of later ones may have been set back.
+  // The first segment that ends late enough: the clock of later ones may have been set back.
   const from = segments.findIndex((_, i) => {
     const next = segments[i + 1];
     return next === undefined || next.createdAt * 1000 > start - aheadMicros;

@@ -10,19 +10,16 @@ import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 
-/** Half of what the engine would take: the process is to stay below 400 MB. */
+/** Half of what the engine would take, because the process must stay below 400 MB. */
 const embeddedMemtablePointsMax = 500_000;
 const seriesConsumer = "series";
 
-/**
- * Called when the series store has trouble. Damage, and points lost with it, concern the embedded engine
- * alone.
- */
+/** Called when the series store has trouble. Only the embedded engine reports damage, and points lost with it. */
 interface SeriesListeners extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
   /** Called when the embedded engine cannot go on. */
   readonly fatal: (error: Error) => void;
   readonly log: Logger;
-  /** Notes what is wrong with a part, or that nothing is (null). */
+  /** Notes a part's trouble, or that it has none (null). */
   readonly note: (part: string, trouble: string | null) => void;
 }
 

@@ -1,4 +1,6 @@
-/** What TLS listeners show their clients: the server's certificate, renewed when it is due, and whom they trust. */
+/**
+ * The identity of the TLS listeners: the server's certificate, renewed when due, and the authorities that they trust.
+ */
 import type { TlsIdentity } from "../../ingest/transports/mqtt/listeners/tls.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
@@ -12,17 +14,17 @@ export interface ServerIdentityDeps {
   /** Authorities whose client certificates are recognised, PEM. */
   readonly trusted: () => Promise<readonly string[]>;
   readonly log: Logger;
-  /** Says that TLS is not as it should be, or that it is again (null). */
+  /** Notes that TLS has trouble, or that it works again (null). */
   readonly note: (trouble: string | null) => void;
   readonly clock: Clock;
 }
 
 interface ServerIdentity {
-  /** Null where no listener wants one, or none could be had. */
+  /** Null if no listener wants one, or none could be obtained. */
   current(): TlsIdentity | null;
-  /** Loads the certificate again; a bad one leaves what is there. */
+  /** Loads the certificate again; a bad one leaves the present one in use. */
   renew(): Promise<void>;
-  /** From now on looks now and then whether another certificate is due. */
+  /** From now on checks now and then whether another certificate is due. */
   renewWhenDue(): void;
   close(): void;
 }
@@ -50,7 +52,7 @@ export async function openServerIdentity(
     note(ended ? "the server's certificate has expired" : null);
   }
 
-  /** The authority may be unable to issue; what needs no certificate must work all the same. */
+  /** The authority may be unable to issue; everything that needs no certificate must work all the same. */
   async function first(): Promise<TlsIdentity | null> {
     try {
       const loaded = await load();

@@ -1,4 +1,4 @@
-/** What the outside talks to: the MQTT listeners, the external broker, the HTTP API, and the commands that it sends. */
+/** The service's outer side: the MQTT listeners, the external broker, the HTTP API, and the commands that it sends. */
 import { join } from "node:path";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
@@ -20,7 +20,7 @@ import type { Storage } from "./storage.js";
 interface Servers {
   readonly http: string;
   readonly listeners: Endpoints["listeners"];
-  /** Ends requests, tasks and connections, and waits until what they brought is acknowledged. */
+  /** Ends requests, tasks and connections, and waits until the messages that they brought are acknowledged. */
   close(): Promise<void>;
 }
 
@@ -68,23 +68,23 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       http.stop();
       listeners.stopListening();
       broker?.stopReading();
-      // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
+      // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
       await messaging.committed();
-      // A task that sends to devices must not find them gone.
+      // A task that sends to devices must still find the connections.
       await work.stop();
       broker?.close();
       messaging.wills.close();
       await messaging.connections.endAll("shutdown");
       await listeners.close();
       await http.closed();
-      // Connections settle what they held as they end.
+      // As they end, connections settle the messages that they held.
       await messaging.committed();
       await work.close();
     },
   };
 }
 
-/** As many connections as the settings allow and the process may have files open. */
+/** As many connections as the settings allow and the process's limit of open files permits. */
 function connectionLimitsOf(config: Config, log: Logger): { readonly http: number; readonly mqtt: number } {
   const limits = connectionLimits(openFilesMax(), {
     http: config.httpConnectionsMax,
@@ -96,7 +96,7 @@ function connectionLimitsOf(config: Config, log: Logger): { readonly http: numbe
   return limits;
 }
 
-/** Commands, and what runs in the background for a caller. */
+/** Opens commands, and the background work for callers. */
 function openWork(
   { config, storage, pipelines, log, clock }: ServersDeps,
   { broker }: Endpoints,

@@ -1,4 +1,4 @@
-/** All that lasts: metadata, points, journal and sessions, opened one upon the other and closed in reverse. */
+/** All durable parts: metadata, points, journal and sessions, opened in order and closed in reverse. */
 import type { DecodeRules } from "../../ingest/decode/points.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
 import { type Zone, zone } from "../../query/zone.js";
@@ -23,7 +23,7 @@ export interface Storage {
   readonly aside: AsideKeeper;
   readonly refill: Refill;
   readonly times: PointTimes;
-  /** What works less than it should, what is damaged, and what a record or a packet has thrown. */
+  /** Degraded and damaged parts, and errors thrown by a record or a packet. */
   readonly troubles: Troubles;
   readonly damage: DamageLog;
   readonly faults: Faults;
@@ -37,7 +37,7 @@ interface PointTimes {
   readonly zone: Zone;
   /** The oldest time that is kept, microseconds; 0 = no limit. */
   oldest(): number;
-  /** With the zone of times that name none. */
+  /** Includes the zone of times that name none. */
   rules(): Omit<DecodeRules, "asOfReceipt">;
 }
 

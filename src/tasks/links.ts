@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { equalText } from "../../store/metadata/db/secrets.js";
 
-/** Download links that need no credentials and expire: their token names who made them and when they end. */
+/** Download links that need no credentials and expire: their token names their owner and their end. */
 interface DownloadLinks {
   /** Relative to /api/v1. `file` is a name in the tasks' folder. */
   link(task: string, file: string): string;

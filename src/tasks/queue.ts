@@ -6,9 +6,9 @@ interface Queued {
   readonly kind: string;
 }
 
-/** What tasks of a kind need in addition to a place. */
+/** The needs of tasks of a kind, besides a place. */
 interface Needs {
-  /** Of one lane, one such task runs at a time. */
+  /** Of the tasks of a lane, only one runs at a time. */
   readonly lane?: string;
   /** This many run beside the others, in places of their own, one for each tenant. */
   readonly apart?: number;
@@ -21,11 +21,11 @@ interface Needs {
  */
 interface TaskQueue<Task extends Queued> {
   add(task: Task): void;
-  /** The next task, which then counts as running until `ended`; undefined when none may begin. */
+  /** The next task, which then counts as running until `ended`; undefined if none may begin. */
   next(): Task | undefined;
   ended(task: Task): void;
   readonly waiting: readonly Task[];
-  /** Waiting and running ones of the tenant. */
+  /** How many tasks of the tenant wait or run. */
   countOf(tenant: number): number;
 }
 
@@ -36,7 +36,7 @@ export function createTaskQueue<Task extends Queued>(
   const waiting: Task[] = [];
   const running = new Set<Task>();
   const places = createShares<number>(runningMax);
-  /** When each tenant's last task began, counted in beginnings. */
+  /** When each tenant's last task began, counted in tasks begun. */
   const begun = new Map<number, number>();
   let beginnings = 0;
 
@@ -49,7 +49,7 @@ export function createTaskQueue<Task extends Queued>(
     return lane === undefined || ![...running].some((other) => needsOf(other).lane === lane);
   }
 
-  /** Tasks of such kinds have places of their own. */
+  /** Takes an ordinary place for the task, unless its kind has places of its own; false if none is left. */
   const takesPlace = (task: Task): boolean =>
     needsOf(task).apart !== undefined || places.take(task.tenant, 1);
 
@@ -59,7 +59,7 @@ export function createTaskQueue<Task extends Queued>(
     },
     next: () => {
       const ready = waiting.filter(mayRun);
-      // Stable: of one tenant, the one that came first.
+      // Stable: of one tenant's tasks, the first to come.
       ready.sort((a, b) => (begun.get(a.tenant) ?? 0) - (begun.get(b.tenant) ?? 0));
       const task = ready.find(takesPlace);
       if (task === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** One task from its start to its end, with each state stored for whoever polls it. */
+/** One task from its start to its end, with each state stored for its poller. */
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -20,7 +20,7 @@ export interface RunTaskDeps {
 
 const saveAgainMs = 1000;
 
-/** @param kind undefined: this version does not know the task, which fails */
+/** @param kind undefined if this version does not know the task, which then fails */
 export async function runTask(
   deps: RunTaskDeps,
   task: Task,
@@ -45,7 +45,7 @@ export async function runTask(
     if (file !== null) await space.adopt(task.tenant, file);
     await saveEnd(deps, signal, task, { state: "SUCCESS", current: 100, msg: last, file });
   } catch (error) {
-    // The next start takes it up.
+    // The next start resumes the task.
     if (signal.aborted) return;
     const foreseen = error instanceof TaskFailure || error instanceof ApiError;
     if (!foreseen) log.error("task failed", { task: task.id, kind: task.kind, error });
@@ -56,7 +56,7 @@ export async function runTask(
   }
 }
 
-/** Whoever polls the task waits for its end, however long the store is away. */
+/** The poller of the task waits for its end, however long the store is away. */
 async function saveEnd(
   { db, now, log }: RunTaskDeps,
   signal: AbortSignal,

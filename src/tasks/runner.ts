@@ -19,11 +19,11 @@ import type { TaskKind } from "./task-kind.js";
 export interface Tasks {
   /** Starts a task in the background and returns its id. @throws ApiError RESOURCE_LIMITED */
   start(actor: Actor, kind: string, input: object): Promise<string>;
-  /** Queues one that the schedules have stored; they ask for room before. */
+  /** Queues a task that the schedules have stored; they check `room` first. */
   adopt(task: Task): void;
-  /** How many may be adopted now while callers still find a place. */
+  /** How many tasks may be adopted now so that callers still find a place. */
   readonly room: number;
-  /** Where result files lie. */
+  /** The folder of the result files. */
   readonly dir: string;
   readonly space: DiskSpace;
   close(): Promise<void>;
@@ -31,7 +31,7 @@ export interface Tasks {
 
 export const tasksRunningMax = 4;
 const tasksWaitingMax = 100;
-/** Waiting and running tasks of one tenant, so that none keeps the others waiting for long. */
+/** Waiting and running tasks of one tenant, so that none makes the others wait for long. */
 export const tasksPerTenantMax = 20;
 /** The number of waiting tasks beyond which schedules hold theirs back. */
 const tasksAdoptedMax = 20;
@@ -52,7 +52,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   const closing = new AbortController();
   const queue = createTaskQueue<Task>(tasksRunningMax, ({ kind }) => kinds[kind] ?? {});
   const running = new Set<Promise<void>>();
-  /** What callers have begun, waiting or running, and what is being stored: one a task. */
+  /** Tasks that callers have begun, waiting or running, and those being stored; each counts one. */
   const begun = createShares<number>(tasksWaitingMax);
 
   function next(): void {
@@ -144,7 +144,7 @@ async function abandon({ db, now, log, kinds }: TasksDeps, task: Task): Promise<
   await updateTask(db, now(), task.id, { state: "FAILURE", current: task.current, msg });
 }
 
-/** Removes files of tasks that a kill has cut short, and of uploads that never became one; counts all others. */
+/** Removes files of tasks that a kill has cut short, and of uploads that never became tasks; counts all others. */
 async function removeStrayFiles(deps: TasksDeps, waiting: readonly Task[]): Promise<void> {
   const { db, node, dir, space, kinds } = deps;
   const resumed = waiting.flatMap((task) =>

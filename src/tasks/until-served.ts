@@ -5,7 +5,7 @@ const longestMs = 10_000;
 
 /**
  * Retries until the store is available, the first time after `firstMs`; the work must be safe to repeat.
- * @throws what else it throws, or the abort
+ * @throws any other error of the work, or the abort
  */
 export async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>, firstMs = 200): Promise<T> {
   const attempt = (): Promise<T> => {

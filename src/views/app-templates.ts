@@ -51,7 +51,7 @@ export const consoleTemplateSchema = appTemplateSchema
   .extend({ value: textOrNull, error: newestErrorSchema })
   .openapi("DeviceConsole");
 
-/** What every form of a template has; the names of its data point and stream are looked up. */
+/** The fields of every form of a template; the names of its data point and stream are looked up. */
 function common(template: AppTemplate, { stamp }: Stamped) {
   return {
     id: template.id,

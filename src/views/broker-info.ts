@@ -1,17 +1,17 @@
-/** Ports that devices connect to; a listener that is off is not there. */
+/** Ports that devices connect to; listeners that are off are left out. */
 export interface Brokers {
-  /** Name or address, an IPv6 address without brackets or in them. */
+  /** Name or address; an IPv6 address may have brackets. */
   readonly host: string;
   readonly ports: Readonly<Partial<Record<BrokerName, number | null>>>;
 }
 
-/** `…s` is over TLS or DTLS, `…ss` with the device's certificate. */
+/** `…s` is over TLS or DTLS, `…ss` also requires the device's certificate. */
 const brokerNames = ["mqtt", "mqtts", "mqttss", "coap", "coaps", "coapss", "ws", "wss"] as const;
 type BrokerName = (typeof brokerNames)[number];
 
 export type BrokerAddresses = { readonly [Name in `${BrokerName}Broker`]: string | null };
 
-/** Each as host:port, null where the listener is off. */
+/** Each address as host:port; null for a listener that is off. */
 export function brokerAddresses({ host, ports }: Brokers): BrokerAddresses {
   const name = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
   const addresses = brokerNames.map((broker) => {

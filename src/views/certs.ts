@@ -5,7 +5,7 @@ export function certListed({ id, name, enable, createAt }: CertListed, { stamp }
   return { id, name, enable, createAt: stamp(createAt) };
 }
 
-/** What an edit answers; viewers do not see the private key. */
+/** The answer to an edit; viewers do not see the private key. */
 export function certStored(cert: Cert, { stamp, secrets }: ViewContext) {
   return {
     ...certListed(cert, { stamp }),

@@ -4,14 +4,14 @@ import { label, labelB } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 import type { LogRow } from "./events.js";
 
-/** 0 gone, 1 come, 2 refused; the codes of connectStatus, and of deviceStatus in Variant B. */
+/** 0 disconnected, 1 connected, 2 refused; the codes of connectStatus, and of deviceStatus in Variant B. */
 export const connectStatuses: Readonly<Record<number, number>> = {
   [recordKinds.disconnect]: 0,
   [recordKinds.connect]: 1,
   [recordKinds.denial]: 2,
 };
 
-/** Of the caller's tenant, whose name every row carries. */
+/** A row of the caller's tenant, whose name every row has. */
 export function connectLogListed(
   tenantID: string,
   row: LogRow<ConnectionRecord>,

@@ -6,7 +6,7 @@ import type { Variant } from "../http/route.js";
 /** Milliseconds → `YYYY-MM-DD HH:MM:SS` in the deployment's time zone; null stays null. */
 export type Stamp = (at: number | null) => string | null;
 
-/** What a view needs beside the record. */
+/** The context of a view besides the record. */
 export interface ViewContext {
   readonly stamp: Stamp;
   readonly variant: Variant;
@@ -14,7 +14,7 @@ export interface ViewContext {
   readonly secrets: boolean;
 }
 
-/** All that most views need. */
+/** Enough context for most views. */
 export type Stamped = Pick<ViewContext, "stamp">;
 
 export function viewContext(

@@ -26,7 +26,7 @@ export function groupControlLogListed(log: GroupControlLog, context: Stamped) {
   return { id, groupID, groupName, ...shown(log, context) };
 }
 
-/** Gateways are sent configurations: a payload that is a JSON object is shown as one. */
+/** Gateways receive configurations: a payload that is a JSON object is shown as one. */
 export function gatewayControlLogListed(log: ControlLog, context: Stamped) {
   const { publishUser: createUser, payload, ...rest } = shown(log, context);
   return {

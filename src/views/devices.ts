@@ -4,7 +4,7 @@ import { label, labelB } from "../http/labels.js";
 import { type BrokerAddresses, type Brokers, brokerAddresses } from "./broker-info.js";
 import type { ViewContext } from "./context.js";
 
-/** Devices as each variant shows them. Variant B shows gateways among them. */
+/** Devices as each variant shows them. Variant B includes gateways. */
 
 /** A view of a device; brokers are shown in Variant B's details. */
 export interface DeviceContext extends ViewContext {
@@ -71,7 +71,7 @@ function listedA(device: Device, context: ViewContext) {
   };
 }
 
-/** What the service sees of a connected device. */
+/** The service's own view of a connected device. */
 function connection(device: Device, { stamp }: ViewContext) {
   return {
     clientIP: device.clientIP,
@@ -140,7 +140,7 @@ export function deviceDetail(device: Device, context: DeviceContext) {
   };
 }
 
-/** What create and edit answer: no labels, no names looked up elsewhere but the parent's. */
+/** The answer to create and edit: no labels, and no names looked up elsewhere but the parent's. */
 export function deviceStored(device: Device, context: DeviceContext) {
   if (context.variant === "B") {
     return { ...commonB(device, context), ...connection(device, context), ...brokersB(context) };

@@ -3,7 +3,7 @@ import { isRefused, type JournalRecord, type MessageRecord } from "../../store/j
 import { containsText } from "../http/text-search.js";
 import type { ViewContext } from "./context.js";
 
-/** The text where it is valid UTF-8 without NUL, else `base64:` and base64. */
+/** The text if it is valid UTF-8 without NUL, else `base64:` and base64. */
 export function payloadText(payload: Uint8Array): string {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString("utf8") : `base64:${bytes.toString("base64")}`;
@@ -17,7 +17,7 @@ export function payloadContains(payload: Uint8Array, like: boolean, value: strin
 
 export type EventRow = LogRow<MessageRecord>;
 
-/** A journal record with what the metadata say of its device; null where it is gone. */
+/** A journal record with what the metadata tell of its device; null if that is gone. */
 export interface LogRow<Row extends JournalRecord> {
   readonly record: Row;
   readonly deviceID: string | null;

@@ -3,7 +3,7 @@ import type { Device } from "../../store/metadata/devices/record.js";
 import { label } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 
-/** A gateway is a row of the device table; its name stands in deviceName. */
+/** A gateway is a row of the device table; its name is in deviceName. */
 export function gatewayStored(gateway: Device, { stamp, secrets }: ViewContext) {
   return {
     id: gateway.id,

@@ -3,7 +3,7 @@ import { devicesShownMax } from "../../store/metadata/products/products.js";
 import type { ViewContext } from "./context.js";
 import { devicesShown } from "./products.js";
 
-/** A group, and in Variant B the ids of its newest devices, one more than are shown when there are more. */
+/** A group, and in Variant B the ids of its newest devices, one more than are shown if there are more. */
 export interface GroupRow extends Group {
   readonly devices?: readonly number[];
 }

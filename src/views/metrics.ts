@@ -43,7 +43,7 @@ export function metricDetail(metric: Metric, context: Stamped) {
   };
 }
 
-/** A metric as metrics_data carries it: the stored fields and the looked-up name of its data point. */
+/** A metric as metrics_data shows it: the stored fields and the name of its data point. */
 export function metricOfData(metric: Metric, context: Stamped) {
   return { ...metricStored(metric, context), dataPointName: metric.dataPointName };
 }

@@ -19,7 +19,7 @@ export function deviceSelection({ label, value, deviceIntID }: DeviceSelection) 
   return { label, value, attr: { deviceIntID } };
 }
 
-/** How a data point is named in its selection: by record id, alone or with what it is, or by its string id. */
+/** How a selection names a data point: by record id, alone or with its attributes, or by its string id. */
 export type PointForm = "id" | "idAndAttr" | "dataPointID";
 
 export function dataPointSelection(point: DataPointSelection, form: PointForm) {

@@ -4,7 +4,7 @@ import type { ViewContext } from "./context.js";
 
 const lwm2m = 3;
 
-/** A product, and in Variant B the ids of its newest devices, one more than are shown when there are more. */
+/** A product, and in Variant B the ids of its newest devices, one more than are shown if there are more. */
 export interface ProductRow extends Product {
   readonly devices?: readonly number[];
 }

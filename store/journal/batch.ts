@@ -13,45 +13,48 @@ import { createRecordBuffers, giveBack } from "./record-buffers.js";
 import { recordKinds } from "./record-kinds.js";
 import type { SharedTopics } from "./shared-topics.js";
 
-/** Records written anew in one turn of the loop: a millisecond or two. */
+/** Records rewritten in one turn of the loop: a millisecond or two. */
 const rebuiltPerTurn = 500;
-/** A shorter topic is repeated: to refer to it takes as much. */
+/** A shorter topic is repeated: a reference to it takes as many bytes. */
 const sharedLengthMin = 8;
 
 type Done = (id: number) => void;
 
-/** Where a batch is about to stand. */
+/** The place in a segment that a batch is written to. */
 interface Place {
   readonly salt: number;
   /** Offset in the file. */
   readonly position: number;
-  /** Topics of envelopes that the segment holds already. */
+  /** Topics of envelopes that the segment already holds. */
   readonly topics: Pick<SharedTopics, "at">;
 }
 
 /**
- * Records that become durable together, laid out as they go to the file. Of the entries of an envelope the first holds
- * its topic, the others refer to it.
+ * Records that become durable together, laid out as they go to the file. Of an envelope's entries the first holds its
+ * topic, and the others refer to it.
  */
 export interface Batch {
   readonly firstID: number;
   readonly lastID: number;
   readonly bytes: number;
-  /** Adds a record, whose id is the one behind `lastID`. Returns its bytes. */
+  /** Adds a record, whose id is the one after `lastID`. Returns its size in bytes. */
   add(frame: FrameInput, receivedAt: number, stamp: number, done: Done | undefined): number;
-  /** The bytes, in buffers. */
+  /** The bytes of the batch, in buffers. */
   views(): Buffer[];
-  /** Sums anew for another salt, and lets entries refer to topics that the segment holds; `bytes` may become fewer. */
+  /**
+   * Recomputes the checksums for another salt, and makes entries refer to topics that the segment holds, which may
+   * reduce `bytes`.
+   */
   fit(place: Place): Promise<void>;
-  /** The records that hold an envelope's topic, by envelope: offsets from the beginning of the batch. */
+  /** By envelope, the record that holds its topic: offsets from the beginning of the batch. */
   readonly holders: ReadonlyMap<number, number>;
-  /** Its records with their offsets from the beginning of the batch. */
+  /** Visits the records with their offsets from the beginning of the batch. */
   visit(record: (offset: number, peek: RecordPeek) => void): void;
-  /** Tells every record's sender, in order, and gives the buffers back. What one of them throws goes to `onFault`. */
+  /** Calls every record's `done`, in order, and gives the buffers back. What one of them throws goes to `onFault`. */
   settle(onFault: (id: number, error: unknown) => void): void;
 }
 
-/** Makes batches whose buffers are used again. */
+/** Makes batches whose buffers are reused. */
 export function createBatches(): (firstID: number, salt: number) => Batch {
   const pool: Buffer[] = [];
   return (firstID, salt) => createBatch(firstID, salt, pool);
@@ -63,12 +66,12 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
   let bytes = 0;
   let salt = firstSalt;
   let holders = new Map<number, number>();
-  /** By envelope; of those whose topic stands once. */
+  /** Topics by envelope; an entry with another topic than its envelope's holds its own. */
   const topics = new Map<number, string>();
-  /** Where it stands, if it refers to records before it. */
+  /** The place that the batch was written for, if it refers to records before it. */
   let fitted: Place | null = null;
 
-  /** Returns its bytes. */
+  /** Returns the record's size in bytes. */
   function write(frame: FrameInput, id: number, receivedAt: number, stamp: number): number {
     const buffer = buffers.room(frameBytesMax(frame));
     const begin = buffers.used;
@@ -79,7 +82,10 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     return end - begin;
   }
 
-  /** How far before `at`, in the batch, its envelope's topic stands; 0: it is the first, and holds it from now on. */
+  /**
+   * How far before `at`, in the batch, the record with the envelope's topic begins; 0 if this is the first, which then
+   * holds it.
+   */
   function backOf({ connection: envelope, text: topic }: FrameInput, at: number): number {
     const known = topics.get(envelope);
     if (known !== undefined && known !== topic) return 0;
@@ -92,7 +98,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     return 0;
   }
 
-  /** Writes every record anew for the place. */
+  /** Rewrites every record for the place. */
   async function rebuild(place: Place): Promise<void> {
     const before = buffers.views();
     ({ salt } = place);
@@ -103,7 +109,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     let records = 0;
     for (const view of before) {
       for (let at = 0; at < view.length; at += 8 + view.readUInt32LE(at)) {
-        // Not behind other work in slices: everybody's acknowledgements wait for this.
+        // Does not queue behind other sliced work: everybody's acknowledgements wait for this.
         if (++records % rebuiltPerTurn === 0) await nextTurn();
         const frame = decodeFrame(view, at);
         const refers = topicBackOf(view, at) > 0;
@@ -123,7 +129,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     ({ salt } = place);
   }
 
-  /** Whether the segment holds what the batch repeats, or the batch refers to what stands elsewhere. */
+  /** Whether the batch repeats a topic that the segment holds, or its references are for another place. */
   function misfits(place: Place): boolean {
     if (fitted !== null) return fitted.salt !== place.salt || fitted.position !== place.position;
     for (const envelope of holders.keys()) if (place.topics.at(envelope) !== undefined) return true;
@@ -162,8 +168,8 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     },
     settle: (onFault) => {
       dones.forEach((done, i) => {
-        // The collector keeps what an old array names, however dead that is: a batch that has become old would make all
-        // that its messages hold old as well, and each collection long.
+        // The collector keeps what an old array refers to, even if the array is dead: a batch that has become old would
+        // make its messages' memory old as well, and each collection long.
         dones[i] = undefined;
         try {
           done?.(firstID + i);

@@ -1,4 +1,4 @@
-/** Those who wait for a record to be committed. */
+/** Callers that wait for a record to be committed. */
 interface CommitWaiters {
   /** Resolves once a record after `id` is committed, or there is reason to look again. */
   wait(id: number): Promise<void>;

@@ -3,15 +3,15 @@ import { viewOf } from "../lib/data-view.js";
 import { type RecordKind, recordKinds } from "./record-kinds.js";
 
 /**
- * A record as its bytes hold it, the same for every kind: what `number`, `flag`, `text` and `extra` mean is the kind's
- * (record-codecs.ts).
+ * A record as its bytes hold it, the same for every kind. The kind decides what `number`, `flag`, `text` and `extra`
+ * mean (record-codecs.ts).
  */
 interface FrameFields {
   readonly kind: RecordKind;
   readonly tenant: number;
-  /** Record id of the device or gateway; 0 where it speaks of several. */
+  /** Record id of the device or gateway; 0 if the record concerns several. */
   readonly device: number;
-  /** Journal id of the connect record, or of the envelope; 0 without either. */
+  /** Journal id of the connect record, or of the envelope; 0 if there is neither. */
   readonly connection: number;
   /** Hash of the client id: with the device it names the session. */
   readonly session: number;
@@ -28,7 +28,10 @@ interface FrameFields {
   readonly payload: Uint8Array;
 }
 
-/** As the writer is given it. Receipt and stamp are those of an earlier record, where it speaks of that one. */
+/**
+ * A record as the writer receives it. Receipt and stamp are set if they are those of an earlier record that it refers
+ * to.
+ */
 export interface FrameInput extends FrameFields, Partial<Pick<Stored, "receivedAt" | "stamp">> {}
 
 export interface Frame extends FrameFields, Stored {}
@@ -39,7 +42,7 @@ export interface Stored {
   readonly id: number;
   /** Receipt, microseconds since 1970. */
   readonly receivedAt: number;
-  /** The server stamp of its points: receipt, moved on so that no two messages of a node share one. */
+  /** The server stamp of its points: the time of receipt, moved on so that no two messages of a node share a stamp. */
   readonly stamp: number;
 }
 
@@ -79,9 +82,9 @@ export function frameBytesMax(input: FrameInput): number {
 }
 
 /**
- * Writes the record at `at`; the caller made room (frameBytesMax). `salt` is the segment's: what a sender cannot
- * know, so that no payload passes for a record; 0 in format 1. `topicBack`: how many bytes before this one the record
- * begins that holds its topic; 0: it does itself. Returns the offset after it.
+ * Writes the record at `at`; the caller has made room (frameBytesMax). `salt` is the segment's, which no sender can
+ * know, so that no payload passes for a record; it is 0 in format 1. `topicBack` is how many bytes before this record
+ * the one that holds its topic begins, or 0 if this record holds it. Returns the offset after the record.
  */
 export function encodeFrame(
   buffer: Buffer,
@@ -144,7 +147,7 @@ function headCheckOf(buffer: Buffer, at: number, salt: number): number {
   return crc32c(buffer, body, body + bodyHeadBytes, crc32c(buffer, at, at + 4, salt));
 }
 
-/** Moves the whole records of `buffer`, of format 2 or 3, to a segment of another salt. */
+/** Moves the whole records of `buffer`, of format 2 or 3, to a segment with another salt. */
 export function resealRecords(buffer: Buffer, salt: number): void {
   for (let at = 0; at < buffer.length; ) {
     const end = at + prefixBytes + buffer.readUInt32LE(at);
@@ -153,10 +156,12 @@ export function resealRecords(buffer: Buffer, salt: number): void {
   }
 }
 
-/** Longer texts are left to what is written for them. */
+/** Longer texts are left to Buffer's own functions. */
 const shortText = 64;
 
-/** Returns its bytes. Short ones of ASCII, as topics and addresses are, cost less than a call of the encoder. */
+/**
+ * Returns the bytes written. Short ASCII texts, as topics and addresses are, cost less here than a call of the encoder.
+ */
 function writeText(buffer: Buffer, at: number, text: string, encoding: "latin1" | "utf8"): number {
   const { length } = text;
   if (length > shortText) return buffer.write(text, at, encoding);
@@ -175,7 +180,7 @@ function writeExtra(buffer: Buffer, at: number, extra: Uint8Array | null): numbe
   return at + extraLengthBytes + extra.length;
 }
 
-/** Where its topic begins, or the number that refers to it. */
+/** Offset of the record's topic, or of the number that refers to it. */
 function topicAtOf(buffer: Buffer, at: number): number {
   const body = at + prefixBytes;
   const flags = buffer[body + 1] as number;
@@ -183,7 +188,7 @@ function topicAtOf(buffer: Buffer, at: number): number {
   return ipAt + (buffer[body + 52] as number);
 }
 
-/** How many bytes before the record at `at` the one begins that holds its topic; 0: it does itself. */
+/** How many bytes before the record at `at` the one that holds its topic begins; 0 if the record itself holds it. */
 export function topicBackOf(buffer: Buffer, at: number): number {
   const flags = buffer[at + prefixBytes + 1] as number;
   return (flags & flagBits.topicBack) === 0 ? 0 : buffer.readUInt32LE(topicAtOf(buffer, at));
@@ -195,7 +200,7 @@ export function topicOf(buffer: Buffer, at: number): string {
   return buffer.toString("utf8", topicAt, topicAt + buffer.readUInt16LE(at + prefixBytes + 54));
 }
 
-/** The envelope whose topic others of the segment may find in the record at `at`; null: none. */
+/** The envelope whose topic other records of the segment may find in the record at `at`, or null. */
 export function sharesTopicOf(buffer: Buffer, at: number): number | null {
   const body = at + prefixBytes;
   const holds = buffer[body] === recordKinds.entry && topicBackOf(buffer, at) === 0;
@@ -203,8 +208,8 @@ export function sharesTopicOf(buffer: Buffer, at: number): number | null {
 }
 
 /**
- * The record at `at`; its payload and extra are views of `buffer`. `topics`: by offset, of those records that refer to
- * another one for theirs; without them it is empty.
+ * The record at `at`; its payload and extra are views of `buffer`. `topics` holds, by offset, the topics of records
+ * that refer to another record; such a topic is empty if absent.
  */
 export function decodeFrame(buffer: Buffer, at: number, topics?: ReadonlyMap<number, string>): Frame {
   const view = viewOf(buffer);
@@ -257,7 +262,7 @@ export function peekRecord(buffer: Buffer, at: number): RecordPeek {
   };
 }
 
-/** Size in bytes of the record at `at`, or 0 when the bytes up to `end` do not hold it whole. */
+/** Size in bytes of the record at `at`, or 0 if the bytes up to `end` do not hold all of it. */
 export function recordSize(buffer: Buffer, at: number, end: number): number {
   if (at + prefixBytes > end) return 0;
   const size = prefixBytes + buffer.readUInt32LE(at);
@@ -275,8 +280,8 @@ export function isIntact(buffer: Buffer, at: number, size: number, salt: number)
 }
 
 /**
- * Since format 2: whether length and head at `at` are what was written, whatever the payload is. Nobody who does not know
- * the salt can make such a head. Bytes up to `end` are there.
+ * From format 2: whether length and head at `at` are as written, whatever the payload is. Only a writer that knows the
+ * salt can make such a head. The bytes up to `end` are there.
  */
 export function isGenuineHead(buffer: Buffer, at: number, end: number, salt: number): boolean {
   const body = at + prefixBytes;

@@ -18,26 +18,26 @@ export const idsPerNode = 2 ** 43;
 
 export interface JournalOptions extends JournalWriterOptions {
   readonly node: number;
-  /** Bytes appended and not committed; beyond it `full` asks the transports to stop reading. */
+  /** Bytes appended but not committed; beyond this, `full` asks the transports to stop reading. */
   readonly pendingBytesMax: number;
-  /** Below this much free space nothing is taken. */
+  /** Below this much free space no record is taken. */
   readonly freeBytesMin: number;
-  /** A record became durable, in order: (segment, record kind, offset, tenant, device). */
+  /** Called when a record becomes durable, in order: (segment, offset, record). */
   readonly onRecord?: (segment: Segment, position: number, record: RecordPeek) => void;
-  /** After the acknowledgements of a commit, and when a stop or a resumption changes `stopped`. */
+  /** Called after the acknowledgements of a commit, and when a stop or a resumption changes `stopped`. */
   readonly onCommit?: () => void;
   readonly onTrouble?: (error: Error) => void;
-  /** Whoever was told that a record is kept has thrown. */
+  /** Called when a `done` callback has thrown. */
   readonly onFault?: (error: Error) => void;
-  /** Something in the journal is not what was written; it has been passed over. */
+  /** Called for each part of the journal that is not as written; it has been passed over. */
   readonly onDamage?: (damage: Damage) => void;
 }
 
 /** An append-only log with group commit: a record is acknowledged once fdatasync has covered it. */
 export interface Journal {
   /**
-   * Takes a record and returns its id; `done` is called once it is on disk, in the order of appends. Never
-   * awaits. While the disk cannot take it, `done` waits.
+   * Takes a record and returns its id; `done` is called once it is on disk, in the order of appends. Never awaits.
+   * While the disk cannot take the record, `done` waits.
    */
   append(input: JournalInput, done?: (id: number) => void): number;
   /** The id up to which everything is durable. */
@@ -46,38 +46,39 @@ export interface Journal {
   /** Receipt of the last record, microseconds since 1970. */
   readonly lastReceivedAt: number;
   readonly pendingBytes: number;
-  /** True when transports must stop reading. */
+  /** True if transports must stop reading. */
   readonly full: boolean;
-  /** Why nothing is taken, or null. */
+  /** Why no record is taken, or null. */
   readonly stopped: string | null;
   readonly segments: readonly Segment[];
-  /** Reads committed records behind `afterID`. */
+  /** Reads the committed records after `afterID`. */
   read(afterID: number): Promise<JournalReader>;
   /**
-   * Resolves when there is something committed after `id`, or reason to look again; with false once the journal is
-   * closed and nothing more will come.
+   * Resolves with true once a record after `id` is committed, or there is reason to look again; with false once the
+   * journal is closed and nothing more will come.
    */
   waitFor(id: number): Promise<boolean>;
   /**
-   * What was acknowledged up to these ids has had effects elsewhere: where the journal ends before one, records are
-   * lost, and new ids begin well above it. Before anything is appended. Returns whether that was so.
+   * Call before anything is appended. Records acknowledged up to these ids have had effects elsewhere: if the journal
+   * ends before one of them, records are lost, and new ids begin well above it. Returns whether that was so.
    */
   beginAbove(...ids: readonly number[]): Promise<boolean>;
-  /** Unlinks a segment from the front; never the newest. */
+  /** Unlinks the oldest segment; never the newest. */
   drop(segment: Segment): Promise<void>;
   /** How long commits took, for the histogram. */
   onCommitTime(listener: (seconds: number, records: number) => void): void;
   close(): Promise<void>;
 }
 
-/** Behind a lost end ids begin at a multiple of this: those of the lost records are not given again. */
+/** After a lost end, ids begin at a multiple of this, so that those of the lost records are not given again. */
 const idBlock = 2 ** 20;
-/** Of a batch whose segment is not there yet: it is sealed again for that. */
+/** The salt of a batch whose segment does not exist yet: the batch is resealed for it. */
 const unknownSalt = 1;
 
 /**
- * Opens or makes the journal: cuts a torn tail, continues the ids, and reports the records of the newest
- * segment to `onRecord`. @throws StoreError INVALID for a newer format
+ * Opens or makes the journal: cuts a torn tail, continues the ids, and reports the records of the newest segment to
+ * `onRecord`.
+ * @throws StoreError INVALID for a newer format
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const base = options.node * idsPerNode;
@@ -95,7 +96,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   let pendingBytes = 0;
   let committing: Promise<void> | null = null;
   let closing = false;
-  /** What comes now is never committed, and acknowledged to nobody. */
+  /** Records that come now are never committed, and never acknowledged. */
   let closed = false;
   const commitTimes: ((seconds: number, records: number) => void)[] = [];
 
@@ -123,7 +124,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       while (pending !== null) {
         const batch = pending;
         pending = null;
-        // Where it stands it may take less.
+        // `fit` may make the batch smaller.
         const { bytes } = batch;
         const startedAt = performance.now();
         const { segment, position } = await patient.write(batch);
@@ -138,18 +139,18 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         waiters.wakeUpTo(committedID);
       }
     } finally {
-      // In the turn that finds nothing more: whoever appends now begins anew.
+      // In the turn that finds nothing more: the next append starts a new commit.
       committing = null;
     }
   }
 
-  /** The record is kept; what was to follow from it at once has failed, as it may when it is read again. */
+  /** The record is kept, but its immediate effect has failed, as it also may when the record is read again. */
   function tellFault(id: number, error: unknown): void {
     options.onFault?.(new Error(`cannot act on record ${id}: ${asError(error).message}`, { cause: error }));
   }
 
   async function beginAbove(...ids: readonly number[]): Promise<boolean> {
-    // Ids of other nodes are not this journal's to follow.
+    // Ids of other nodes do not concern this journal.
     const id = Math.max(0, ...ids.filter((one) => one < base + idsPerNode));
     if (id < nextID) return false;
     nextID = base + Math.ceil((id + 1 - base) / idBlock) * idBlock;
@@ -161,7 +162,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   function onStopped(reason: string | null): void {
     if (reason !== null) options.onTrouble?.(new Error(`cannot write the journal: ${reason}`));
-    // Whoever waits for a commit looks again why it does not come.
+    // Callers that wait for a commit look again why it does not come.
     waiters.wakeAll();
     options.onCommit?.();
   }
@@ -169,7 +170,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   async function close(): Promise<void> {
     closing = true;
     patient.stopTrying();
-    // Whoever is told of a commit, or waited for it, may append more.
+    // A caller that learns of a commit, or waited for it, may append more.
     for (; committing !== null; await nextTurn()) await committing.catch(() => undefined);
     closed = true;
     try {
@@ -179,7 +180,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     }
   }
 
-  // The head of the first segment carries the first id, so that ids go on after a cut or an empty file.
+  // The head of the first segment holds the first id, so that ids go on after a cut or an empty file.
   if (segments.length === 0) await patient.begin(nextID);
   if (recovered.lostThrough !== null) await beginAbove(recovered.lostThrough);
 

@@ -1,8 +1,10 @@
-/** What travels with a message beside its topic and payload (MQTT 5.0 §3.3.2.3); absent: the publisher said nothing. */
+/**
+ * Properties of a message besides its topic and payload (MQTT 5.0 §3.3.2.3); absent ones were not set by the publisher.
+ */
 export interface MessageProperties {
   /** The payload is UTF-8 text. */
   readonly payloadFormatIndicator?: boolean;
-  /** Seconds for which the message is of use. */
+  /** Seconds for which the message is useful. */
   readonly messageExpiryInterval?: number;
   readonly contentType?: string;
   readonly responseTopic?: string;
@@ -11,26 +13,26 @@ export interface MessageProperties {
   readonly userProperties?: readonly (readonly [string, string])[];
 }
 
-/** How a session wants what a topic filter covers (MQTT 5.0 §3.8.3.1); below 5.0 only the QoS is said. */
+/** The options of a subscription to a topic filter (MQTT 5.0 §3.8.3.1); below 5.0 only the QoS is given. */
 export interface Subscription {
   readonly qos: 0 | 1 | 2;
-  /** Not what the same connection has published. */
+  /** Leaves out messages that the same connection has published. */
   readonly noLocal: boolean;
-  /** The retain flag is handed on as the publisher set it. */
+  /** Hands on the retain flag as the publisher set it. */
   readonly retainAsPublished: boolean;
   /** Retained messages: 0 = at every SUBSCRIBE, 1 = at a new subscription, 2 = never. */
   readonly retainHandling: 0 | 1 | 2;
-  /** Named in every message that this subscription brings; null = none. */
+  /** Included in every message that this subscription brings, or null. */
   readonly identifier: number | null;
 }
 
-/** A subscription that the platform makes for a device, whoever it was stored for: device, product or group. */
+/** A subscription that the platform makes for a device, stored for the device itself, its product or a group. */
 export interface PlatformSubscription {
   readonly topic: string;
   readonly qos: number;
 }
 
-/** A will (MQTT 5.0 §3.1.2.5): published for a connection that ends without saying goodbye. */
+/** A will (MQTT 5.0 §3.1.2.5): published if a connection ends without an orderly DISCONNECT. */
 export interface Will {
   readonly topic: string;
   readonly payload: Uint8Array;
@@ -41,6 +43,6 @@ export interface Will {
   readonly properties: MessageProperties | null;
 }
 
-/** `sessionExpiry` of a session that ends with its connection, and of one that never ends by itself, in seconds. */
+/** Values of `sessionExpiry`, in seconds: the session ends with its connection, or never by itself. */
 export const endsWithConnection = 0;
 export const neverExpires = 0xffff_ffff;

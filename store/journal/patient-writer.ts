@@ -11,22 +11,22 @@ interface PatientWriterOptions {
   readonly dir: string;
   /** Below this much free space nothing is written. */
   readonly freeBytesMin: number;
-  /** Told of each change of `stopped`. */
+  /** Called at each change of `stopped`. */
   readonly onStopped: (reason: string | null) => void;
 }
 
 /** Writes to a disk that may be full or away for a while. */
 interface PatientWriter {
   /**
-   * Why nothing can be written, or null. Checked between writes, too, so that a full disk is known before a batch meets
+   * Why nothing can be written, or null. Checked between writes too, so that a full disk is known before a batch meets
    * it.
    */
   readonly stopped: string | null;
-  /** Resolves once a disk has taken the batch; rejects only after `stopTrying`. */
+  /** Resolves once the disk has taken the batch; rejects only after `stopTrying`. */
   write(batch: Batch): Promise<{ segment: Segment; position: number }>;
-  /** Begins a segment with this id as its first. A disk that is full now takes it with the first write. */
+  /** Begins a segment with this id as its first. If the disk is full now, the segment is made by the first write. */
   begin(firstID: number): Promise<void>;
-  /** From now on a write that fails is not tried again. */
+  /** From now on a failed write is not tried again. */
   stopTrying(): void;
 }
 
@@ -52,7 +52,7 @@ export function createPatientWriter(writer: JournalWriter, options: PatientWrite
     options.onStopped(reason);
   }
 
-  /** A failed file is never synced again: a later success would say nothing of what failed before. */
+  /** Never syncs a failed file again: a later success would not prove that the failed bytes are on disk. */
   async function writeUntilTaken(batch: Batch): Promise<{ segment: Segment; position: number }> {
     for (;;) {
       try {

@@ -1,6 +1,6 @@
 import type { MessageProperties } from "./message.js";
 
-/** The properties of a message in JSON: in records of the journal, and in what is saved of sessions. */
+/** The properties of a message in JSON, in records of the journal and in saved sessions. */
 export type WrittenProperties = Omit<MessageProperties, "correlationData"> & {
   /** Base64. */
   readonly correlationData?: string;

@@ -16,23 +16,23 @@ export interface JournalBatch {
 }
 
 export interface JournalReader {
-  /** The next committed records, or null when there are none yet. */
+  /** The next committed records, or null if there are none yet. */
   next(): Promise<JournalBatch | null>;
-  /** The id up to which everything was handed out or passed over. */
+  /** The id up to which every record was handed out or passed over. */
   readonly lastID: number;
   close(): Promise<void>;
 }
 
-/** What a reader asks of the journal. */
+/** The journal as a reader needs it. */
 interface ReaderSource {
   /** The journal's own list. */
   readonly segments: readonly Segment[];
-  /** Its durable end. */
+  /** The id of the last durable record. */
   readonly committedID: () => number;
   readonly onDamage: (segment: Segment, damage: SegmentDamage) => void;
 }
 
-/** Reads the committed records behind `afterID`, over segments as they come, past what is damaged. */
+/** Reads the committed records after `afterID`, through segments as they are added, past damage. */
 export async function openJournalReader(source: ReaderSource, afterID: number): Promise<JournalReader> {
   const { segments, committedID, onDamage } = source;
   let segment: Segment | undefined;
@@ -44,14 +44,14 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
 
   const following = (): Segment | undefined => segment && segments[segments.indexOf(segment) + 1];
 
-  /** To the segment that holds the first record behind `lastID`, or the one after the present. */
+  /** Opens the segment that holds the first record after `lastID`, or the one after the present segment. */
   async function advance(): Promise<boolean> {
     const next =
       segment === undefined
         ? (segments.findLast((one) => one.firstID <= lastID + 1) ?? segments[0])
         : following();
     if (next === undefined) return false;
-    // What a follower has not had yet is never unlinked: somebody has taken away the segments before.
+    // Segments that a follower has not read are never unlinked by the journal: somebody else has removed them.
     if (segment === undefined && lastID > 0 && next.afterID > lastID) {
       onDamage(next, { position: 0, bytes: 0, lost: [lastID + 1, next.afterID] });
     }
@@ -67,12 +67,12 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
   async function next(): Promise<JournalBatch | null> {
     for (;;) {
       if (lastID >= committedID()) return null;
-      // A later segment's first id voids what a failed commit left behind.
+      // A later segment's first id voids the records that a failed commit has left.
       const before = following()?.firstID ?? Number.POSITIVE_INFINITY;
       const read = file === null ? null : await walk?.next(file, before);
       if (segment === undefined || walk === undefined || file === null || !read) {
         if (await advance()) continue;
-        // The end of the newest segment is damaged: there is nothing more to hand out up to here.
+        // The end of the newest segment is damaged: up to here there are no more records to hand out.
         walk?.end(committedID());
         lastID = committedID();
         return null;
@@ -98,7 +98,7 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
   };
 }
 
-/** Walks one segment from its head to its durable end. Resolves with the walk as it ended. */
+/** Walks one segment from its head to its durable end. Resolves with the finished walk. */
 export async function walkSegment(
   segment: Segment,
   beforeID: number,

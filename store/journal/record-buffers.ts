@@ -1,19 +1,19 @@
 const bufferBytes = 1024 * 1024;
 const pooledMax = 8;
 
-/** Buffers that records are laid out in one after another; a record lies within one of them. */
+/** Buffers in which records are laid out one after another; each record lies within one buffer. */
 interface RecordBuffers {
   /** Where the next record begins in its buffer, once `room` has been called. */
   used: number;
   /** Bytes before the newest buffer. */
   readonly bytesBefore: number;
-  /** The buffer with room for so many bytes more, from `used` on. */
+  /** A buffer with room for so many more bytes, from `used` on. */
   room(bytes: number): Buffer;
-  /** What is laid out, in order. */
+  /** The bytes laid out, in order. */
   views(): Buffer[];
 }
 
-/** @param pool where buffers come from, before new ones are made */
+/** @param pool buffers to take before new ones are made */
 export function createRecordBuffers(pool: Buffer[]): RecordBuffers {
   const buffers: Buffer[] = [];
   const all: RecordBuffers & { bytesBefore: number } = {
@@ -37,7 +37,7 @@ export function createRecordBuffers(pool: Buffer[]): RecordBuffers {
   return all;
 }
 
-/** For the next batch: buffers of a megabyte are dear to make. */
+/** Returns the buffers for the next batch: buffers of a megabyte are expensive to make. */
 export function giveBack(pool: Buffer[], views: readonly Buffer[]): void {
   for (const { buffer } of views) {
     if (pool.length < pooledMax) pool.push(Buffer.from(buffer, 0, bufferBytes));

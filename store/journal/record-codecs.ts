@@ -19,7 +19,10 @@ import type {
 } from "./record.js";
 import { type RecordKind, recordKinds } from "./record-kinds.js";
 
-/** How one kind of record stands in a frame. Literals, field by field: there is one for each message. */
+/**
+ * How one kind of record is encoded in a frame. Frames are literals, field by field, because one is made for each
+ * message.
+ */
 interface Codec<Input extends JournalInput> {
   toFrame(record: Input): FrameInput;
   fromFrame(frame: Frame): JournalRecord<Input>;
@@ -27,7 +30,7 @@ interface Codec<Input extends JournalInput> {
 
 const nothing = new Uint8Array(0);
 
-/** What a frame says where its kind does not use the field. */
+/** Values of the fields that a kind does not use. */
 const unused = {
   number: 0,
   qos: 0,
@@ -289,7 +292,7 @@ export function frameOf(record: JournalInput): FrameInput {
   return codecOf(record.kind).toFrame(record);
 }
 
-/** The record at `at`; its payload and details are views of `buffer`. `topics`: see decodeFrame. */
+/** The record at `at`; its payload and details are views of `buffer`. For `topics`, see decodeFrame. */
 export function decodeRecord(
   buffer: Buffer,
   at: number,
@@ -299,7 +302,7 @@ export function decodeRecord(
   return codecOf(frame.kind).fromFrame(frame);
 }
 
-/** The record alone in a buffer, in the form of a segment of format 1, without a salt. */
+/** The record alone in a buffer, encoded as in a segment of format 1, without a salt. */
 export function encodedRecord(record: JournalRecord): Buffer {
   const frame = frameOf(record);
   const buffer = Buffer.alloc(frameBytesMax(frame));
@@ -307,7 +310,7 @@ export function encodedRecord(record: JournalRecord): Buffer {
   return buffer.subarray(0, end);
 }
 
-/** The record with bytes of its own: it must not hold on to all that lay beside it, nor change with a buffer. */
+/** The record with bytes of its own: it keeps no larger buffer in memory, and does not change with one. */
 export function copyRecord(record: JournalRecord): JournalRecord {
   const details = "details" in record && record.details !== null ? Buffer.from(record.details) : null;
   return {
@@ -317,7 +320,7 @@ export function copyRecord(record: JournalRecord): JournalRecord {
   } as JournalRecord;
 }
 
-/** Bytes of its text, details and payload. */
+/** Bytes of the record's text, details and payload. */
 export function contentBytes(record: JournalRecord): number {
   const { text, extra, payload } = frameOf(record);
   return text.length + (extra?.length ?? 0) + payload.length;

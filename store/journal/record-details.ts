@@ -2,21 +2,22 @@ import type { MessageProperties, PlatformSubscription, Subscription, Will } from
 import { readProperties, type WrittenProperties, writeProperties } from "./properties.js";
 
 /**
- * What some kinds of records say beside their fixed fields, as JSON text; its members are short, for there are many
- * records. It is decoded by who needs it: nearly nobody does, and what cannot be read costs that one alone.
+ * Details of some kinds of records besides their fixed fields, as JSON text with short member names, because there are
+ * many records. Only a reader that needs them decodes them: nearly none does, and a detail that cannot be read fails
+ * that reader alone.
  */
 export type Encoded<Details> = Uint8Array & { readonly [decoded]?: Details };
 declare const decoded: unique symbol;
 
 export interface UplinkDetails {
   readonly properties: MessageProperties | null;
-  /** It is the will of the record's connection. */
+  /** Whether it is the will of the record's connection. */
   readonly isWill: boolean;
 }
 
 export interface DownlinkDetails {
   readonly properties: MessageProperties | null;
-  /** Of a command: record id of its control log. */
+  /** For a command, the record id of its control log. */
   readonly receipt: number | null;
 }
 
@@ -39,9 +40,9 @@ export interface ConnectDetails {
 }
 
 export interface DisconnectDetails {
-  /** Session expiry that DISCONNECT brought, seconds; null: none. */
+  /** Session expiry that DISCONNECT brought, seconds, or null. */
   readonly expiry: number | null;
-  /** When it was, where the record is written later, microseconds since 1970. */
+  /** When the connection ended if the record is written later, microseconds since 1970. */
   readonly endedAt: number | null;
 }
 
@@ -50,7 +51,7 @@ export type SubscribeDetails = Pick<Subscription, "retainHandling" | "identifier
 interface WrittenMessage {
   readonly p?: WrittenProperties;
   readonly will?: true;
-  /** Receipt. */
+  /** The `receipt`. */
   readonly c?: number;
 }
 
@@ -82,7 +83,7 @@ const plainDownlinks: DownlinksDetails = { properties: null, to: [] };
 const plainDisconnect: DisconnectDetails = { expiry: null, endedAt: null };
 const plainSubscribe: SubscribeDetails = { retainHandling: 0, identifier: null };
 
-/** Null where there is nothing to say: nearly always. */
+/** Null if there are no details, which is nearly always. */
 export function encodeUplinkDetails({ properties, isWill }: UplinkDetails): Encoded<UplinkDetails> | null {
   if (properties === null && !isWill) return null;
   return encode({ ...ofProperties(properties), ...(isWill ? { will: true } : {}) } satisfies WrittenMessage);
@@ -122,7 +123,7 @@ export function decodeDownlinksDetails(details: Encoded<DownlinksDetails> | null
   return { properties: readMaybe(p), to: to.map(([device, receipt]) => ({ device, receipt })) };
 }
 
-/** The will's payload is not among them: it is the record's own. */
+/** Leaves out the will's payload: it is the record's own payload. */
 export function encodeConnectDetails({ deviceID, expiry, will }: ConnectDetails): Encoded<ConnectDetails> {
   const said: WrittenConnect = { d: deviceID, e: expiry };
   if (will === null) return encode(said);
@@ -130,7 +131,7 @@ export function encodeConnectDetails({ deviceID, expiry, will }: ConnectDetails)
   return encode({ ...said, w: { t, q, r, d, ...ofProperties(will.properties) } } satisfies WrittenConnect);
 }
 
-/** `payload` is the record's: the will's. */
+/** `payload` is that of the record, and so of the will. */
 export function decodeConnectDetails(details: Encoded<ConnectDetails>, payload: Uint8Array): ConnectDetails {
   const { d: deviceID, e: expiry, w } = decode<WrittenConnect>(details);
   if (w === undefined) return { deviceID, expiry, will: null };

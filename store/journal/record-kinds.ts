@@ -1,24 +1,27 @@
-/** What a journal record is. Uplinks are events, a denial is a refused CONNECT; the others carry the state of sessions. */
+/**
+ * The kinds of journal records. Uplinks are events, a denial is a refused CONNECT; the others carry the state of
+ * sessions.
+ */
 export const recordKinds = {
   uplink: 1,
   connect: 2,
   disconnect: 3,
-  /** PUBREL of a message that came up. */
+  /** PUBREL of a message from a client. */
   release: 4,
   denial: 5,
   subscribe: 6,
   unsubscribe: 7,
-  /** A message of ours to one device's sessions. */
+  /** A message from us to one device's sessions. */
   downlink: 8,
-  /** PUBREC of a message that went down. */
+  /** PUBREC of a message to a client. */
   received: 9,
-  /** PUBACK or PUBCOMP of a message that went down, or the end of its use. */
+  /** PUBACK or PUBCOMP of a message to a client, or word that the message is given up. */
   delivered: 10,
-  /** What the platform subscribes a session to, from now on. */
+  /** The subscriptions that the platform makes for a session, from now on. */
   platform: 11,
-  /** The same message of ours to sessions of several devices. */
+  /** One message from us to sessions of several devices. */
   downlinks: 12,
-  /** An entry of an envelope: an event of the device that it speaks of. */
+  /** An entry of an envelope: an event of the device that it concerns. */
   entry: 16,
   /** Every entry of an envelope has been written. */
   expanded: 17,

@@ -11,18 +11,18 @@ import type {
 } from "./record-details.js";
 import { recordKinds } from "./record-kinds.js";
 
-/** What every record says. */
+/** Fields of every record. */
 interface OfDevice {
   readonly tenant: number;
   /** Record id of the device or gateway. */
   readonly device: number;
-  /** Empty where no connection brought it about. */
+  /** Empty if no connection caused the record. */
   readonly ip: string;
 }
 
-/** A record that speaks of a session of the device. */
+/** A record about a session of the device. */
 interface OfSession extends OfDevice {
-  /** Journal id of the connect record of its connection; 0 where the protocol has no connections, or there is none. */
+  /** Journal id of its connection's connect record; 0 if the protocol has no connections, or there is none now. */
   readonly connection: number;
   /** Hash of the client id: with the device it names the session. */
   readonly session: number;
@@ -36,14 +36,14 @@ export interface Uplink extends OfSession {
   readonly qos: number;
   readonly dup: boolean;
   readonly retain: boolean;
-  /** By a policy: it is an event and nothing more. */
+  /** Refused by a policy: it is an event and nothing more. */
   readonly refused: boolean;
   readonly topic: string;
   readonly details: Encoded<UplinkDetails> | null;
   readonly payload: Uint8Array;
 }
 
-/** A CONNECT that was let in. Its connection is numbered by the record's own id. */
+/** A CONNECT that was accepted. The record's own id identifies the connection. */
 export interface Connect extends OfDevice {
   readonly kind: typeof recordKinds.connect;
   readonly session: number;
@@ -51,7 +51,7 @@ export interface Connect extends OfDevice {
   /** Seconds. */
   readonly keepAlive: number;
   readonly cleanStart: boolean;
-  /** Null in those that the first version wrote: they say no more than whether the session is clean. */
+  /** Null in records of the first version: they only tell whether the session is clean. */
   readonly details: Encoded<ConnectDetails> | null;
   /** Payload of the will, empty without one. */
   readonly payload: Uint8Array;
@@ -62,13 +62,13 @@ export interface Disconnect extends OfSession {
   readonly kind: typeof recordKinds.disconnect;
   /** Seconds. */
   readonly keepAlive: number;
-  /** By DISCONNECT: no will is published. */
+  /** Ended by DISCONNECT: no will is published. */
   readonly orderly: boolean;
   readonly reason: string;
   readonly details: Encoded<DisconnectDetails> | null;
 }
 
-/** A CONNECT of a known device that was refused. */
+/** A refused CONNECT of a known device. */
 export interface Denial extends OfDevice {
   readonly kind: typeof recordKinds.denial;
   readonly session: number;
@@ -77,7 +77,7 @@ export interface Denial extends OfDevice {
   readonly keepAlive: number;
 }
 
-/** A filter of a SUBSCRIBE. */
+/** One filter of a SUBSCRIBE. */
 export interface Subscribe extends OfSession {
   readonly kind: typeof recordKinds.subscribe;
   readonly filter: string;
@@ -87,39 +87,39 @@ export interface Subscribe extends OfSession {
   readonly details: Encoded<SubscribeDetails> | null;
 }
 
-/** A filter of an UNSUBSCRIBE. */
+/** One filter of an UNSUBSCRIBE. */
 export interface Unsubscribe extends OfSession {
   readonly kind: typeof recordKinds.unsubscribe;
   readonly filter: string;
 }
 
-/** What the platform subscribes the session to, from now on. */
+/** The subscriptions that the platform makes for the session, from now on. */
 export interface Platform extends OfSession {
   readonly kind: typeof recordKinds.platform;
   readonly details: Encoded<readonly PlatformSubscription[]> | null;
 }
 
-/** PUBREL of a message that came up. */
+/** PUBREL of a message from a client. */
 export interface Release extends OfSession {
   readonly kind: typeof recordKinds.release;
   readonly messageID: number;
 }
 
-/** PUBREC of a message that went down. */
+/** PUBREC of a message to a client. */
 export interface Received extends OfSession {
   readonly kind: typeof recordKinds.received;
   readonly messageID: number;
 }
 
-/** The end of a message that went down. */
+/** The end of a message to a client. */
 export interface Delivered extends OfSession {
   readonly kind: typeof recordKinds.delivered;
   readonly messageID: number;
-  /** By PUBACK or PUBCOMP; otherwise it is given up. */
+  /** Whether PUBACK or PUBCOMP came; otherwise the message is given up. */
   readonly acknowledged: boolean;
 }
 
-/** A message of ours to one device's sessions. */
+/** A message from us to one device's sessions. */
 export interface Downlink {
   readonly kind: typeof recordKinds.downlink;
   readonly tenant: number;
@@ -130,13 +130,13 @@ export interface Downlink {
   readonly payload: Uint8Array;
 }
 
-/** The same message of ours to sessions of several devices; the details name them, and `device` is 0. */
+/** One message from us to sessions of several devices; the details name them, and `device` is 0. */
 export interface Downlinks extends Omit<Downlink, "kind" | "details"> {
   readonly kind: typeof recordKinds.downlinks;
   readonly details: Encoded<DownlinksDetails> | null;
 }
 
-/** What records about an envelope say as the envelope does; their receipt and stamp are the envelope's. */
+/** Fields that records about an envelope share with it; their receipt and stamp are the envelope's. */
 interface OfEnvelope extends OfDevice {
   /** Journal id of the envelope. */
   readonly envelope: number;
@@ -145,7 +145,7 @@ interface OfEnvelope extends OfDevice {
   readonly stamp: number;
 }
 
-/** An entry of an envelope: a message of the device that it speaks of. */
+/** An entry of an envelope: a message of the device that it concerns. */
 export interface Entry extends OfEnvelope {
   readonly kind: typeof recordKinds.entry;
   /** Its place among the entries of the envelope, from 0 to 65,535. */
@@ -160,7 +160,7 @@ export interface Expanded extends OfEnvelope {
   readonly refusedEntries: number;
 }
 
-/** What the writer is given; the journal adds id, receipt time and stamp. */
+/** A record as the writer receives it; the journal adds id, receipt time and stamp. */
 export type JournalInput =
   | Uplink
   | Connect
@@ -177,24 +177,27 @@ export type JournalInput =
   | Entry
   | Expanded;
 
-/** A record as it is read: `JournalRecord<Uplink>` is that of an uplink. */
+/** A record as it is read: `JournalRecord<Uplink>` is an uplink's. */
 export type JournalRecord<Input extends JournalInput = JournalInput> = Input extends JournalInput
   ? Input & Stored
   : never;
 
-/** A message of a device, as itself or as an entry of an envelope. */
+/** A message of a device, either an uplink or an entry of an envelope. */
 export type MessageRecord = JournalRecord<Uplink | Entry>;
 
 export function isMessage(record: JournalRecord): record is MessageRecord {
   return record.kind === recordKinds.uplink || record.kind === recordKinds.entry;
 }
 
-/** Whether a policy has refused the message: it is an event and nothing more. Entries of an envelope are never asked. */
+/**
+ * Whether a policy has refused the message, so that it is an event and nothing more. Entries of an envelope are never
+ * checked.
+ */
 export function isRefused(record: MessageRecord): boolean {
   return record.kind === recordKinds.uplink && record.refused;
 }
 
-/** What becomes of a connection: come, gone, refused. */
+/** A connection's start or end, or its refusal. */
 export type ConnectionRecord = JournalRecord<Connect | Disconnect | Denial>;
 
 export function isOfConnection(record: JournalRecord): record is ConnectionRecord {
@@ -202,7 +205,7 @@ export function isOfConnection(record: JournalRecord): record is ConnectionRecor
   return kind === recordKinds.connect || kind === recordKinds.disconnect || kind === recordKinds.denial;
 }
 
-/** A connection is numbered by its connect record; 0 where a record speaks of none. */
+/** The id of the record's connection, which is that of its connect record; 0 if it concerns none. */
 export function connectionOf(record: JournalRecord): number {
   if (record.kind === recordKinds.connect) return record.id;
   return "connection" in record ? record.connection : 0;

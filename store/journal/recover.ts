@@ -19,29 +19,29 @@ import { describeDamage, type SegmentDamage, type SegmentWalk } from "./walk.js"
 
 interface RecoverOptions {
   readonly dir: string;
-  /** A record of the newest segment, in order. */
+  /** Called for each record of the newest segment, in order. */
   readonly onRecord?: (segment: Segment, position: number, record: RecordPeek) => void;
   readonly onTrouble?: (error: Error) => void;
   readonly onDamage?: (damage: Damage) => void;
 }
 
-/** A journal as the run before left it. */
+/** A journal as the previous run left it. */
 export interface Recovered {
   readonly segments: Segment[];
-  /** Of the last intact record; null when nothing was ever kept. */
+  /** Id of the last intact record; null if no record was ever kept. */
   readonly lastID: number | null;
-  /** Receipt of the last record, microseconds; where the newest segment has none, its beginning. */
+  /** Receipt of the last record, microseconds; if the newest segment has no record, the time at which it was begun. */
   readonly lastReceivedAt: number;
   readonly stamps: Stamps;
-  /** An id that the records behind `lastID`, which are lost, do not go beyond; null where none are. */
+  /** An upper bound of the ids of lost records after `lastID`; null if none are lost. */
   readonly lostThrough: number | null;
-  /** Of the newest segment. */
+  /** Topics of the newest segment. */
   readonly topics: SharedTopics;
-  /** The newest segment, open to be appended to; null where a new one must be begun. */
+  /** The newest segment, open for appending; null if a new one must be begun. */
   readonly file: FileHandle | null;
 }
 
-/** Lists the segments, reads the newest, and cuts off what a commit that never ended has left in it. */
+/** Lists the segments, reads the newest, and cuts off the remains of a commit that never ended. */
 export async function recover(options: RecoverOptions): Promise<Recovered> {
   const { dir } = options;
   await mkdir(dir, { recursive: true });
@@ -71,12 +71,12 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
   );
   const lostThrough = await lostAtEnd(newest, walk);
   const isWhole = await cutTailOf(newest, walk.intactBytes, lostThrough !== null, options);
-  // Segments of earlier formats are read on, never written on.
+  // Segments of earlier formats are still read, but never appended to.
   const file = isWhole && newest.format === newestFormat ? await open(newest.path, "r+") : null;
   return { segments, lastID: walk.lastID, lastReceivedAt, stamps, lostThrough, topics, file };
 }
 
-/** A segment says which one was before it. */
+/** Reports missing segments: each segment names the one before it. */
 function tellMissing({ dir, onDamage }: RecoverOptions, segments: readonly Segment[]): void {
   for (const [i, { path, previousID, afterID }] of segments.entries()) {
     const before = segments[i - 1];
@@ -90,8 +90,8 @@ function tellMissing({ dir, onDamage }: RecoverOptions, segments: readonly Segme
 const idsPerSegmentMax = 2 ** 20;
 
 /**
- * Whether what follows the last intact record has been a whole one: a kill leaves the beginning of a commit, and of
- * that the last record alone is cut short.
+ * Whether a whole record has followed the last intact one, in which case records are lost: a kill leaves the beginning
+ * of a commit, of which only the last record is cut short.
  */
 async function lostAtEnd(segment: Segment, walk: SegmentWalk): Promise<number | null> {
   if (walk.intactBytes === segment.bytes) return null;
@@ -102,7 +102,7 @@ async function lostAtEnd(segment: Segment, walk: SegmentWalk): Promise<number | 
 /** Enough of a tail to tell what it is. */
 const judgedBytes = 4 * 1024 * 1024;
 
-/** Format 1: what might be a payload is no record to read, but is reason enough to call it damage. */
+/** For format 1: a possible payload must not be read as a record, but is reason enough to call the tail damaged. */
 async function holdsOldRecords(segment: Segment, { intactBytes, lastID }: SegmentWalk): Promise<boolean> {
   const file = await open(segment.path, "r");
   try {
@@ -128,7 +128,7 @@ export function journalDamage(segment: Segment, damage: SegmentDamage): Damage {
   return { part: "journal", file, what: describeDamage(damage), lostBytes: damage.bytes };
 }
 
-/** False where the disk could not hold a copy of what is to be cut: it stays, and is not read. */
+/** False if the disk could not hold a copy of the tail: the tail stays, and is not read. */
 async function cutTailOf(
   segment: Segment,
   intactBytes: number,

@@ -1,16 +1,16 @@
 import { isGenuineHead, isIntact, peekRecord, prefixBytes, recordHeadBytes } from "./frame.js";
 
-/** No record is larger: 256 KiB payload, 64 KiB topic, and room. */
+/** No record is larger: 256 KiB of payload, 64 KiB of topic, and room to spare. */
 export const recordBytesLimit = 768 * 1024;
 
-/** Would-be heads that one call looks into at most: a damaged place may be full of them. */
+/** Possible heads that one call examines at most: a damaged place may be full of them. */
 const headsPerCall = 16_384;
 
-/** What the records of a segment must be. */
+/** The conditions that records of a segment must meet. */
 interface ScanRules {
-  /** 0 in format 1, where a payload might pass for a record: lengths alone lead on there. */
+  /** 0 in format 1, where a payload might pass for a record: there, only lengths lead to the next record. */
   readonly salt: number;
-  /** Ids of the records lie in (after, before); others are left over from a commit that failed. */
+  /** Ids of the records lie in (after, before); others are left from a commit that failed. */
   readonly after: number;
   readonly before: number;
 }
@@ -18,19 +18,19 @@ interface ScanRules {
 interface Scan {
   /** Offsets of intact records, ascending by id. */
   readonly offsets: number[];
-  /** Stretches [from, to) that hold nothing that was written so. */
+  /** Stretches [from, to) that hold no record as it was written. */
   readonly damaged: (readonly [from: number, to: number])[];
-  /** The last id that a damaged record still tells by its head; 0 where none does. */
+  /** The last id that the head of a damaged record still tells, or 0. */
   readonly damagedID: number;
-  /** Everything before it has been looked at. */
+  /** Everything before this offset has been examined. */
   readonly next: number;
-  /** Format 1: a length leads nowhere, so that nothing behind it can be told from a payload. */
+  /** In format 1: a length leads nowhere, so that nothing after it can be told from a payload. */
   readonly isLost: boolean;
 }
 
 /**
- * Finds the intact records of `buffer` up to `end`. Behind a damaged one it goes on at the next head that only this
- * segment's writer can have made; in format 1, at the record that its length leads to. `isLast`: nothing follows.
+ * Finds the intact records of `buffer` up to `end`. After a damaged one it continues at the next head that only this
+ * segment's writer can have made; in format 1, at the record that its length leads to. `isLast`: no more bytes follow.
  */
 export function scanRecords(buffer: Buffer, end: number, isLast: boolean, rules: ScanRules): Scan {
   const { salt, before } = rules;
@@ -69,7 +69,7 @@ export function scanRecords(buffer: Buffer, end: number, isLast: boolean, rules:
   }
 }
 
-/** The record's bytes are not all there; no record is so long or so short. */
+/** Not all of the record's bytes are there, or its length is impossible. */
 const unfinished = 0;
 const impossible = -1;
 
@@ -80,13 +80,13 @@ function sizeAt(buffer: Buffer, at: number, end: number): number {
   return at + size > end ? unfinished : size;
 }
 
-/** Where to look on; `pauses`: a head there needs more bytes, or enough has been looked at. */
+/** Where to continue; `pauses`: a head there needs more bytes, or enough has been examined. */
 interface Found {
   readonly at: number;
   readonly pauses: boolean;
 }
 
-/** The next genuine head. Each place costs the checksum of a head at most, whatever length it claims. */
+/** Finds the next genuine head. Each offset costs at most the checksum of a head, whatever length it claims. */
 function search(buffer: Buffer, from: number, end: number, isLast: boolean, salt: number): Found {
   let heads = 0;
   for (let at = from; at + headBytes <= end; at++) {
@@ -95,7 +95,7 @@ function search(buffer: Buffer, from: number, end: number, isLast: boolean, salt
     if (isGenuineHead(buffer, at, end, salt)) return { at, pauses: at + size > end && !isLast };
     if (++heads >= headsPerCall) return { at: at + 1, pauses: true };
   }
-  // A head that begins in the last bytes cannot be told yet.
+  // A head that begins in the last bytes cannot be checked yet.
   return isLast ? { at: end, pauses: false } : { at: Math.max(from, end - headBytes + 1), pauses: true };
 }
 

@@ -6,7 +6,7 @@ import { StoreError } from "../lib/errors.js";
 import { isIntact, peekRecord, recordSize } from "./frame.js";
 import { recordBytesLimit } from "./scan.js";
 
-/** One file of the journal. `bytes` is its durable length: nothing behind it is ever read. */
+/** One file of the journal. `bytes` is its durable length: nothing after that is ever read. */
 export interface Segment extends SegmentHead {
   readonly path: string;
   bytes: number;
@@ -14,20 +14,23 @@ export interface Segment extends SegmentHead {
 
 interface SegmentHead {
   readonly firstID: number;
-  /** The last id before it; ids in between were never given, or are known to be lost. */
+  /** The last id before the segment's; ids in between were never given, or are known to be lost. */
   readonly afterID: number;
-  /** First id of the segment before it; 0 for the first one, null where that is not known. */
+  /** First id of the segment before it; 0 for the first segment, null if it is not known. */
   readonly previousID: number | null;
   /** When it was begun, milliseconds. */
   readonly createdAt: number;
-  /** What every checksum of its records begins with; 0 in format 1, where none has a salt. */
+  /** The start of every checksum of its records; 0 in format 1, which has no salts. */
   readonly salt: number;
-  /** What its records may be; new ones go to a segment of the newest format only. */
+  /** Decides what its records may be; new records go only to a segment of the newest format. */
   readonly format: number;
 }
 
 const magic = "TIDEJRNL";
-/** 2: salts and checks of heads. 3: entries that refer to another one of the segment for their topic. */
+/**
+ * Format 2 adds salts and checks of heads, format 3 entries that refer to another record of the segment for their
+ * topic.
+ */
 export const newestFormat = 3;
 export const segmentHeadBytes = 64;
 const suffix = ".journal";
@@ -49,7 +52,7 @@ function encodeHead({ firstID, afterID, previousID, createdAt, salt, format }: S
   return head;
 }
 
-/** Null where the bytes are not a head as it was written. @throws StoreError INVALID for a newer format */
+/** Null if the bytes are not a head as it was written. @throws StoreError INVALID for a newer format */
 function decodeHead(head: Buffer, path: string): SegmentHead | null {
   const whole =
     head.length === segmentHeadBytes &&
@@ -74,7 +77,7 @@ function nameOf({ firstID, createdAt, salt }: SegmentHead): string {
   return `${firstID.toString().padStart(16, "0")}-${createdAt.toString(36)}-${salt.toString(36)}${suffix}`;
 }
 
-/** What the name of a file says where its head does not. Names of format 1 have no salt. */
+/** The head's contents as far as the file's name tells them. Names of format 1 have no salt. */
 function headOfName(name: string): SegmentHead | null {
   const found = /^(\d{16})-([0-9a-z]{1,11})(?:-([0-9a-z]{1,7}))?\.journal$/.exec(name);
   if (found === null) return null;
@@ -86,7 +89,7 @@ function headOfName(name: string): SegmentHead | null {
     previousID: null,
     createdAt: Number.parseInt(found[2] ?? "", 36),
     salt,
-    // The older one of those that it may be: it is read like the newer, and not written to.
+    // The older of the two formats that it may be: it is read like the newer, and not written to.
     format: salt === 0 ? 1 : 2,
   };
 }
@@ -121,9 +124,10 @@ export async function syncFolder(dir: string): Promise<void> {
 }
 
 /**
- * The segments of a folder, oldest first. A file without a byte behind a head that never reached the disk goes; one
- * whose first commit failed, so that the next file began with the same id, is put aside. A damaged head is told to
- * `onDamage`, and what it said is taken from the name. @throws StoreError INVALID for a newer format
+ * The segments of a folder, oldest first. A file with no bytes after a head that never reached the disk is deleted; one
+ * whose first commit failed, so that the next file began with the same id, is put aside. A damaged head is reported to
+ * `onDamage`, and its contents are taken from the name.
+ * @throws StoreError INVALID for a newer format
  */
 export async function listSegments(
   dir: string,
@@ -169,7 +173,7 @@ async function readHead(path: string): Promise<SegmentHead | null> {
   }
 }
 
-/** The name is believed where it does not contradict the first record, if that one is intact. */
+/** Takes the head from the name unless it contradicts the first record, if that record is intact. */
 async function headFromName(path: string): Promise<SegmentHead | null> {
   const named = headOfName(basename(path));
   if (named === null) return null;
@@ -189,8 +193,9 @@ async function headFromName(path: string): Promise<SegmentHead | null> {
 const copyStepBytes = 1024 * 1024;
 
 /**
- * Cuts what follows the last intact record: the tail of a commit that never ended. All of it is first copied, and
- * synced, beside the segment for a person to look at. Returns the copy's path. @throws where the disk cannot hold it
+ * Cuts what follows the last intact record: the tail of a commit that never ended. All of it is first copied to a file
+ * beside the segment, and synced, for a person to look at. Returns the copy's path.
+ * @throws if the disk cannot hold the copy
  */
 export async function cutTail(segment: Segment, intactBytes: number): Promise<string> {
   const file = await open(segment.path, "r+");
@@ -223,7 +228,7 @@ async function copyTail(file: FileHandle, from: number, to: number, wanted: stri
   return path;
 }
 
-/** A file of that name, or with a number behind it: what an earlier start has kept stays. */
+/** A new file of that name, or with a number after it: copies that an earlier start made stay. */
 async function openNew(wanted: string): Promise<{ copy: FileHandle; path: string }> {
   for (let n = 1; ; n++) {
     const path = n === 1 ? wanted : `${wanted}-${n}`;
@@ -235,7 +240,7 @@ async function openNew(wanted: string): Promise<{ copy: FileHandle; path: string
   }
 }
 
-/** Unlinks a segment and what was cut from it. */
+/** Unlinks a segment and the copies of what was cut from it. */
 export async function unlinkSegment(dir: string, segment: Segment): Promise<void> {
   await unlink(segment.path);
   const name = basename(segment.path);

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { JournalRecord } from "./record.js";
 import { decodeRecord, encodedRecord, frameOf } from "./record-codecs.js";
 
-/** Who works on the records of the journal. */
+/** The consumers of the journal's records. */
 export const followers = ["series", "alerts", "sessions"] as const;
 export type Follower = (typeof followers)[number];
 
-/** A record that has had no effect with a follower, for it ended what worked on it. */
+/** A record that a follower has left without effect, because the record ended the process that worked on it. */
 export interface Aside {
   readonly follower: Follower;
   /** Journal id. */
@@ -16,19 +16,19 @@ export interface Aside {
   readonly topic: string;
   /** Microseconds since 1970. */
   readonly receivedAt: number;
-  /** How it ended its trial. */
+  /** How the record ended its trial. */
   readonly reason: string;
   /** When it was set aside, milliseconds since 1970. */
   readonly asideAt: number;
 }
 
-/** Records that were set aside, a file each: they stay when the journal lets go of them. */
+/** Records that were set aside, a file each: the files stay when the journal drops its segments. */
 export interface SetAside {
   has(follower: Follower, id: number): boolean;
-  /** By journal id and follower. */
+  /** Ordered by journal id and follower. */
   all(): readonly Aside[];
   add(follower: Follower, record: JournalRecord, reason: string, now: number): Promise<Aside>;
-  /** @throws when the file is gone or none of ours */
+  /** @throws if the file is gone or is not one of ours */
   read(aside: Aside): Promise<JournalRecord>;
   remove(aside: Aside): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface SetAside {
 const charactersShown = 200;
 const fileName = /^\d+\.(series|alerts|sessions)\.json$/;
 
-/** The file of an aside: what is shown, and the record as the journal has it. */
+/** The file of an aside: its fields, which are shown, and the record as the journal has it. */
 type Saved = Aside & { readonly record: string };
 
 export async function openSetAside(dir: string): Promise<SetAside> {

@@ -1,12 +1,12 @@
-/** Which record of one segment holds the topic of an envelope: its entries behind that refer to it. */
+/** Which record of a segment holds the topic of an envelope, so that later entries can refer to it. */
 export interface SharedTopics {
-  /** Offset of the record in the file; undefined: the segment has none, or it was long ago. */
+  /** Offset of the record in the file; undefined if the segment has none, or had it long ago. */
   at(envelope: number): number | undefined;
   add(envelope: number, at: number): void;
   clear(): void;
 }
 
-/** The newest; entries of one envelope come together. */
+/** Only the newest envelopes are kept: the entries of one come together. */
 const envelopesMax = 1000;
 
 export function createSharedTopics(): SharedTopics {

@@ -5,11 +5,11 @@ import { StoreError } from "../lib/errors.js";
 import { syncFolder } from "./segment.js";
 import { type StampRuns, stampClasses } from "./stamps.js";
 
-/** Beside the segments: the stamps given before the newest of them was begun. A checksum, then JSON. */
+/** A file beside the segments with the stamps given before the newest segment was begun: a checksum, then JSON. */
 export const stampsFileName = "stamps.json";
 const format = 1;
 
-/** Null where there is none. @throws StoreError INVALID for a newer format; Error where it is not what was written */
+/** Null if there is no file. @throws StoreError INVALID for a newer format; Error if it is not as written */
 export async function readStampRuns(dir: string): Promise<StampRuns | null> {
   let text: string;
   try {

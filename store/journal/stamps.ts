@@ -1,28 +1,30 @@
 /**
- * Server stamps: microseconds since 1970, no two alike for ever, though the clock be set back. Stamps are of one
- * of four classes, by their remainder of four. While the clock runs, those of one class ascend with it; where it
- * comes to a time that has been given stamps before, the class that has none there goes on.
+ * Server stamps: microseconds since 1970, each given only once ever, even if the clock is set back. Stamps fall into
+ * four classes by their remainder modulo four. While the clock runs, the stamps of one class ascend with it; when the
+ * clock comes to a time whose stamps were given before, a class without stamps there takes over.
  */
 export interface Stamps {
   /** The stamp of a record received at `receivedAt`, microseconds: not before it, at most a second after it. */
   next(receivedAt: number): number;
-  /** A stamp found on disk has been given. */
+  /** Notes that a stamp found on disk has been given. */
   saw(stamp: number): void;
-  /** All stamps of a time up to `until` may have been given. */
+  /** Notes that all stamps up to `until` may have been given. */
   sawAll(until: number): void;
-  /** What must outlive the run. */
+  /** The part that must outlive the run. */
   runs(): StampRuns;
 }
 
-/** By class: stretches of time whose stamps of that class may have been given; ascending, apart from each other. */
+/**
+ * For each class, stretches of time whose stamps of that class may have been given; ascending, apart from each other.
+ */
 export type StampRuns = readonly (readonly (readonly [from: number, to: number])[])[];
 
 export const stampClasses = 4;
-/** Stamps run ahead of the clock by no more. */
+/** How far stamps may run ahead of the clock. */
 const leadMax = 1e6;
-/** Stamps of one class closer together than that are one run. */
+/** Stamps of one class that are no further apart belong to one run. */
 const gapMax = 60e6;
-/** Of one class; beyond it the two that are closest together become one. */
+/** Runs kept for each class; beyond this the two closest become one. */
 const runsMax = 64;
 
 interface Run {
@@ -35,7 +37,7 @@ export function createStamps(saved: StampRuns = []): Stamps {
     (saved[i] ?? []).map(([from, to]) => ({ from, to })),
   );
   let current = 0;
-  /** The run of the present class that grows, and where the next one of its class begins. */
+  /** The run of the present class that grows, and the start of that class's next run. */
   let run: Run | null = null;
   let limit = Number.POSITIVE_INFINITY;
 
@@ -43,7 +45,7 @@ export function createStamps(saved: StampRuns = []): Stamps {
   const align = (time: number, of: number): number =>
     time + ((of - (time % stampClasses) + 4) % stampClasses);
 
-  /** The first stamp of a class at or after a time that no run holds. */
+  /** The first stamp of a class at or after a time that is in no run. */
   function firstFree(of: number, time: number): number {
     let stamp = align(time, of);
     for (const { from, to } of classes[of] as Run[]) {
@@ -53,7 +55,7 @@ export function createStamps(saved: StampRuns = []): Stamps {
     return stamp;
   }
 
-  /** Adds a stamp to the runs of its class, and lets that class go on from there. */
+  /** Adds a stamp to the runs of its class; the class continues from there. */
   function mark(of: number, stamp: number): void {
     const runs = classes[of] as Run[];
     const at = runs.findLastIndex(({ from }) => from <= stamp);
@@ -101,7 +103,7 @@ export function createStamps(saved: StampRuns = []): Stamps {
   };
 }
 
-/** Never with the run before or after `growing`: it would lose its place. */
+/** Never merges `growing` with its neighbours: it would lose its place. */
 function mergeClosest(runs: Run[], growing: Run): void {
   let best = -1;
   let gap = Number.POSITIVE_INFINITY;

@@ -2,14 +2,14 @@ import type { FileHandle } from "node:fs/promises";
 import { isIntact, prefixBytes, recordHeadBytes, recordSize, topicBackOf, topicOf } from "./frame.js";
 import { recordBytesLimit } from "./scan.js";
 
-/** The topics of records that do not hold theirs themselves, by their offsets in a buffer. */
+/** Topics of records that do not hold their own, by the records' offsets in a buffer. */
 export type Topics = ReadonlyMap<number, string>;
 
 /** Finds the topics that records of one segment refer to. */
 interface TopicFinder {
   /**
-   * `buffer` holds the segment from `position` on, and whole records at the offsets. A topic is empty where the record
-   * that holds it is damaged: that has been told, or will be.
+   * `buffer` holds the segment from `position` on, with whole records at the offsets. A topic is empty if the record
+   * that holds it is damaged, which is reported elsewhere.
    */
   find(file: FileHandle, buffer: Buffer, position: number, offsets: readonly number[]): Promise<Topics>;
 }
@@ -19,7 +19,7 @@ const none: Topics = new Map();
 const rememberedMax = 64;
 
 export function createTopicFinder(salt: number): TopicFinder {
-  /** By the offset in the file of the record that holds it. */
+  /** By the file offset of the record that holds the topic. */
   const known = new Map<number, string>();
 
   return {

@@ -6,33 +6,33 @@ import { type Segment, segmentHeadBytes } from "./segment.js";
 const readStepBytes = 1024 * 1024;
 export const walkBufferBytes = readStepBytes + recordBytesLimit;
 
-/** Something that a segment does not hold as it was written. */
+/** A part of a segment that is not as it was written. */
 export interface SegmentDamage {
   /** Offset in the file. */
   readonly position: number;
-  /** Given up; 0 where records are missing though every byte is intact. */
+  /** Bytes given up; 0 if records are missing though every byte is intact. */
   readonly bytes: number;
-  /** Records that are not there: first and last id; null where none is known to be missing. */
+  /** First and last id of the missing records; null if none are known to be missing. */
   readonly lost: readonly [first: number, last: number] | null;
 }
 
 export interface SegmentWalk {
   /**
-   * Reads the next records up to the durable end: offsets in the walk's buffer, valid until the next call, with
-   * the file's offset of byte 0; null at the end, which may move on.
+   * Reads the next records up to the durable end. Returns offsets in the walk's buffer, valid until the next call, and
+   * the file offset of the buffer's byte 0; null at the end, which may move on.
    */
   next(file: FileHandle, beforeID: number): Promise<{ offsets: readonly number[]; position: number } | null>;
-  /** Offset behind the last intact record. */
+  /** Offset after the last intact record. */
   readonly intactBytes: number;
-  /** Id of the last record found; that before the segment when none was. */
+  /** Id of the last record found; before the first, the last id before the segment. */
   readonly lastID: number;
-  /** The last id that a damaged record still tells by its head; 0 where none does. */
+  /** The last id that the head of a damaged record still tells, or 0. */
   readonly damagedID: number;
-  /** Nothing more will come: tells of a damaged end, and of ids missing up to `lastID` of the segment. */
+  /** Ends the walk: reports a damaged end, and missing ids up to the segment's `lastID`. */
   end(lastID: number): void;
 }
 
-/** Walks a segment from its head, past what is damaged, and tells `onDamage` of each such place. */
+/** Walks a segment from its head, past damage, and reports each damaged place to `onDamage`. */
 export function createSegmentWalk(
   segment: Segment,
   buffer: Buffer,
@@ -45,7 +45,7 @@ export function createSegmentWalk(
   let damagedBytes = 0;
   let damagedID = 0;
 
-  /** Tells of what lies between the last record and `id`, the one that follows. */
+  /** Reports the damage between the last record and `id`, the one that follows. */
   function tell(id: number): void {
     const lost = id > lastID + 1 ? ([lastID + 1, id - 1] as const) : null;
     if (lost !== null || damagedBytes > 0) onDamage({ position: intactBytes, bytes: damagedBytes, lost });
@@ -75,7 +75,7 @@ export function createSegmentWalk(
       for (; !stretch.done; stretch = stretches.next()) damagedBytes += stretch.value[1] - stretch.value[0];
       damagedID = Math.max(damagedID, scan.damagedID);
       position = from + scan.next;
-      // A file that is shorter than it was has lost what followed.
+      // The file has become shorter and has lost what followed.
       if (scan.isLost || (bytesRead < want && scan.next >= bytesRead)) {
         damagedBytes += segment.bytes - position;
         position = segment.bytes;

@@ -1,26 +1,26 @@
 import { closeSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Records of the journal behind `after`, up to `through`. */
+/** Records of the journal after `after`, up to `through`. */
 export interface Span {
   readonly after: number;
   readonly through: number;
 }
 
-/** What a follower of the journal was at. */
+/** The work of a follower of the journal. */
 export interface Work {
-  /** Begun, and not settled yet; null: nothing. */
+  /** The span begun and not yet settled, or null. */
   readonly work: Span | null;
-  /** What earlier starts ended in, and how many have ended since it was one record alone. */
+  /** The span in which earlier starts ended, and how many have ended since it was narrowed to a single record. */
   readonly suspect: (Span & { readonly ends: number }) | null;
 }
 
 /**
- * Where a follower leaves word of what it is at, for the start after one that ends in the middle of it. Written in
- * place and not synced: it has to outlive the process, not the machine, whose end says nothing of a record.
+ * Where a follower notes its present work, for the next start if this one ends in the middle of it. The note is written
+ * in place and not synced: it must outlive the process, but not the machine, whose end is no record's fault.
  */
 export interface WorkMark {
-  /** As the last start has left it. */
+  /** The note as the last start left it. */
   readonly before: Work;
   write(work: Work): void;
   close(): void;
@@ -28,10 +28,10 @@ export interface WorkMark {
 
 export const noWork: Work = { work: null, suspect: null };
 
-/** Two spans of ids in digits fit. */
+/** Room for the digits of two spans of ids. */
 const markBytes = 256;
 
-/** @throws when the file cannot be made */
+/** @throws if the file cannot be made */
 export function openWorkMark(path: string): WorkMark {
   mkdirSync(dirname(path), { recursive: true });
   const file = openSync(path, "a+", 0o600);
@@ -43,7 +43,7 @@ export function openWorkMark(path: string): WorkMark {
   return {
     before: read(buffer.toString("utf8", 0, length)),
     write: (work) => {
-      // Its number may be another file's by now.
+      // By now its number may belong to another file.
       if (!isOpen) return;
       buffer.fill(" ");
       buffer.write(`${JSON.stringify(work)}\n`);
@@ -56,7 +56,7 @@ export function openWorkMark(path: string): WorkMark {
   };
 }
 
-/** What is no mark says nothing. */
+/** A text that is no mark counts as empty. */
 function read(text: string): Work {
   try {
     const { work, suspect } = JSON.parse(text) as Work;

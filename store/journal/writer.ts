@@ -13,13 +13,13 @@ export interface JournalWriterOptions {
   readonly onSegmentClosed?: (segment: Segment) => void;
 }
 
-/** Puts batches into the newest segment, and begins segments. It alone writes their list. */
+/** Writes batches to the newest segment, and begins segments. Only the writer changes their list. */
 export interface JournalWriter {
-  /** Makes the batch durable; resolves with where it stands. After a failure, `abandon` before the next try. */
+  /** Makes the batch durable; resolves with its place. After a failure, call `abandon` before the next try. */
   write(batch: Batch): Promise<{ readonly segment: Segment; readonly position: number }>;
   /** Begins a segment for the records from `firstID` on. */
   begin(firstID: number): Promise<Segment>;
-  /** Leaves the present file: what it durably holds stays, a failed tail is cut as far as the disk allows. */
+  /** Leaves the present file: its durable part stays; a failed tail is cut as far as the disk allows. */
   abandon(): Promise<void>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
   let openedAt = performance.now();
   let { lastID } = recovered;
 
-  /** The newest segment, or a new one where that is full, old, left or of an earlier format. */
+  /** The newest segment, or a new one if that is full, old, abandoned or of an earlier format. */
   async function writable(firstID: number): Promise<{ segment: Segment; file: FileHandle }> {
     const current = segments.at(-1);
     if (file !== null && current !== undefined) {
@@ -46,9 +46,9 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
   async function create(firstID: number): Promise<{ segment: Segment; file: FileHandle }> {
     const current = segments.at(-1);
     const isReplaced = current !== undefined && current.firstID === firstID;
-    // Where the clock has gone back, the newer of two with one first id must be told from the older.
+    // If the clock has gone back, the newer of two segments with one first id must be told from the older.
     const createdAt = Math.floor(Math.max(options.now(), isReplaced ? current.createdAt + 1 : 0));
-    // What the newest segment's records do not say of stamps stands there.
+    // The stamps file holds what the newest segment's records do not tell about stamps.
     await writeStampRuns(options.dir, stamps.runs());
     lastID ??= firstID - 1;
     const place = isReplaced
@@ -107,7 +107,7 @@ async function writeAll(file: FileHandle, views: Buffer[], position: number): Pr
   }
 }
 
-/** What a short write left over. */
+/** The rest after a short write. */
 function behind(views: Buffer[], written: number): Buffer[] {
   let skip = written;
   const left: Buffer[] = [];

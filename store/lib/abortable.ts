@@ -2,11 +2,11 @@
 import { setMaxListeners } from "node:events";
 
 /**
- * Calls `leave` once the signal is aborted; the function that it returns takes that back. One signal may end any number
- * of waits.
+ * Calls `leave` once the signal is aborted, unless the returned function is called first. Any number of waits may share
+ * a signal.
  */
 export function onAbort(signal: AbortSignal, leave: () => void): () => void {
-  // Node warns of a leak beyond ten listeners; these are removed when their wait ends.
+  // Node warns of a leak beyond ten listeners; these are removed when their waits end.
   setMaxListeners(0, signal);
   signal.addEventListener("abort", leave, { once: true });
   return () => signal.removeEventListener("abort", leave);
@@ -25,7 +25,7 @@ export function waitUntil(signal: AbortSignal, start: (wake: () => void) => void
   });
 }
 
-/** Resolves after so long, or once the signal is aborted. */
+/** Resolves after `ms` milliseconds, or once the signal is aborted. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const slept = waitUntil(signal, (wake) => {
@@ -34,7 +34,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return slept.finally(() => clearTimeout(timer));
 }
 
-/** What `work` comes to; undefined if the signal is aborted first, which does not end the work itself. */
+/** The result of `work`, or undefined if the signal is aborted first; the abort does not end the work itself. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const leave = (): void => resolve(undefined);

@@ -1,13 +1,16 @@
 import * as zlib from "node:zlib";
 
-/** CRC-32 (ISO 3309), reflected polynomial 0xedb88320: zlib's, in native code where Node has it (20.15 and later). */
+/**
+ * CRC-32 (ISO 3309), reflected polynomial 0xedb88320. zlib computes it in native code where Node has it (20.15 and
+ * later).
+ */
 const table = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
   return crc;
 });
 
-/** The checksum of `bytes`, continued from the checksum of what lies before them, as an unsigned 32-bit integer. */
+/** The checksum of `bytes` as an unsigned 32-bit integer; `before` is the checksum of the bytes before them. */
 export function crc32ByTable(bytes: Uint8Array, before = 0): number {
   let crc = ~before;
   for (let at = 0; at < bytes.length; at++) {

@@ -5,7 +5,7 @@ import { viewOf } from "./data-view.js";
  * Berry, A Systematic Approach to Building High Performance Software-based CRC Generators, 2005).
  */
 const polynomial = 0x82f63b78;
-/** Eight tables of 256: of a byte that n further bytes follow. */
+/** Eight tables of 256 entries: the n-th is for a byte followed by n further bytes. */
 const tables = new Int32Array(8 * 256);
 for (let byte = 0; byte < 256; byte++) {
   let crc = byte;
@@ -17,7 +17,7 @@ for (let at = 256; at < tables.length; at++) {
   tables[at] = (crc >>> 8) ^ (tables[crc & 0xff] as number);
 }
 
-/** The checksum of `bytes[from, to)` as an unsigned 32-bit integer; `seed` is the checksum of what stands before. */
+/** The checksum of `bytes[from, to)` as an unsigned 32-bit integer; `seed` is the checksum of the bytes before them. */
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length, seed = 0): number {
   const t = tables;
   const view = viewOf(bytes);

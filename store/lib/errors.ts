@@ -1,14 +1,14 @@
-/** The one error class of the base layers. Messages read "cannot <verb> <thing>: <cause>". */
+/** The only error class of the base layers. Messages read "cannot <verb> <thing>: <cause>". */
 export type StoreErrorCode =
   | "UNAVAILABLE" // the engine or the disk cannot serve now; the same call may succeed later
-  | "MISMATCH" // the engine holds something of another type here; the message is for whoever asks
-  | "CONFLICT" // a uniqueness rule
-  | "REFERENCED" // other records hang on this one
+  | "MISMATCH" // the engine holds something of another type here; the message is meant for the caller
+  | "CONFLICT" // breaks a uniqueness rule
+  | "REFERENCED" // other records refer to this one
   | "NOT_FOUND"
   | "LIMIT" // a named bound was exceeded
   | "CORRUPT" // what is on disk cannot be read
   | "INVALID" // the caller's input
-  | "DENIED"; // what the caller had shown holds no longer
+  | "DENIED"; // the rights that the caller had shown no longer hold
 
 export class StoreError extends Error {
   constructor(
@@ -27,7 +27,7 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof StoreError && error.code === "UNAVAILABLE";
 }
 
-/** For `catch` where a record may be absent: `value` then; every other error goes on. */
+/** For `catch` where a record may be absent: returns `value` then, and throws every other error on. */
 export function ifNotFound<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (error instanceof StoreError && error.code === "NOT_FOUND") return value;
@@ -35,7 +35,7 @@ export function ifNotFound<T>(value: T): (error: unknown) => T {
   };
 }
 
-/** What was thrown, as an error. */
+/** The thrown value as an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

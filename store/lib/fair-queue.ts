@@ -2,13 +2,13 @@ import { StoreError } from "./errors.js";
 import { createShares } from "./shares.js";
 
 /**
- * Works one at a time. Those who ask take turns, so that one who asks for many holds up itself alone, and whoever has
+ * Runs works one at a time. Payers take turns, so that a payer with many works delays only itself, and a payer that has
  * had no turn yet is next.
  */
 interface FairQueue {
   /**
-   * @throws StoreError UNAVAILABLE where this payer, or everybody together, has too much waiting; also later, where
-   * another who has none waiting takes its room
+   * @throws StoreError UNAVAILABLE if this payer, or all payers together, have too much waiting; also later, if the
+   * work gives way to one of a payer that has none waiting
    */
   run<T>(payer: string, work: () => Promise<T>): Promise<T>;
 }
@@ -18,27 +18,27 @@ interface Waiting {
   giveWay(): void;
 }
 
-/** Payers whose turns are remembered while there is anything to do. */
+/** Payers whose turns are remembered until the queue is empty. */
 const rememberedMax = 4096;
 
 const tooMany = (): StoreError =>
   new StoreError("UNAVAILABLE", "cannot be done now: too many wait for theirs");
 
 /**
- * Whoever has nothing waiting finds room also where none is left: by the last work of who has most waiting, or, of
- * those with one each, of who has had most turns.
+ * A payer without works finds room even in a full queue: the last work of the payer with the most waiting gives way,
+ * or, if each has only one, that of the payer that has had the most turns.
  *
- * @param max works that are under way or wait; one payer alone may have seven eighths of it
+ * @param max works that are under way or wait; one payer alone may have seven eighths of them
  */
 export function createFairQueue(max: number): FairQueue {
   const shares = createShares<string>(max);
-  /** In the order in which they asked, or had their last turn; no list is empty. */
+  /** In order of arrival or of the last turn; no list is empty. */
   const waiting = new Map<string, Waiting[]>();
-  /** Turns that payers have had. */
+  /** How many turns each payer has had. */
   const turns = new Map<string, number>();
   let isRunning = false;
 
-  /** Whoever comes, or comes back, is one turn ahead of those who wait, however many they have had. */
+  /** A payer that comes, or comes back, is one turn ahead of those that wait, however many they have had. */
   function turnsOf(payer: string): number {
     let least = Number.POSITIVE_INFINITY;
     for (const one of waiting.keys()) least = Math.min(least, turns.get(one) ?? 0);
@@ -46,7 +46,7 @@ export function createFairQueue(max: number): FairQueue {
     return waiting.has(payer) || least === Number.POSITIVE_INFINITY ? had : Math.max(had, least - 1);
   }
 
-  /** The next work of who has had fewest turns, who then goes to the end. */
+  /** The next work of the payer that has had the fewest turns; that payer then goes to the end. */
   function next(): Waiting | undefined {
     let payer: string | undefined;
     for (const one of waiting.keys()) {
@@ -71,7 +71,7 @@ export function createFairQueue(max: number): FairQueue {
     turns.clear();
   }
 
-  /** Has another's last work give way to one who has none; false where nobody has more of anything. */
+  /** Makes another payer's last work give way to a payer that has none; false if no payer has more than it. */
   function makeRoom(payer: string): boolean {
     let most: string | undefined;
     const weigh = (one: string): number => (waiting.get(one)?.length ?? 0) * 2 ** 40 + turnsOf(one);

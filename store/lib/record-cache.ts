@@ -1,14 +1,13 @@
 import { createVersions } from "./versions.js";
 
-/**
- * A cache of what was read of the metadata: each value stays until one of the records that it is made of is touched.
- */
+/** A cache of readings of the metadata: each value stays until one of the records that it is made of is touched. */
 interface RecordCache<Key, Value> {
-  /** From memory only. */
+  /** Reads memory only. */
   peek(key: Key): Value | undefined;
   /**
-   * From memory, or as `read` finds it now. What is touched while it is read is read once more; touched again, it is
-   * answered all the same, since it is newer than the question, but not kept: endless edits keep nobody waiting.
+   * Returns the value from memory, or reads it now. If a record is touched meanwhile, the value is read once more. If
+   * one is touched again, the second value is returned, since it is newer than the question, but not kept: endless
+   * edits keep nobody waiting.
    */
   get(key: Key, read: () => Promise<Value>): Promise<Value>;
   touch(record: string): void;
@@ -18,7 +17,7 @@ const triesMax = 2;
 
 /**
  * @param max entries; beyond it all are forgotten
- * @param madeOf the records that a value is made of (`recordName`); null for one that is not kept
+ * @param madeOf the records that a value is made of (`recordName`); null if the value is not to be kept
  */
 export function createRecordCache<Key, Value>(
   max: number,
@@ -27,7 +26,7 @@ export function createRecordCache<Key, Value>(
   const values = new Map<Key, { readonly value: Value; readonly records: ReadonlySet<string> }>();
   const usedBy = new Map<string, Set<Key>>();
   const versions = createVersions();
-  /** What is being read, for others that ask meanwhile. */
+  /** Readings under way, shared with callers that ask meanwhile. */
   const underWay = new Map<Key, Promise<Value>>();
 
   function keep(key: Key, value: Value, records: ReadonlySet<string>): void {
@@ -81,11 +80,11 @@ export function createRecordCache<Key, Value>(
       if (known !== undefined) return known.value;
       const before = underWay.get(key);
       if (before !== undefined) {
-        // What that leaves holds now, however long ago it began.
+        // A value that this reading keeps holds now, however long ago the reading began.
         await before.catch(() => undefined);
         const left = values.get(key);
         if (left !== undefined) return left.value;
-        // Where it leaves nothing, one of the waiting callers reads for all: it begins after they asked.
+        // If it keeps none, one of the waiting callers reads for all: its reading begins after they asked.
         const next = underWay.get(key);
         if (next !== undefined) return next;
       }

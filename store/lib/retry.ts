@@ -1,32 +1,31 @@
-/** Work that fails while something is away, and is tried again. */
+/** Retries work that fails while something is away. */
 import { sleep } from "./abortable.js";
 import { asError } from "./errors.js";
 import { pause } from "./turns.js";
 
 /**
- * Delays between the attempts of what must succeed in the end, milliseconds: each twice the one before, up to the
- * longest.
+ * Delays between attempts that go on until one succeeds, milliseconds: each twice the one before, up to the longest.
  */
 export function* retryDelays(firstMs: number, longestMs: number): Generator<number, never> {
   for (let delayMs = firstMs; ; delayMs = Math.min(delayMs * 2, longestMs)) yield delayMs;
 }
 
 interface RetryOptions {
-  /** Null: nothing ends it early. */
+  /** Null if nothing ends the attempts early. */
   readonly signal: AbortSignal | null;
   /** Milliseconds between the attempts: each delay is twice the one before, up to the longest. */
   readonly delayMs: { readonly first: number; readonly longest: number };
-  /** So often it is tried again; without it, until it succeeds. */
+  /** How many times to try again; if absent, until it succeeds. */
   readonly retriesMax?: number;
-  /** Whether an error may pass; any other is thrown. */
+  /** Whether an error may pass by itself; any other is thrown. */
   readonly isTransient: (error: unknown) => boolean;
-  /** Told of each attempt that failed and is followed by another. */
+  /** Called after each failed attempt that another follows. */
   readonly onTrouble?: (error: Error) => void;
 }
 
 /**
- * Tries until the action succeeds, which must bear being done twice.
- * @throws what is not transient, whatever it fails with once aborted, and what the last attempt fails with
+ * Tries until the action succeeds. The action must bear being done twice.
+ * @throws any error that is not transient, any error once aborted, and the error of the last attempt
  */
 export async function retry<T>(action: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { signal, delayMs, retriesMax = Number.POSITIVE_INFINITY, isTransient, onTrouble } = options;

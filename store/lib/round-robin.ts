@@ -1,36 +1,36 @@
 /**
- * Works that wait, by who pays for them: payers take turns, the works of each go in the order of asking. Whoever is
- * served goes to the end, so that one with hundreds of works holds up itself.
+ * Waiting works, by payer: payers take turns, and the works of each go in the order of asking. A payer that was served
+ * goes to the end, so that one with hundreds of works delays only itself.
  */
 interface RoundRobin<Payer, Work extends object> {
-  /** Adds it after the payer's others. A work is there once. */
+  /** Adds a work after the payer's others. Each work is there only once. */
   push(payer: Payer, work: Work): void;
   /**
-   * The first work of each payer, in the order of their turns. Who is served meanwhile comes again with the next one,
-   * and so does who is new.
+   * The first work of each payer, in the order of their turns. A payer served meanwhile comes again with its next work,
+   * and so does a new payer.
    */
   firsts(): Generator<readonly [payer: Payer, first: Work], void>;
-  /** Takes the payer's first work: its turn is over. */
+  /** Takes the payer's first work, which ends its turn. */
   serve(payer: Payer): Work | undefined;
-  /** Takes the first work of whoever's turn it is. */
+  /** Takes the first work of the payer whose turn it is. */
   next(): Work | undefined;
-  /** Takes a work that waits no more; its payer's turn stays where it is. */
+  /** Takes out a work that no longer waits; its payer keeps its place. */
   remove(payer: Payer, work: Work): void;
-  /** Whether the payer has works that wait. */
+  /** Whether the payer has waiting works. */
   has(payer: Payer): boolean;
-  /** Works that wait. */
+  /** How many works wait. */
   readonly size: number;
 }
 
 interface Queue<Work> {
   readonly works: Set<Work>;
-  /** Those after the first: it keeps its place, a new one would look at all that have gone. */
+  /** Iterates over the works after the first. It keeps its place: a new iterator would pass over all that have gone. */
   readonly others: SetIterator<Work>;
   first: Work;
 }
 
 export function createRoundRobin<Payer, Work extends object>(): RoundRobin<Payer, Work> {
-  /** In the order of their turns; no queue is empty. */
+  /** In the order of turns; no queue is empty. */
   const queues = new Map<Payer, Queue<Work>>();
   let size = 0;
 

@@ -1,29 +1,32 @@
-/** A counting semaphore whose holders share its bound (shares.ts), with those who wait for their part of it. */
+/**
+ * A counting semaphore whose holders share its bound (shares.ts), with a queue of those that wait for their part of it.
+ */
 import { onAbort } from "./abortable.js";
 import { createRoundRobin } from "./round-robin.js";
 import { createShares } from "./shares.js";
 
 export interface Semaphore<Holder> {
   /**
-   * Takes `amount` at once; false, and nothing taken, where there is no room or others of the holder wait for theirs.
+   * Takes `amount` at once. Returns false, with nothing taken, if there is no room or other works of the holder wait
+   * for theirs.
    */
   tryEnter(holder: Holder, amount: number): boolean;
-  /** The same for a holder that has a part already, past those that wait. */
+  /** The same for a holder that already has a part; goes ahead of those that wait. */
   tryGrow(holder: Holder, amount: number): boolean;
-  /** Takes it whatever the share. */
+  /** Takes `amount` whatever the share. */
   force(holder: Holder, amount: number): void;
   /**
-   * Resolves once it is taken: in order within a holder, from holder to holder in turn. Rejects with `left()`, and
-   * nothing taken, when the signal is aborted before.
+   * Resolves once `amount` is taken: in order within a holder, in turns between holders. If the signal is aborted
+   * before that, rejects with `left()` and takes nothing.
    */
   enter(
     holder: Holder,
     amount: number,
     stay: { readonly signal: AbortSignal | null; readonly left: () => Error },
   ): Promise<void>;
-  /** Gives back what was taken, and lets in who waits. */
+  /** Gives back what was taken, and lets in those that wait. */
   leave(holder: Holder, amount: number): void;
-  /** What is taken. */
+  /** The amount taken. */
   readonly total: number;
 }
 
@@ -32,7 +35,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** @param max what may be taken at once; a holder alone has seven eighths of it */
+/** @param max how much may be taken at once; a holder alone may have seven eighths of it */
 export function createSemaphore<Holder>(max: number): Semaphore<Holder> {
   const shares = createShares<Holder>(max);
   const waiting = createRoundRobin<Holder, Waiting>();
@@ -53,7 +56,7 @@ export function createSemaphore<Holder>(max: number): Semaphore<Holder> {
       const leave = (): void => {
         waiting.remove(holder, one);
         reject(left());
-        // It may have stood before one that is smaller.
+        // It may have held up a smaller one.
         pump();
       };
       waiting.push(holder, one);
@@ -61,9 +64,9 @@ export function createSemaphore<Holder>(max: number): Semaphore<Holder> {
     });
   }
 
-  /** Lets in who waits as far as shares allow; a holder that was served goes to the end. */
+  /** Lets in those that wait as far as shares allow; a holder that was served goes to the end. */
   function pump(): void {
-    // Who found no room finds none later on either: it only gets less.
+    // A holder that found no room finds none later in the round either: the free room only shrinks.
     for (const [holder, one] of waiting.firsts()) {
       if (!shares.take(holder, one.amount)) continue;
       waiting.serve(holder);

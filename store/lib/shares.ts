@@ -1,15 +1,18 @@
 /**
- * A bound that tenants (or addresses) share: bytes, places in a queue, connections. One alone may hold nearly all of
- * it, and none can take the last: what a holder may have is `alpha` times what is free, so that a part always stays for
- * whoever has nothing yet, and those at their limit meet at equal shares.
+ * A bound that tenants (or addresses) share: bytes, places in a queue, connections. One holder alone may have nearly
+ * all of it, but none can take the last: a holder may have `alpha` times what is free, so that a part is always left
+ * for those that have nothing yet, and holders at their limit end up with equal shares.
  *
  * Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM Transactions on
  * Networking 6(2), 1998.
  */
 export interface Shares<Holder> {
-  /** Takes `amount` (0 or more, in the bound's unit) for the holder; false, and nothing taken, where its share ends. */
+  /**
+   * Takes `amount` (0 or more, in the bound's unit) for the holder. Returns false, with nothing taken, beyond its
+   * share.
+   */
   take(holder: Holder, amount: number): boolean;
-  /** Takes it whatever the share: for what is there already, such as at a start. */
+  /** Takes `amount` whatever the share: for what is there already, such as at a start. */
   force(holder: Holder, amount: number): void;
   /** Gives back what was taken. */
   give(holder: Holder, amount: number): void;
@@ -18,7 +21,7 @@ export interface Shares<Holder> {
 }
 
 /**
- * @param max the bound, in any unit; a function where it changes, such as the space of a disk
+ * @param max the bound, in any unit; a function if it changes, as the space of a disk does
  * @param alpha a holder alone gets alpha ÷ (alpha + 1) of the bound: 7 leaves an eighth for the others
  */
 export function createShares<Holder>(max: number | (() => number), alpha = 7): Shares<Holder> {
@@ -37,7 +40,7 @@ export function createShares<Holder>(max: number | (() => number), alpha = 7): S
     take: (holder, amount) => {
       const before = holders.get(holder) ?? 0;
       const left = bound() - total - amount;
-      // A holder that has nothing yet may have all that is free: of a small bound, the last unit.
+      // A holder that has nothing yet may take all that is free: of a small bound, the last unit.
       if (left < 0 || (before > 0 && before + amount > alpha * left)) return false;
       add(holder, amount);
       return true;

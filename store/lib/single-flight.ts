@@ -1,12 +1,12 @@
-/** Work of which one run at a time makes sense: whoever asks meanwhile shares it. */
+/** Work of which only one run at a time makes sense: callers that ask meanwhile share it. */
 interface SingleFlight<T> {
-  /** Begins a run, or joins the one that is under way. */
+  /** Begins a run, or joins the one under way. */
   run(): Promise<T>;
   /** The run under way, or null. */
   readonly running: Promise<T> | null;
 }
 
-/** A call that joins a run gets what that one comes to. */
+/** A call that joins a run gets its result. */
 export function singleFlight<T>(work: () => Promise<T>): SingleFlight<T> {
   let running: Promise<T> | null = null;
   return {
@@ -36,7 +36,7 @@ export function repeatedFlight(work: () => Promise<void>): SingleFlight<void> {
         await work();
       } while (again);
     } finally {
-      // In the same turn as the last look at `again`: a call a moment later begins a run of its own.
+      // Cleared in the same turn as the last look at `again`: a call a moment later begins a run of its own.
       running = null;
     }
   }

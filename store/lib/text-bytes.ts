@@ -1,17 +1,17 @@
-/** What texts hold in memory: two bytes a character at most, and what the engine keeps with each. */
+/** Memory that texts take: at most two bytes a character, plus the engine's own overhead for each. */
 const overheadBytes = 32;
 
 export const textBytes = (text: string): number => overheadBytes + 2 * text.length;
 
-/** Texts that one read of a series holds, where nothing else bounds it. */
+/** Bytes of texts that one read of a series may hold if nothing else bounds it. */
 export const textsPerReadBytes = 8 << 20;
 
 export const textsBytes = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + textBytes(text), 0);
 
 /**
- * How many texts, from the first or from the last, are held by the time they are `bytesMax` or more: all where they are
- * not. A text that is longer than the bound is held alone.
+ * How many texts, from the first or the last, it takes to reach `bytesMax` bytes; all of them if they do not reach it.
+ * A text that is longer than the bound counts alone.
  */
 export function textsWithin(
   count: number,

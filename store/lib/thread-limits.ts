@@ -1,5 +1,5 @@
 /**
- * Memory of a worker thread beside what its files and columns take: Node's own bound for short-lived objects is
- * several times what a worker has of them.
+ * Memory of a worker thread besides that of its files and columns: Node's default bound for short-lived objects is
+ * several times what a worker needs.
  */
 export const threadLimits = { maxYoungGenerationSizeMb: 8 } as const;

@@ -1,6 +1,6 @@
 /**
- * The times that points may have, microseconds since 1970: the whole months of UTC in which every microsecond is a
- * double of its own. Both engines hold no others, so that a time can always be read back.
+ * The times that points may have, microseconds since 1970: the whole UTC months in which every microsecond is exactly a
+ * double. Both engines take no others, so that a time always reads back exactly.
  */
 
 /** 1684-08-01. */

@@ -1,4 +1,4 @@
-/** Runs works one after the other in the order they were asked for; a failure does not stop the next. */
+/** Runs works one after the other in the order of asking; a failure does not stop the next. */
 export type Lock = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function createLock(): Lock {
@@ -10,13 +10,15 @@ export function createLock(): Lock {
   };
 }
 
-/** Milliseconds that a piece of work may hold the thread for before it lets others in. */
+/** Milliseconds that a piece of work may hold the thread before it lets others in. */
 export const sliceMs = 4;
 
-/** Ends this turn of the loop: what waits (packets, requests, timers) goes first. */
+/** Ends this turn of the loop: whatever waits (packets, requests, timers) goes first. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Work whose slice is over. One of them goes on in each turn, or many together would hold the thread for as long. */
+/**
+ * Works whose slice is over. Only one goes on in each turn, since many together would hold the thread for many slices.
+ */
 const waiting: (() => void)[] = [];
 
 function letOneGoOn(): void {
@@ -35,13 +37,13 @@ const nextOwnTurn = (): Promise<void> =>
  * `if (slice.isOver()) await slice.next();`
  */
 interface Slice {
-  /** Whether the work has held the thread for its slice; costs as much as reading a clock. */
+  /** Whether the work has used up its slice; costs as much as reading a clock. */
   isOver(): boolean;
-  /** Lets the others in, then begins anew: in a turn that no other work in slices has. */
+  /** Lets others in, then begins a new slice in a turn that no other sliced work shares. */
   next(): Promise<void>;
 }
 
-/** @param ms how long a slice is */
+/** @param ms the length of a slice */
 export function createSlice(ms = sliceMs): Slice {
   let end = performance.now() + ms;
   return {
@@ -76,8 +78,8 @@ export async function mapInSlices<Item, Result>(
 }
 
 /**
- * Runs short works of many callers one after the other, in the order they were asked for, and lets others in between
- * once those of a turn have held the thread for a slice: a thousand that wake at once do not make one long turn.
+ * Runs short works of many callers one after the other, in the order of asking. Once those of a turn have held the
+ * thread for a slice, it lets others in: a thousand that wake at once do not make one long turn.
  */
 export function createPacer(ms = sliceMs): <T>(work: () => T | Promise<T>) => Promise<T> {
   const lock = createLock();

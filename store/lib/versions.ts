@@ -1,26 +1,26 @@
 /**
- * Whether what was read of the metadata still holds, record by record: the follower of the change feed
- * touches the records that it names, and a reading looks whether one that it is made of was touched since it began.
+ * Tells whether a reading of the metadata still holds, record by record. The follower of the change feed touches the
+ * records that it names; a reading checks whether any record that it is made of was touched since it began.
  */
 export interface Versions {
   touch(record: string): void;
-  /** A reading begins. It must be ended. */
+  /** Begins a reading, which must be ended. */
   begin(): Reading;
-  /** Records that are remembered because they were touched while a reading was under way. */
+  /** How many records are remembered because they were touched while a reading was under way. */
   readonly size: number;
 }
 
 interface Reading {
-  /** True while none of the records was touched since it began. */
+  /** True as long as none of the records was touched since the reading began. */
   holds(records: Iterable<string>): boolean;
   end(): void;
 }
 
 export function createVersions(): Versions {
   let moment = 0;
-  /** Readings under way by the moment at which they began, the oldest first. */
+  /** Readings under way by the moment they began, the oldest first. */
   const begun = new Set<number>();
-  /** When records were touched, the longest ago first; nothing that no reading could ask for. */
+  /** When records were touched, the longest ago first, as far as any reading under way could ask. */
   const touched = new Map<string, number>();
 
   function end(reading: number): void {
@@ -55,5 +55,5 @@ export function createVersions(): Versions {
   };
 }
 
-/** How the records of the metadata are named. */
+/** The name of a metadata record. */
 export const recordName = (entity: string, id: number): string => `${entity} ${id}`;

@@ -1,6 +1,6 @@
 import type { Db, Statement } from "./db/db.js";
 
-/** How far a consumer of a node's journal has come: everything at or below the id has had its effect. */
+/** How far a consumer of a node's journal has come: every record up to this id has had its effect. */
 export async function readCheckpoint(db: Db, node: number, consumer: string): Promise<number> {
   const row = await db.first<{ journalID: number }>(
     "select journalID from checkpoint where node = ? and consumer = ?",
@@ -9,7 +9,7 @@ export async function readCheckpoint(db: Db, node: number, consumer: string): Pr
   return row?.journalID ?? 0;
 }
 
-/** To be written in the transaction of the effects that it stands for. */
+/** Must be written in the transaction of the effects that it stands for. */
 export function saveCheckpoint(node: number, consumer: string, journalID: number): Statement {
   return {
     sql: `insert into checkpoint (node, consumer, journalID) values (?, ?, ?)

@@ -1,7 +1,7 @@
 import type { Db } from "./db/db.js";
 import { integer, type Listing, listRows, type Page, type PageRequest, text } from "./db/table.js";
 
-/** A device that a gateway carries: what its series are found by. */
+/** A device that a gateway carries, with what its series are found by. */
 export interface CarriedDevice {
   readonly id: number;
   readonly tenant: number;

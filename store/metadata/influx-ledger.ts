@@ -1,13 +1,13 @@
-/** What the metadata keep about InfluxDB. */
+/** What the metadata store about InfluxDB. */
 
 import type { BucketOrigin, FieldConflict, InfluxLedger } from "../series/influx/ledger.js";
 import type { Db } from "./db/db.js";
 
-/** Its data point, or its product, has been deleted: nobody asks for the field again. */
+/** The data point of the field, or its product, has been deleted: the field is not asked for again. */
 const orphaned = `not exists (select 1 from product p join data_point d on d.productIntID = p.id
   where p.productID = c.productID and d.field = c.field)`;
 
-/** `bucket`: its name with its organization's. */
+/** `bucket`: the bucket's name with that of its organization. */
 export function openInfluxLedger(db: Db, { org, bucket }: { org: string; bucket: string }): InfluxLedger {
   const key = [org, bucket] as const;
   return {

@@ -1,20 +1,20 @@
 import type { RefusedPoint } from "../series/series.js";
 import type { Db, SqlValue } from "./db/db.js";
 
-/** The newest refused points kept for a person to look at. */
+/** How many refused points are kept for a person to look at; the newest stay. */
 const quarantineRowsMax = 100_000;
-/** Rows of one write: the points of a whole fleet may be refused at once, and the loop has others to serve. */
+/** Rows of one write: a whole fleet's points may be refused at once, and the loop has other work. */
 const rowsPerWrite = 100;
 
-/** The message that a point came with. */
+/** The message that brought a point. */
 export interface PointSource {
   readonly deviceIntID: number;
   readonly journalID: number;
 }
 
 /**
- * Keeps what the series store will never take. With its source a point is counted for its device, once, however
- * often it is refused; `sourceOf` is null for points that no message brought now.
+ * Keeps points that the series store will never take. If its source is known, a point counts for its device only once,
+ * however often it is refused; `sourceOf` is null for points that no message has just brought.
  */
 export async function quarantine(
   db: Db,

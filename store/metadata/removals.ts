@@ -1,7 +1,7 @@
 import { nextTurn } from "../lib/turns.js";
 import type { Db } from "./db/db.js";
 
-/** Points still to be removed: of a deleted device (deviceID) or of a deleted data point (field). */
+/** Points still to be removed: those of a deleted device (deviceID) or of a deleted data point (field). */
 export interface Removal {
   readonly id: number;
   readonly tenant: number;
@@ -17,7 +17,7 @@ export interface RemovalSpan {
   readonly through: number;
 }
 
-/** The id of the newest removal, 0 where none waits. */
+/** The id of the newest removal, or 0 if none waits. */
 export async function newestRemoval(db: Db): Promise<number> {
   const row = await db.first<{ id: number | null }>("select max(id) id from removal");
   return row?.id ?? 0;
@@ -46,7 +46,7 @@ export function removalsOf(db: Db, spans: readonly RemovalSpan[], each: number):
   );
 }
 
-/** Frees the deviceIDs. */
+/** Ends the removals, which frees the deviceIDs. */
 export async function endRemovals(db: Db, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
   await db.write([{ sql: "delete from removal where id in (select value from json_each(?))", args: [ids] }]);
@@ -65,7 +65,7 @@ export async function countRemovals(db: Db): Promise<number> {
     count += row?.n ?? 0;
     if ((row?.n ?? 0) < countedPerStep) return count;
     after = row?.last ?? 0;
-    // The client's calls are synchronous: awaiting them alone lets nothing else run.
+    // The client's calls are synchronous: awaiting them alone does not let other work run.
     await nextTurn();
   }
 }

@@ -3,7 +3,7 @@ import type { Db } from "./db/db.js";
 import { bytesOf } from "./db/page-bytes.js";
 import { fromJson, integer, type Listing, listRows, type Page, type PageRequest, text } from "./db/table.js";
 
-/** The rows that forms choose from: a text to show, a value to send, and what else comes with it. */
+/** The rows that forms offer for choosing: a text to show, a value to send, and further fields. */
 
 export interface Selection {
   readonly label: string;
@@ -65,7 +65,7 @@ const dataPoints: Listing = {
       type: "integer",
       where: "r.id in (select dataPointIntID from stream_point where dataStreamIntID = ?)",
     },
-    // What a stream of that type can carry: JSON every data point, binary those of the binary types.
+    // Data points that a stream of that type can carry: JSON carries all, binary only those of the binary types.
     streamDataType: {
       column: "r.pointDataType",
       type: "integer",
@@ -93,7 +93,7 @@ const metricDataPoints: Listing = {
   },
 };
 
-/** pointDataType whose values are numbers. */
+/** pointDataTypes whose values are numbers. */
 const numericTypes = "r.pointDataType in (1, 15, 16, 17, 18, 19, 21, 22, 24, 25)";
 
 const dataStreams: Listing = {
@@ -146,7 +146,7 @@ export async function selectDataPoints(
   return { ...page, items: await mapInSlices(page.items, (row) => ({ ...row, enum: fromJson(row.enum) })) };
 }
 
-/** The data points that a metric can be made of: numbers. */
+/** The data points that a metric can be made of: those with numbers. */
 export function selectMetricDataPoints(
   db: Db,
   tenant: number,

@@ -13,7 +13,7 @@ export interface Task {
   readonly state: TaskState;
   /** Progress, 0 to 100. */
   readonly current: number;
-  /** What the caller is told, any JSON. */
+  /** The message for the caller, any JSON. */
   readonly msg: unknown;
   readonly input: unknown;
   /** Name of its result file in the tasks' folder. */
@@ -28,7 +28,7 @@ type TaskRow = Omit<Task, "msg" | "input"> & { msg: string | null; input: string
 
 const toTask = (row: TaskRow): Task => ({ ...row, msg: fromJson(row.msg), input: fromJson(row.input) });
 
-/** A task that is about to wait, and the statement that stores it. */
+/** A new waiting task, and the statement that stores it. */
 export function newTask(
   actor: Actor,
   now: number,
@@ -70,7 +70,7 @@ export async function getTask(db: Db, tenant: number, id: string): Promise<Task>
   return toTask(row);
 }
 
-/** One that has ended stays as it is. */
+/** Updates a task unless it has ended. */
 export async function updateTask(
   db: Db,
   now: number,
@@ -86,7 +86,7 @@ export async function updateTask(
   ]);
 }
 
-/** For a task whose work is one transaction: it has succeeded exactly if its work is stored. */
+/** For a task whose work is one transaction: it has succeeded if and only if its work is stored. */
 export function taskEnded(now: number, id: string, msg: unknown): Statement {
   return {
     sql: "update task set state = 'SUCCESS', current = 100, msg = ?, updateAt = ? where id = ?",
@@ -94,7 +94,7 @@ export function taskEnded(now: number, id: string, msg: unknown): Statement {
   };
 }
 
-/** The result files that a node keeps, by name, and whose they are. */
+/** The result files that a node keeps, by name, with their tenants. */
 export function taskFiles(db: Db, node: number): Promise<{ file: string; tenant: number }[]> {
   return db.all("select file, tenant from task where node = ? and file is not null", [node]);
 }
@@ -108,7 +108,7 @@ export async function openTasks(db: Db, node: number): Promise<Task[]> {
   return rows.map(toTask);
 }
 
-/** Removes the node's ended tasks from before `createdBefore`; answers the names of their files. */
+/** Removes the node's ended tasks that were created before `createdBefore`; returns the names of their files. */
 export async function removeOldTasks(db: Db, node: number, createdBefore: number): Promise<string[]> {
   const [removed] = await db.write([
     {

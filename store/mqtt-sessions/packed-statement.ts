@@ -1,19 +1,19 @@
 import type { Bound, BoundStatement } from "./statements.js";
 
-/** A statement as it crosses to the thread. */
+/** A statement in the form in which it crosses to the thread. */
 export interface PackedStatement {
   readonly sql: string;
-  /** A blob is the number of its bytes. */
+  /** For a blob, the number of its bytes. */
   readonly args: readonly (string | number | null)[];
-  /** Which of them are blobs, ascending. */
+  /** Indexes of the arguments that are blobs, ascending. */
   readonly blobs: readonly number[];
-  /** Their bytes one after the other; it may be longer. */
+  /** The blobs' bytes one after the other; the buffer may be longer. */
   readonly room: ArrayBuffer;
 }
 
 /**
- * Copies the blobs into `room`, or a larger one where they do not fit: one that is a view of a packet would take all
- * that lies around it along.
+ * Copies the blobs into `room`, or into a larger buffer if they do not fit. Sending them as they are would copy more: a
+ * blob that is a view of a packet would take all of the packet's buffer along.
  */
 export function pack({ sql, args }: BoundStatement, room: ArrayBuffer): PackedStatement {
   const bytes = args.reduce<number>((sum, one) => sum + (one instanceof Uint8Array ? one.length : 0), 0);
@@ -31,7 +31,7 @@ export function pack({ sql, args }: BoundStatement, room: ArrayBuffer): PackedSt
   return { sql, args: packed, blobs, room: taken };
 }
 
-/** The statement, its blobs views of the room. */
+/** The statement; its blobs are views of the room. */
 export function unpack({ sql, args, blobs, room }: PackedStatement): { sql: string; args: Bound[] } {
   const unpacked: Bound[] = [...args];
   let at = 0;

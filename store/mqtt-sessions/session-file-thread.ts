@@ -10,24 +10,24 @@ import type { BoundStatement } from "./statements.js";
 
 export type SessionFileCalls = {
   begin: { args: null; answer: null };
-  /** A statement of the transaction; one that fails ends it. The room of its blobs goes back with the answer. */
+  /** A statement of the transaction; if it fails, the transaction ends. The answer gives back the room of its blobs. */
   run: { args: PackedStatement; answer: ArrayBuffer };
-  /** What was run stands from now on, for the state at this journal id. */
+  /** Commits the statements run so far as the state at this journal id. */
   commit: { args: number; answer: null };
   rollback: { args: null; answer: null };
-  /** Answered once the file is closed; the thread ends itself. */
+  /** Answered once the file is closed; the thread then ends itself. */
   close: { args: null; answer: null };
 };
 
 /** The thread that writes the saved form of the sessions. */
 export interface SessionFileThread {
   /**
-   * Runs the statements in one transaction, each made in a turn of its own once the one before has run, so that no
-   * more than one is on its way. @throws StoreError CORRUPT, UNAVAILABLE, or what `statements` throws: then nothing of
-   * it is stored
+   * Runs the statements in one transaction. Each is made in a turn of its own after the one before has run, so that no
+   * more than one is on its way.
+   * @throws StoreError CORRUPT, UNAVAILABLE, or what `statements` throws: then nothing is stored
    */
   save(statements: Iterable<BoundStatement>, journalID: number): Promise<void>;
-  /** It has died: nothing can be asked of it any more. */
+  /** Whether the thread has died: it takes no more requests. */
   failed(): boolean;
   /** Resolves once the file is closed. */
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export function startSessionFileThread(path: string): SessionFileThread {
     workerData: { path },
     resourceLimits: threadLimits,
   });
-  // Between two saves it keeps no process alive.
+  // The thread keeps the process alive only during a save.
   worker.unref();
   const exited = once(worker, "exit").catch(() => undefined);
   const caller = createCaller<SessionFileCalls>(worker, () => undefined);
@@ -59,14 +59,14 @@ export function startSessionFileThread(path: string): SessionFileThread {
 
   async function run(statements: Iterable<BoundStatement>, journalID: number): Promise<void> {
     await caller.call("begin", null);
-    // One buffer for all: a copy for each would stay in both threads until it is collected.
+    // One buffer serves all statements: a copy for each would stay in both threads until collected.
     let room = new ArrayBuffer(0);
     const slice = createSlice();
     try {
       for (const statement of statements) {
         const packed = pack(statement, room);
         room = await caller.call("run", packed, { transfer: [packed.room] });
-        // Answers that come quickly are taken in one turn, and the next statements would be made in it.
+        // Quick answers may all arrive in one turn, and without this their next statements would be made in it too.
         await slice.next();
       }
     } catch (error) {

@@ -27,7 +27,7 @@ const schema = [
   "create table if not exists saved (journalID integer not null) strict",
 ];
 
-/** A connection to the saved form of the sessions; the file and its tables are made if missing. */
+/** A connection to the saved form of the sessions; makes the file and its tables if missing. */
 export async function openSessionFile(path: string): Promise<Client> {
   const client = await openClient({ url: pathToFileURL(path).href, shared: false });
   try {
@@ -40,12 +40,12 @@ export async function openSessionFile(path: string): Promise<Client> {
   }
 }
 
-/** The journal id that the rows stand for; 0 before the first save. */
+/** The journal id of the state that the rows hold; 0 before the first save. */
 export async function readSavedID(client: Client): Promise<number> {
   return Number((await client.execute("select journalID from saved")).rows[0]?.journalID ?? 0);
 }
 
-/** Files of before commands had receipts lack the column. */
+/** Files from before commands had receipts lack the column. */
 async function addReceipts(client: Client): Promise<void> {
   const columns = await client.execute("select name from pragma_table_info('message')");
   if (columns.rows.some(({ name }) => name === "receipt")) return;

@@ -7,13 +7,13 @@ import { unpack } from "./packed-statement.js";
 import { openSessionFile } from "./session-file.js";
 import type { SessionFileCalls } from "./session-file-thread.js";
 
-/** Writes the saved form of the sessions: the one connection to its file while it runs. */
+/** Writes the saved form of the sessions over the only connection to its file while the thread runs. */
 if (parentPort === null) throw new Error("session-file.worker runs in a worker thread only");
 const port = parentPort;
 const { path } = workerData as { readonly path: string };
 
 const opening = openSessionFile(path);
-// Told to the first who asks.
+// Reported to the first request.
 opening.catch(() => undefined);
 let transaction: Transaction | null = null;
 
@@ -22,7 +22,7 @@ function giveUp(): void {
   transaction = null;
 }
 
-/** A step of the transaction: one that fails ends it, and nothing of it is kept. */
+/** A step of the transaction: if it fails, the transaction ends and nothing of it is kept. */
 async function step(work: (transaction: Transaction) => Promise<unknown>): Promise<void> {
   try {
     if (transaction === null) throw new Error("no transaction is open");
@@ -63,7 +63,7 @@ serveCalls<SessionFileCalls>(port, {
     giveUp();
     const client = await opening.catch(() => null);
     if (client !== null) await closeAtOnce(client);
-    // The answer leaves first.
+    // The answer must leave first.
     setImmediate(() => port.close());
     return null;
   },

@@ -61,19 +61,19 @@ export interface WillRow extends OfDevice {
 
 export interface SavedRows {
   readonly sessions: readonly SessionRow[];
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly messages: readonly MessageRow[];
   readonly retained: readonly RetainedRow[];
   readonly wills: readonly WillRow[];
 }
 
-/** Gone over once, piece by piece, while the state goes on: each row is that of the moment they were taken in. */
+/** Iterated once, piece by piece, while the state moves on: each row is as it was when the changes were gathered. */
 export interface RowChanges {
   readonly sessions: Iterable<SessionRow>;
   readonly messages: Iterable<MessageRow>;
   readonly retained: Iterable<RetainedRow>;
   readonly wills: Iterable<WillRow>;
-  /** Gone: a session takes its messages with it. */
+  /** Sessions that have ended; their messages go with them. */
   readonly endedSessions: Iterable<readonly [device: number, clientID: string]>;
   readonly endedMessages: Iterable<readonly [device: number, clientID: string, messageID: number]>;
   readonly endedRetained: Iterable<readonly [device: number, topic: string]>;

@@ -7,25 +7,25 @@ import { type SessionFileThread, startSessionFileThread } from "./session-file-t
 import type { RowChanges, SavedRows } from "./session-rows.js";
 import { statementsOf } from "./statements.js";
 
-/** The saved form of the MQTT sessions: a file beside the journal, whose state at one id it is. */
+/** The saved form of the MQTT sessions: a file beside the journal that holds their state at one journal id. */
 export interface SessionStore {
   load(): Promise<SavedRows>;
-  /** The journal id that the rows stand for; 0 before the first save. */
+  /** The journal id of the state that the rows hold; 0 before the first save. */
   savedID(): Promise<number>;
-  /** All of it in one transaction of another thread, a piece of the changes at a time. */
+  /** Saves all changes in one transaction on another thread, a piece of the changes at a time. */
   save(changes: RowChanges, journalID: number): Promise<void>;
-  /** Puts the file aside, in which `fault` was found, and begins an empty one. */
+  /** Puts aside the file, in which `fault` was found, and begins an empty one. */
   remake(fault: string): Promise<void>;
   /** Waits for the save under way. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the file, made if missing. A damaged one is put aside, and an empty one begun: `onDamage` is told,
- * here and at each `remake`.
+ * Opens the file; makes it if missing. A damaged file is put aside and an empty one begun; this is reported to
+ * `onDamage`, here and at each `remake`.
  *
- * One connection at a time: this thread's reads the file, for as long as that takes; it is written by a thread of its
- * own, which lets go of it before anybody else takes it.
+ * The file has one connection at a time: this thread's while it is read, then that of the thread that writes it, which
+ * closes its connection before anybody else opens one.
  */
 export async function openSessionStore(
   path: string,

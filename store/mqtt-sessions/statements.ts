@@ -1,7 +1,7 @@
 import { cleanText } from "../metadata/db/db.js";
 import type { RowChanges } from "./session-rows.js";
 
-/** A statement and what it binds, texts as libSQL takes them. */
+/** A statement and its arguments, with texts as libSQL takes them. */
 export interface BoundStatement {
   readonly sql: string;
   readonly args: readonly Bound[];
@@ -9,13 +9,13 @@ export interface BoundStatement {
 
 export type Bound = string | number | null | Uint8Array;
 
-/** What one statement holds at most, beside a row that is larger alone. Its parameters stay below SQLite's bound. */
+/** Bounds of one statement, except for a single row that is larger. The parameters stay below SQLite's bound. */
 export const rowsPerStatement = 200;
 export const bytesPerStatement = 1 << 20;
 
 /**
- * The changes as statements, each made when it is asked for: what is gone first, for what has taken its place is
- * stored after it.
+ * The changes as statements, each made when it is asked for. Deletions come first, because what replaces a deleted row
+ * is stored after it.
  */
 export function* statementsOf(changes: RowChanges): Generator<BoundStatement> {
   for (const gone of portions(changes.endedSessions)) {
@@ -35,7 +35,7 @@ export function* statementsOf(changes: RowChanges): Generator<BoundStatement> {
   for (const rows of portions(changes.wills)) yield stored("will", ["connection"], rows);
 }
 
-/** Rows as they come, so many that they stay within a statement's bounds. */
+/** The rows in portions that stay within a statement's bounds. */
 function* portions<One extends object>(rows: Iterable<One>): Generator<readonly One[]> {
   let portion: One[] = [];
   let bytes = 0;
@@ -52,7 +52,7 @@ function* portions<One extends object>(rows: Iterable<One>): Generator<readonly 
   if (portion.length > 0) yield portion;
 }
 
-/** Bytes of its texts, as they are held, and blobs. */
+/** Bytes of the row's blobs and texts, as these are held in memory. */
 function weightOf(row: object): number {
   let bytes = 0;
   for (const value of Object.values(row)) {

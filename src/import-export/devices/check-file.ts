@@ -5,8 +5,7 @@ import { type FormatName, formatOf, formats } from "./formats.js";
 import { openPackage, readWorkbook } from "./xlsx-package.js";
 
 /**
- * Checks what can be checked at once of an uploaded file, before a task reads all of it. @throws ApiError
- * FORMAT_INVALID
+ * Makes those checks of an uploaded file that are quick, before a task reads all of it. @throws ApiError FORMAT_INVALID
  */
 export async function checkFile(path: string): Promise<FormatName> {
   const format = await formatOf(path);
@@ -27,7 +26,7 @@ const checks: Readonly<Record<FormatName, (path: string) => Promise<void>>> = {
     }
     throw new FormatError("the file is empty");
   },
-  // The header may be in the shared strings, after megabytes of others.
+  // The header may be among the shared strings, after megabytes of others.
   xlsx: async (path) => {
     const zip = await openPackage(path);
     try {

@@ -8,7 +8,7 @@ import { FormatError } from "../format-error.js";
 import { guardFormula, unguardFormula } from "../formula-guard.js";
 import { type Cell, columnsMax, type FileRow, rowCharactersMax, type TableFormat } from "./table-file.js";
 
-/** RFC 4180, UTF-8. Written with a byte order mark, without which Excel reads the bytes in its country's code page. */
+/** RFC 4180, UTF-8. Written with a byte order mark, without which Excel reads the bytes in the local code page. */
 export const csvFile: TableFormat = {
   type: "text/csv; charset=utf-8",
   extension: "csv",

@@ -7,11 +7,11 @@ type ColumnKind = "text" | "number" | "json" | "jsonOrText";
 
 interface Column {
   readonly kind: ColumnKind;
-  /** Where the cell is not the field itself. */
+  /** Present if the cell is not the field itself. */
   readonly value?: (device: ExportedDevice) => unknown;
 }
 
-/** The columns of a device file: what Variant A's create takes, in the interface's order. */
+/** The columns of a device file: the fields that Variant A's create takes, in the interface's order. */
 const columns = {
   deviceID: { kind: "text" },
   deviceName: { kind: "text" },
@@ -61,7 +61,7 @@ export function cellsOf(device: ExportedDevice): Cell[] {
   });
 }
 
-/** The columns of a file in its order; null where a header cell is empty. @throws FormatError */
+/** The columns of a file in its order; null for an empty header cell. @throws FormatError */
 export function readHeader(cells: readonly Cell[]): (ColumnName | null)[] {
   const found = cells.map((cell) => {
     const text = cell === null ? "" : String(cell).trim();
@@ -81,7 +81,7 @@ export function readHeader(cells: readonly Cell[]): (ColumnName | null)[] {
 
 export type FieldErrors = Record<string, string>;
 
-/** One row as the body of a create; what is wrong with its cells is noted in `errors`. */
+/** One row as the body of a create; faults of its cells are noted in `errors`. */
 export function bodyOf(
   header: readonly (ColumnName | null)[],
   cells: readonly Cell[],

@@ -33,7 +33,7 @@ export async function importDevices(job: ImportJob, context: TransferContext): P
     if (error instanceof FormatError) throw new JobFailure(error.message, false);
     throw error;
   } finally {
-    // A local one goes with its connection anyway.
+    // A local table goes with its connection anyway.
     await staging.remove().catch(() => undefined);
   }
 }
@@ -63,7 +63,7 @@ async function importThrough(staging: Staging, job: ImportJob, context: Transfer
     await context.exclusive(() => staging.store(job.actor, now, [success]));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    // Somebody was faster: find the row and the name that are taken now.
+    // Another writer was faster: find the row and the name that are taken now.
     await noteConflicts(staging, errors);
     await failIfAny(errors, job, context.room);
     throw new JobFailure(error.message, false);
@@ -122,7 +122,7 @@ async function noteConflicts(staging: Staging, errors: RowErrors): Promise<void>
 
 async function failIfAny(errors: RowErrors, job: ImportJob, room: DiskClaim): Promise<void> {
   if (errors.count === 0) return;
-  // Where there is no room for the list, the summary still says what is wrong.
+  // If there is no room for the list, the summary still tells what is wrong.
   const listed = await writeErrors(job.errorsPath, errors, room).then(
     () => true,
     (error: unknown) => {

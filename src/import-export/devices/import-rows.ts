@@ -11,9 +11,9 @@ import { bodyOf, type ColumnName, type FieldErrors } from "./device-columns.js";
 import type { RowErrors } from "./row-errors.js";
 import type { FileRow } from "./table-file.js";
 
-/** Rows of a file → devices to be staged, by the rules that POST /devices has. */
+/** Turns rows of a file into devices to be staged, by the rules of POST /devices. */
 export interface RowChecker {
-  /** Notes what is wrong; a wrong row is staged with its deviceID alone, so that its children find it. */
+  /** Notes faults; a wrong row is staged with only its deviceID, so that its children find it. */
   check(row: FileRow): Promise<StagedDevice>;
 }
 
@@ -53,13 +53,13 @@ export function createRowChecker(
   };
 }
 
-/** As the columns stand; a member of a JSON cell counts as its column. */
+/** In the order of the columns; a member of a JSON cell counts as its column. */
 function inFileOrder(fields: readonly string[], header: readonly (ColumnName | null)[]): string[] {
   const columnOf = (field: string) => header.indexOf((field.split(".")[0] ?? "") as ColumnName);
   return fields.toSorted((a, b) => columnOf(a) - columnOf(b));
 }
 
-/** Null where the body is not of the form that POST takes; what breaks a rule is noted in `wrong`. */
+/** Null if the body is not of the form that POST takes; broken rules are noted in `wrong`. */
 function toDevice(
   body: Record<string, unknown>,
   product: ProductRef | undefined,
@@ -107,14 +107,14 @@ function stagedOf(
 
 const rememberedMax = 10_000;
 
-/** Caches the keys that are found, as long as there are not too many. */
+/** Caches the keys that are found, unless there are too many. */
 function remembered<T>(find: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, T>();
   return async (key) => {
     const found = known.get(key);
     if (found !== undefined) return found;
     const value = await find(key);
-    // A key that is not found may have any length.
+    // A key that is not found is not cached: it may have any length.
     if (value === undefined) return value;
     if (known.size >= rememberedMax) known.clear();
     known.set(key, value);

@@ -46,7 +46,7 @@ export function devicesExportKind(deps: TransferKindDeps): TaskKind {
       try {
         return { msg: { export_success_num: await run(deps, context, job, file) }, file };
       } catch (error) {
-        // Whatever made it fail: nobody reads the file, and the next start would write it again.
+        // Whatever the reason for the failure: nobody reads the file, and the next start would write it again.
         await context.space.remove(file);
         if (!(error instanceof JobFailure)) throw error;
         throw new TaskFailure(error.message);
@@ -55,7 +55,7 @@ export function devicesExportKind(deps: TransferKindDeps): TaskKind {
   };
 }
 
-/** What a restart cuts short has stored nothing, and the caller still has the file. */
+/** An import that a restart cuts short has stored nothing, and the caller still has the file. */
 export function devicesImportKind(deps: TransferKindDeps): TaskKind {
   return {
     resumes: false,
@@ -85,9 +85,7 @@ export function devicesImportKind(deps: TransferKindDeps): TaskKind {
   };
 }
 
-/**
- * @param file what the job writes in the tasks' folder; it counts for the tenant's share of the disk
- */
+/** @param file the file that the job writes in the tasks' folder; it counts for the tenant's share of the disk */
 function run(
   { config, db }: TransferKindDeps,
   { space, task, signal, progress }: TaskContext,

@@ -8,13 +8,13 @@ interface RowError {
   readonly error: string;
 }
 
-/** Errors that are listed; the others are counted. */
+/** Errors that are listed; further ones are only counted. */
 const errorsListedMax = 10_000;
 
 export interface RowErrors {
   add(row: number, column: string, error: string): void;
   readonly count: number;
-  /** Room for further ones. */
+  /** How many more errors can be listed. */
   readonly left: number;
   /** By row, then in the order found. */
   sorted(): RowError[];
@@ -38,7 +38,7 @@ export function createRowErrors(): RowErrors {
   };
 }
 
-/** What the caller is told at once: the first error and how many there are. */
+/** The message for the caller: the first error and how many there are. */
 export function summaryOf(errors: RowErrors): string {
   const [first] = errors.sorted();
   if (first === undefined) return "the file has no errors";

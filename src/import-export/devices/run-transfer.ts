@@ -6,7 +6,7 @@ import { ApiError } from "../../http/errors.js";
 import { startThread } from "../thread.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 
-/** Where a worker finds the metadata. */
+/** The address at which a worker opens the metadata. */
 interface DatabaseAddress {
   readonly url: string;
   readonly authToken?: string;
@@ -18,7 +18,7 @@ export interface WorkerStart {
   readonly masterKey: Uint8Array;
   /** Not 0 once the service closes. */
   readonly stop: Int32Array;
-  /** Of the thread's gate: it is not ended while it is in a call of libsql. */
+  /** The cells of the thread's gate: the thread is not ended during a call of libsql. */
   readonly gate: Int32Array<SharedArrayBuffer>;
 }
 
@@ -33,10 +33,10 @@ export type FromWorker =
   | { readonly kind: "refused"; readonly message: string; readonly listed: boolean }
   | { readonly kind: "failed"; readonly message: string };
 
-/** What the thread is told when it has asked. */
+/** The service's answers to the thread's requests. */
 export type ToWorker =
   | { readonly kind: "go" }
-  /** `refused`: why there is no room; null: there is. */
+  /** `refused`: why there is no room, or null if there is. */
   | { readonly kind: "room"; readonly refused: string | null };
 
 interface TransferDeps {
@@ -46,13 +46,13 @@ interface TransferDeps {
 }
 
 interface TransferRun {
-  /** For the file that it writes. */
+  /** Room for the file that it writes. */
   readonly room: DiskClaim;
   readonly signal: AbortSignal;
   progress(current: number): void;
 }
 
-/** What a transfer may take beside its files' buffers. */
+/** Memory that a transfer may take besides its files' buffers. */
 const heapMegabytesMax = 192;
 /** A thread that ignores the stop for this long, in the middle of a gigabyte, is terminated. */
 const haltMs = 5000;
@@ -83,7 +83,7 @@ export async function runTransfer(
     late = setTimeout(end, haltMs);
   };
   const end = (): void => {
-    // A write that has begun ends by itself.
+    // A write that has begun runs to its own end.
     if (turns.isHeld()) return;
     if (gate.shut()) void thread.terminate();
     else late = setTimeout(end, shutRetryMs);
@@ -92,7 +92,7 @@ export async function runTransfer(
     const refused = await room.grow(bytes).then(
       () => null,
       (error: unknown) => {
-        // The thread ends by this in any case; an unforeseen error is reported instead of its answer.
+        // The thread ends after this in any case; an unforeseen error is reported instead of its answer.
         if (!(error instanceof ApiError)) failure = asError(error);
         return asError(error).message;
       },
@@ -132,7 +132,7 @@ export async function runTransfer(
   return countOf(outcome, failure, code);
 }
 
-/** How many devices were moved. @throws JobFailure, Error where the thread did not come to its end */
+/** How many devices were moved. @throws JobFailure, Error if the thread did not finish */
 function countOf(outcome: FromWorker | null, failure: Error | null, code: number): number {
   if (outcome?.kind === "done") return outcome.count;
   if (outcome?.kind === "refused") throw failure ?? new JobFailure(outcome.message, outcome.listed);

@@ -1,10 +1,10 @@
-/** What files of rows share: cells and bounds. */
+/** Parts that files of rows share: cells and bounds. */
 import type { DiskClaim } from "../../http/disk-space.js";
 
 export type Cell = string | number | boolean | null;
 
 export interface FileRow {
-  /** As a spreadsheet shows it: the header is row 1. */
+  /** Row numbers are as in a spreadsheet: the header is row 1. */
   readonly number: number;
   readonly cells: readonly Cell[];
 }
@@ -13,7 +13,7 @@ export interface FileRow {
 export interface TableFormat {
   readonly type: string;
   readonly extension: string;
-  /** @param room asked before each chunk is written; absent: there is room. @throws what it throws */
+  /** @param room asked before each chunk is written; if absent, there is room. @throws what `room` throws */
   write(
     path: string,
     header: readonly string[],
@@ -28,5 +28,5 @@ export interface TableFormat {
 export const rowsMax = 200_000;
 export const columnsMax = 256;
 export const cellCharactersMax = 1_048_576;
-/** Beyond what the fields of any device hold together. */
+/** More than the fields of any device hold together. */
 export const rowCharactersMax = 2 * cellCharactersMax;

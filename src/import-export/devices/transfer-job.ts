@@ -4,14 +4,14 @@ import type { DeviceSelection } from "../../../store/metadata/devices/export.js"
 import type { DiskClaim } from "../../http/disk-space.js";
 import type { FormatName } from "./formats.js";
 
-/** What a worker thread is told to do, as plain data. */
+/** The job of a worker thread, as plain data. */
 export type TransferJob = ExportJob | ImportJob;
 
 export interface ExportJob {
   readonly kind: "export";
   readonly selection: DeviceSelection;
   readonly format: FormatName;
-  /** Where the file goes. */
+  /** The path of the file. */
   readonly path: string;
 }
 
@@ -21,11 +21,11 @@ export interface ImportJob {
   readonly actor: Actor;
   readonly format: FormatName;
   readonly path: string;
-  /** Where the errors are listed if there are any. */
+  /** The file in which errors are listed, if there are any. */
   readonly errorsPath: string;
 }
 
-/** What a job works with in its thread. */
+/** The tools of a job in its thread. */
 export interface TransferContext {
   readonly store: DeviceStore;
   /** Whether the metadata is a file of this machine. */
@@ -33,15 +33,15 @@ export interface TransferContext {
   readonly now: () => number;
   /** 0 to 100. */
   progress(current: number): void;
-  /** Room for the file that the job writes, of its tenant's share. Throws JobFailure where there is none. */
+  /** Room for the file that the job writes, from its tenant's share. Throws JobFailure if there is none. */
   readonly room: DiskClaim;
   /** Throws when the service closes. */
   checkStop(): void;
-  /** Runs a write while no other of the process runs. */
+  /** Runs a write while no other write of the process runs. */
   exclusive<T>(action: () => Promise<T>): Promise<T>;
 }
 
-/** The job fails by its caller's fault; `listed` when the errors' file was written. */
+/** The job fails by its caller's fault; `listed` if the errors' file was written. */
 export class JobFailure extends Error {
   constructor(
     message: string,

@@ -15,7 +15,7 @@ const gate = createThreadGate(cells);
 const tell = (message: FromWorker) => parentPort?.postMessage(message);
 const stopped = () => Atomics.load(stop, 0) !== 0;
 
-/** The next answer; one thing is asked at a time. */
+/** The next answer; the thread makes one request at a time. */
 const answer = () => new Promise<ToWorker>((resolve) => parentPort?.once("message", resolve));
 
 const db = await gate.within(() => openDb({ ...database, shared: true, migrates: false, gate }));

@@ -6,7 +6,7 @@ export function columnName(index: number): string {
   return index < 26 ? letter : columnName(Math.floor(index / 26) - 1) + letter;
 }
 
-/** `BC12` → 54; null when the text is no reference. */
+/** `BC12` → 54; null if the text is no reference. */
 export function columnIndex(reference: string): number | null {
   const letters = /^([A-Z]{1,3})\d*$/.exec(reference)?.[1];
   if (letters === undefined) return null;

@@ -5,19 +5,19 @@ import { FormatError } from "../format-error.js";
 import { isDateFormat } from "./xlsx-cells.js";
 import { readXml } from "./xml-events.js";
 
-/** A workbook's zip file: its parts by name, each within bounds of what it may unpack to. */
+/** A workbook's zip file: its parts by name, each with a bound on its unpacked size. */
 export interface XlsxPackage {
   has(name: string): boolean;
-  /** What the part unpacks to at most. @throws FormatError when there is no such part */
+  /** The most bytes that the part may unpack to. @throws FormatError if there is no such part */
   bytesOf(name: string): number;
-  /** @throws FormatError when there is no such part or it is larger than `bytesMax` */
+  /** @throws FormatError if there is no such part or it is larger than `bytesMax` */
   open(name: string, bytesMax: number): Promise<Readable>;
   close(): void;
 }
 
 const entriesMax = 10_000;
 const smallPartBytesMax = 4 * 1024 * 1024;
-/** Longer than a spreadsheet takes; what tells dates apart is slow on much longer ones. */
+/** Longer than any spreadsheet takes; telling dates apart is slow for much longer formats. */
 const formatCharactersMax = 1024;
 
 /** @throws FormatError */
@@ -44,7 +44,7 @@ export async function openPackage(path: string): Promise<XlsxPackage> {
   return {
     has: (name) => entries.has(name),
     bytesOf: (name) => find(name).uncompressedSize,
-    // The reader ends with an error where a part unpacks to more than it says.
+    // The reader ends with an error if a part unpacks to more than it declares.
     open: async (name, bytesMax) => {
       const entry = find(name);
       if (entry.uncompressedSize > bytesMax) throw new FormatError(`the workbook's ${name} is too large`);
@@ -64,7 +64,7 @@ export interface Workbook {
   readonly dateStyles: readonly boolean[];
 }
 
-/** Finds the first sheet and what is needed to read it. @throws FormatError */
+/** Finds the first sheet and the parts needed to read it. @throws FormatError */
 export async function readWorkbook(zip: XlsxPackage): Promise<Workbook> {
   const book = (await relations(zip, "_rels/.rels", "")).find((one) => one.kind === "officeDocument")?.target;
   if (book === undefined || !zip.has(book)) throw new FormatError("the zip file is no workbook");

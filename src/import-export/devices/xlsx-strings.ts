@@ -4,7 +4,7 @@ import { FormatError } from "../format-error.js";
 export interface SharedStrings {
   /** @throws FormatError */
   add(text: string): void;
-  /** Empty where there is no such number. */
+  /** Empty if there is no such number. */
   get(index: number): string;
 }
 

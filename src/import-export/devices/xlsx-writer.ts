@@ -7,8 +7,7 @@ import type { Cell } from "./table-file.js";
 import { columnName, escapeText } from "./xlsx-cells.js";
 
 /**
- * A workbook of one sheet, written as its rows arrive. Texts are in their cells, so nothing has to be
- * remembered.
+ * A workbook of one sheet, written as its rows arrive. Texts are in their cells, so the writer need not remember any.
  */
 
 const main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
@@ -29,8 +28,8 @@ const parts: Readonly<Record<string, string>> = {
 <Override PartName="/xl/styles.xml" ContentType="${types}.styles+xml"/></Types>`,
   "_rels/.rels": `<Relationships xmlns="${packaged}/relationships">${relation("r1", "officeDocument", "xl/workbook.xml")}</Relationships>`,
   "xl/_rels/workbook.xml.rels": `<Relationships xmlns="${packaged}/relationships">${relation("r1", "worksheet", "worksheets/sheet1.xml")}${relation("r2", "styles", "styles.xml")}</Relationships>`,
-  // Style 1 is text: what is typed into such a column, 0012 say, stays as typed. Every format that a style refers to
-  // is written out, and the first two fills are the two that spreadsheets take for granted.
+  // Style 1 is text: input typed into such a column, 0012 say, stays as typed. Every format that a style refers to is
+  // written out, and the first two fills are the two that spreadsheets take for granted.
   "xl/styles.xml": `<styleSheet xmlns="${main}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>
 <fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>
 <borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>

@@ -11,12 +11,12 @@ interface XmlHandlers {
 
 /** One tag or text; a longer one is not a spreadsheet but an attempt to fill memory. */
 const markupCharactersMax = 4 * 1024 * 1024;
-/** Elements within elements; a sheet has five. The parser remembers every open one. */
+/** The deepest nesting of elements; a sheet has five levels. The parser remembers every open element. */
 const depthMax = 64;
 
 /**
- * Reads XML a chunk at a time; `handlers` are called as it goes, and a step is yielded after each chunk. Document
- * types, and with them entities of the document's own, are refused. @throws FormatError
+ * Reads XML a chunk at a time; calls `handlers` as it goes, and yields a step after each chunk. Refuses document types,
+ * and with them entities of the document's own. @throws FormatError
  */
 export async function* xmlEvents(source: Readable, handlers: XmlHandlers): AsyncGenerator<void> {
   const parser = new SaxesParser({ position: false });
@@ -65,12 +65,12 @@ export async function* xmlEvents(source: Readable, handlers: XmlHandlers): Async
   }
 }
 
-/** What unpacking throws: zlib's codes, and the zip reader's plain errors of sizes and checksums. */
+/** Errors thrown by unpacking: zlib's codes, and the zip reader's plain errors of sizes and checksums. */
 function isZipError(error: unknown): error is Error {
   return error instanceof Error && (!("code" in error) || String(error.code).startsWith("Z_"));
 }
 
-/** Reads a small part whole. @throws FormatError */
+/** Reads all of a small part. @throws FormatError */
 export async function readXml(source: Readable, handlers: XmlHandlers): Promise<void> {
   for await (const _ of xmlEvents(source, handlers)) void _;
 }

@@ -29,7 +29,7 @@ export interface BatchBuilder {
 const errorCharactersMax = 200;
 
 export function createBatchBuilder(): BatchBuilder {
-  // A row of the wide layout is taken whole.
+  // A row of the wide layout goes into one batch.
   const capacity = batchPointsMax + columnsMax;
   let targetAt = new Int32Array(capacity);
   let times = new Float64Array(capacity);

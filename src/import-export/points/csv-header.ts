@@ -3,19 +3,19 @@ import { unguardFormula } from "../formula-guard.js";
 import { createCsvRows } from "./csv-rows.js";
 import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./limits.js";
 
-/** What the first row of a CSV file says of the others. */
+/** What the first row of a CSV file tells about the others. */
 export interface CsvHeader {
   readonly delimiter: number;
-  /** Cells of each row. */
+  /** How many cells each row has. */
   readonly columns: number;
   readonly deviceAt: number;
   readonly timeAt: number;
-  /** Long layout: where the data point's name and its value stand; null in the wide one. */
+  /** Long layout: the columns of the data point's name and of its value; null in the wide one. */
   readonly pointAt: number | null;
   readonly valueAt: number | null;
   /** Wide layout: the columns that hold data points. */
   readonly points: readonly { readonly at: number; readonly dataPointID: string }[];
-  /** Where the rows begin. */
+  /** The offset at which the rows begin. */
   readonly bytes: number;
   readonly lines: number;
 }
@@ -28,7 +28,7 @@ export function markBytes(bytes: Buffer): number {
   return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0;
 }
 
-/** Reads the header at the beginning of a file. @throws FormatError saying what it should be */
+/** Reads the header at the beginning of a file. @throws FormatError telling the form that it must have */
 export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
   const from = markBytes(bytes);
   const firstLine =

@@ -16,12 +16,12 @@ export interface CsvRows {
   readonly count: number;
   /** Line feeds within the row read last, its end included. */
   readonly lines: number;
-  /** What is wrong with the row read last; null when nothing is. */
+  /** The fault of the row read last, or null. */
   readonly problem: string | null;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   isQuoted(cell: number): boolean;
-  /** True when quotation marks stand doubled within the cell's bytes. */
+  /** True if the cell's bytes have doubled quotation marks. */
   isDoubled(cell: number): boolean;
   /** The cell's text; null when it is not UTF-8. */
   text(bytes: Buffer, cell: number): string | null;
@@ -42,7 +42,7 @@ export function createCsvRows(delimiter: number): CsvRows {
   let lines = 0;
   let problem: string | null = null;
 
-  /** The offset after the closing quotation mark of the cell that opens at `at`; -1 when there is none. */
+  /** The offset after the closing quotation mark of the cell that opens at `at`; -1 if there is none. */
   function closing(bytes: Buffer, at: number, to: number): number {
     for (let from = at + 1; ; ) {
       const found = bytes.indexOf(quote, from);
@@ -53,7 +53,7 @@ export function createCsvRows(delimiter: number): CsvRows {
     }
   }
 
-  /** Takes the first line alone, as a row that cannot be read. */
+  /** Takes only the first line, as a row that cannot be read. */
   function broken(bytes: Buffer, from: number, to: number, end: boolean, what: string): number {
     const found = bytes.indexOf(lineFeed, from);
     if (found < 0 || found >= to) {

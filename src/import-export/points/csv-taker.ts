@@ -15,7 +15,7 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
   const targets = createCsvTargets(rows, header, state);
   const { builder, unknown } = state;
   const { timeAt, columns, points } = header;
-  /** Of the long layout, the column of the value. */
+  /** The column of the value, in the long layout. */
   const { valueAt } = header;
   const found: (Target | undefined)[] = [];
 
@@ -34,13 +34,13 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
     else takeValue(state, target, time, text, column);
   }
 
-  /** A row is not searched for beyond the longest that is allowed. */
+  /** Does not search for a row's end beyond the longest allowed row. */
   function nextRow(bytes: Buffer, at: number, to: number, end: boolean): number {
     const stop = Math.min(to, at + rowBytesMax);
     return rows.next(bytes, at, stop, end && stop === to);
   }
 
-  /** False when the row must wait until its targets are known. */
+  /** False if the row must wait until its targets are known. */
   function takeRow(bytes: Buffer): boolean {
     if (rows.problem !== null) {
       builder.refuse(state.line, "", rows.problem);

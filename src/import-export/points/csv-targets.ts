@@ -1,4 +1,4 @@
-/** Which series the cells of a CSV row name, in either layout. */
+/** The series that the cells of a CSV row name, in either layout. */
 import { unguardFormula } from "../formula-guard.js";
 import type { CsvHeader } from "./csv-header.js";
 import type { CsvRows } from "./csv-rows.js";
@@ -8,8 +8,8 @@ import { createTargetCache } from "./target-cache.js";
 
 interface CsvTargets {
   /**
-   * Finds the targets of the row read last: of the long layout at 0, of the wide one at their columns, undefined where
-   * a cell is empty. False when one is not known yet; it is noted as unknown.
+   * Finds the targets of the row read last: at index 0 for the long layout, at their columns for the wide one,
+   * undefined for an empty cell. False if one is not known yet; it is noted as unknown.
    */
   find(bytes: Buffer, found: (Target | undefined)[]): boolean;
 }
@@ -22,13 +22,13 @@ export function createCsvTargets(rows: CsvRows, header: CsvHeader, state: TakerS
 
   function note(bytes: Buffer, key: string, dataPointID: string | null): void {
     const deviceID = cellText(rows, bytes, deviceAt);
-    // What is not UTF-8 names nothing; the answer will say so.
+    // Bytes that are not UTF-8 name nothing; the answer will say so.
     unknown.set(key, { deviceID: deviceID ?? "", dataPointID: dataPointID ?? "" });
   }
 
   /**
-   * The target of a device and a data point, which its column names or its own cell; undefined notes it as unknown.
-   * `column` tells columns apart, 0 where the data point has a cell.
+   * The target of a device and a data point, which its column or its own cell names; undefined if it is not known, and
+   * then it is noted. `column` tells columns apart; it is 0 if the data point has a cell.
    */
   function targetOf(
     bytes: Buffer,
@@ -42,7 +42,7 @@ export function createCsvTargets(rows: CsvRows, header: CsvHeader, state: TakerS
     const end2 = point === null ? 0 : (rows.ends[point] as number);
     if (end - start > nameBytesMax) return overlong.device;
     if ((name?.length ?? end2 - start2) > nameBytesMax) return overlong.point;
-    // The same bytes are a different text where quotation marks are doubled.
+    // The same bytes are a different text if quotation marks are doubled.
     const forms = (rows.isDoubled(deviceAt) ? 1 : 0) + (point !== null && rows.isDoubled(point) ? 2 : 0);
     const salt = 4 * column + forms;
     if (cachedOf !== state.epoch) {
@@ -86,7 +86,7 @@ function rawCell(rows: CsvRows, bytes: Buffer, cell: number): string {
   return rows.isDoubled(cell) ? text.replaceAll('""', '"') : text;
 }
 
-/** The cell's text as it was before a formula in it was guarded; null when it is not UTF-8. */
+/** The cell's text as it was before a formula in it was guarded; null if it is not UTF-8. */
 export function cellText(rows: CsvRows, bytes: Buffer, cell: number): string | null {
   const text = rows.text(bytes, cell);
   return text === null ? null : unguardFormula(text);

@@ -5,7 +5,7 @@ import { guardFormula } from "../formula-guard.js";
 import type { BadRow } from "./batch-builder.js";
 import { errorsFileBytesMax, errorsToldMax } from "./limits.js";
 
-/** How far the list of bad rows was written: enough to go on with it after a restart. */
+/** How far the list of bad rows has been written: enough to continue it after a restart. */
 export interface ErrorListState {
   readonly count: number;
   readonly bytes: number;
@@ -24,7 +24,7 @@ export interface ErrorList {
 const header = "line,column,error\r\n";
 
 /**
- * Continues at `from`; what an earlier run wrote after it is cut off. Where `room` has no more, further rows
+ * Continues at `from`; anything that an earlier run wrote after it is cut off. Once `room` has no more, further rows
  * are only counted.
  */
 export async function openErrorList(

@@ -1,7 +1,7 @@
 import type { OriginalForm } from "../../../query/original.js";
 import type { HistoryFormat, Layout } from "./limits.js";
 
-/** What is exported, as the writing thread sees it: series are numbers, their points come when it pulls them. */
+/** An export as the writing thread sees it: series are numbers, and their points come when it pulls them. */
 export interface ExportPlan {
   readonly format: HistoryFormat;
   readonly layout: Layout;
@@ -33,7 +33,7 @@ export type FromExport =
   | { readonly kind: "failed"; readonly message: string };
 
 export type ToExport =
-  /** The next piece of a series; null after its last. */
+  /** The next piece of a series, or null after its last. */
   | { readonly kind: "piece"; readonly series: number; readonly piece: Piece | null }
   /** A chunk has been taken. */
   | { readonly kind: "taken" };

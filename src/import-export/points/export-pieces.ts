@@ -2,21 +2,21 @@
 import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
 import type { ExportPlan, Piece } from "./export-messages.js";
 
-/** Points of the pieces under way together; each series of a wide row has two. */
+/** Points of all pieces under way; each series of a wide row has two pieces. */
 const pointsUnderWay = 200_000;
 const piecePoints = { least: 500, most: 32_768 } as const;
-/** Texts of the pieces under way together, as they are held, and of one of them. */
+/** Bytes in memory of the texts of all pieces under way, and of one piece. */
 const textBytesUnderWay = 16 << 20;
 const pieceTextBytes = { least: 16 << 10, most: 4 << 20 } as const;
 
 interface Pieces {
-  /** The next piece of a series, with the buffers that go to the thread; null after its last. */
+  /** The next piece of a series, or null after its last, with the buffers that go to the thread. */
   next(index: number): Promise<{ readonly piece: Piece | null; readonly buffers: ArrayBuffer[] }>;
   /** Ends the scans that are open. */
   close(): void;
 }
 
-/** @param series by the numbers of the plan */
+/** @param series in the order of the plan's numbers */
 export function openPieces(
   store: Pick<SeriesQuestions, "scan">,
   plan: ExportPlan,
@@ -44,7 +44,7 @@ export function openPieces(
   };
 }
 
-/** What one piece may hold: the series of a wide row are read side by side. */
+/** Bounds of one piece: the series of a wide row are read side by side. */
 function boundsOf({ layout, devices }: ExportPlan): {
   readonly pointsMax: number;
   readonly bytesMax: number;

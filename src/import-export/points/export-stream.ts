@@ -6,7 +6,7 @@ import { openPieces } from "./export-pieces.js";
 
 interface Export {
   readonly plan: ExportPlan;
-  /** By the numbers of the plan. */
+  /** In the order of the plan's numbers. */
   readonly series: readonly SeriesRef[];
   readonly range: Pick<ReadRange, "start" | "stop">;
   /** Called once, when the stream has ended or was given up. */
@@ -14,7 +14,7 @@ interface Export {
 }
 
 const heapMegabytesMax = 128;
-/** A client that takes nothing of what is there for so long is given up. */
+/** A client that takes none of the waiting bytes for this long is given up. */
 const stallMs = 120_000;
 
 /** Calls back after this many milliseconds, unless the returned function cancels it. */
@@ -30,7 +30,7 @@ interface ChunkQueue {
   add(chunk: Uint8Array): void;
   /** No more chunks come; only the first reason counts. */
   finish(how: "end" | Error): void;
-  /** The next chunk; null at the end. @throws the error that it was finished with, after the chunks before it */
+  /** The next chunk, or null at the end. @throws the error of `finish`, after the chunks before it */
   next(): Promise<Uint8Array | null>;
 }
 
@@ -62,8 +62,8 @@ function createChunkQueue(): ChunkQueue {
 }
 
 /**
- * The export's bytes as they are asked for, in constant memory. Resolves when the first ones are there, so
- * that a store that cannot answer is an error and not a broken stream. @throws StoreError UNAVAILABLE
+ * The export's bytes as they are asked for, in constant memory. Resolves once the first ones are there, so that a store
+ * that cannot answer causes an error and not a broken stream. @throws StoreError UNAVAILABLE
  */
 export async function openExport(
   store: Pick<SeriesQuestions, "scan">,
@@ -105,7 +105,10 @@ export async function openExport(
     pieces.close();
     closed();
   }
-  /** From a chunk that is there to when it is taken; the time that the store takes for the next does not count. */
+  /**
+   * Measures from the moment a chunk is ready until it is taken; the time that the store takes for the next does not
+   * count.
+   */
   function giveUpLater(controller: ReadableStreamDefaultController<Uint8Array>): void {
     stopTimer = startTimer(stallMs, () => {
       close();

@@ -10,7 +10,7 @@ const plan = workerData as ExportPlan;
 const port = parentPort;
 if (port === null) throw new Error("export.worker runs in a worker thread only");
 
-/** Chunks sent and not yet taken. */
+/** The most chunks sent and not yet taken. */
 const chunksMax = 4;
 /** Hardly slower than the fastest level, with files a tenth smaller. */
 const gzipLevel = 3;
@@ -38,7 +38,7 @@ const pull = (series: number): Promise<Piece | null> =>
   });
 
 async function send(bytes: Uint8Array): Promise<void> {
-  // A buffer of its own: small ones share theirs with others.
+  // The chunk needs a buffer of its own: small ones share theirs with others.
   const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
   tell({ kind: "chunk", bytes: own }, [own.buffer as ArrayBuffer]);
   untaken++;

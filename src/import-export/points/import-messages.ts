@@ -2,13 +2,13 @@ import type { ReadBatch } from "./batch-builder.js";
 import type { FilePosition, HistoryFile } from "./read-history.js";
 import type { TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
 
-/** What the reading thread and the service tell each other. */
+/** Messages between the reading thread and the service. */
 
 export interface ImportStart {
   readonly file: HistoryFile;
   readonly position: FilePosition | null;
   readonly bounds: TimeBounds;
-  /** Of times without an offset. */
+  /** The zone of times without an offset. */
   readonly timezone: string;
 }
 
@@ -17,7 +17,7 @@ export type FromImport =
   | { readonly kind: "batch"; readonly batch: ReadBatch; readonly position: FilePosition }
   | { readonly kind: "reset" }
   | { readonly kind: "end" }
-  /** `format`: the file is malformed, by its caller's fault. */
+  /** `format`: the file is malformed, which is its caller's fault. */
   | { readonly kind: "failed"; readonly message: string; readonly format: boolean };
 
 export type ToImport =

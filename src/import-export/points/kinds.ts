@@ -28,7 +28,7 @@ export interface HistoryKindDeps extends ImportDeps {
   readonly now: () => number;
 }
 
-/** After a restart it continues where its points were last safe on disk. */
+/** After a restart the import continues from the last point that was safe on disk. */
 export function historyImportKind(deps: HistoryKindDeps): TaskKind {
   return {
     resumes: true,
@@ -65,7 +65,7 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
         if (file === undefined) await removeAll(errorsListName);
         return { msg: messageOf(last), ...(file === undefined ? {} : { file }) };
       } catch (error) {
-        // The next start needs them.
+        // The next start needs the files.
         if (!signal.aborted) await removeAll(upload, stateName, errorsListName);
         if (error instanceof FormatError) throw new TaskFailure(error.message);
         throw error;
@@ -94,7 +94,7 @@ function filesOf(task: Task): [upload: string, state: string, errors: string] {
   return [(task.input as HistoryImportInput).upload, `import-state-${task.id}.json`, errorsName(task)];
 }
 
-/** How far an import had got; null where that is unknown, and it stores the same again from its beginning. */
+/** How far an import had got; null if that is unknown, and it then stores the same points again from its beginning. */
 export async function readState(path: string): Promise<ImportState | null> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as ImportState;
@@ -103,12 +103,12 @@ export async function readState(path: string): Promise<ImportState | null> {
   }
 }
 
-/** Written whole under another name first: a kill leaves the old state or the new one. */
+/** Written in full under another name first, so that a kill leaves the old state or the new one. */
 async function save(context: TaskContext, path: string, state: ImportState, size: number): Promise<void> {
   await writeFile(`${path}.new`, JSON.stringify(state));
   await rename(`${path}.new`, path);
   const current = size === 0 ? 99 : Math.min(99, (100 * state.offset) / size);
-  // Progress that cannot be shown is no reason to fail.
+  // Progress that cannot be saved is no reason to fail.
   await context.progress(current, messageOf(state)).catch(() => undefined);
 }
 

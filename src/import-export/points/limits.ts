@@ -8,21 +8,21 @@ export const columnsMax = 4096;
 export const batchPointsMax = 8192;
 /** Texts of one batch, in UTF-16 units. */
 export const batchTextMax = 4 << 20;
-/** Bad rows told with one batch. */
+/** Bad rows reported with one batch. */
 export const batchErrorsMax = 1000;
-/** Bad rows that the task's msg lists; its file has all. */
+/** Bad rows that the task's msg lists; its file lists all. */
 export const errorsToldMax = 1000;
 /** Bytes of the file that lists bad rows; further ones are only counted. */
 export const errorsFileBytesMax = 1 << 30;
 /** No device and no data point has a longer name. */
 const nameCharactersMax = 64;
-/** Bytes of a cell that can name one: UTF-8, and the mark before what looks like a formula. */
+/** Bytes of a cell that can name one: UTF-8, and the mark before a text that looks like a formula. */
 export const nameBytesMax = 3 * nameCharactersMax + 1;
 /** (device, data point) pairs that one import remembers at a time. */
 export const targetsMax = 200_000;
 /** Characters of their names. */
 export const targetCharactersMax = 16 << 20;
-/** Such pairs that a reader asks for at once. */
+/** Pairs that a reader asks for at once. */
 export const unknownMax = 5000;
 
 export const historyFormats = ["csv", "ndjson"] as const;

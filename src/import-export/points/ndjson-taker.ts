@@ -39,7 +39,7 @@ export function createNdjsonTaker(state: TakerState): RowTaker {
     return target;
   }
 
-  /** False when the row must wait until its targets are known. */
+  /** False if the row must wait until its targets are known. */
   function takeRow(text: Buffer): boolean {
     const row = parse(text);
     if (typeof row === "string") {
@@ -92,7 +92,7 @@ export function createNdjsonTaker(state: TakerState): RowTaker {
   };
 }
 
-/** The row, or what is wrong with it; an empty text for a blank line. */
+/** The row, or its fault; an empty text for a blank line. */
 function parse(bytes: Buffer): Row | string {
   const text = bytes.toString("utf8");
   if (text.includes("\ufffd") && !isUtf8(bytes)) return "is not UTF-8";

@@ -12,7 +12,7 @@ export interface HistoryFile {
   readonly format: HistoryFormat;
 }
 
-/** How far reading has come: a byte of the file and the line that begins there. */
+/** How far reading has come: an offset in the file and the number of the line that begins there. */
 export interface FilePosition {
   readonly offset: number;
   readonly line: number;
@@ -20,9 +20,9 @@ export interface FilePosition {
 
 /** Receives what is read. */
 interface HistorySink {
-  /** What the targets are, in the order asked. They are counted from 0 since the last `reset`. */
+  /** Resolves the targets, in the order asked. They are counted from 0 since the last `reset`. */
   resolve(names: readonly TargetName[]): Promise<readonly TargetAnswer[]>;
-  /** Everything up to `position`; resolves when there is room for more. */
+  /** Takes everything up to `position`; resolves once there is room for more. */
   batch(batch: ReadBatch, position: FilePosition): Promise<void>;
   /** Resolves when all batches have been processed; targets are then counted from 0 again. */
   reset(): Promise<void>;
@@ -32,8 +32,8 @@ const bufferBytes = 4 * rowBytesMax;
 const lineFeed = 10;
 
 /**
- * Reads the rows of a history file from `position` (null: the beginning), however long the file or its lines
- * are. @throws FormatError when the file as a whole cannot be read
+ * Reads the rows of a history file from `position` (null for the beginning), however long the file or its lines are.
+ * @throws FormatError if the file as a whole cannot be read
  */
 export async function readHistory(
   file: HistoryFile,
@@ -89,7 +89,7 @@ async function readRows(
     if (known.isFull()) {
       await send();
       await known.forgetAll();
-      // The next round learns what the current row needs.
+      // The next round resolves the targets that the current row needs.
       taker.lookAhead(bytes, from, to, end);
     }
     await known.resolveUnknown();
@@ -122,7 +122,7 @@ async function readRows(
           builder.refuse(state.line, "", `is longer than ${rowBytesMax} bytes`);
           skipping = true;
         } else {
-          // A quotation mark that is never closed: its line is bad, and what follows is read again.
+          // A quotation mark is never closed: its line is bad, and the text after that line is read again.
           builder.refuse(state.line, "", "a quotation mark is not closed");
           state.line++;
           from += feed + 1;
@@ -182,7 +182,7 @@ async function openTaker(
   };
 }
 
-/** Checks what can be checked at a glance, before a task is begun. @throws FormatError */
+/** Makes the quick checks, before a task begins. @throws FormatError */
 export async function checkHistory({ path, format }: HistoryFile): Promise<void> {
   const handle = await open(path, "r");
   try {

@@ -16,7 +16,7 @@ import type { HistoryGate } from "./gate.js";
 
 export const historyRedecode = "redecode";
 
-/** What the task is told; stored as JSON. Receipt of the messages in microseconds. */
+/** The task's input, stored as JSON. Receipt of the messages in microseconds. */
 export interface RedecodeInput {
   readonly device: number;
   readonly start: number;
@@ -35,13 +35,13 @@ export interface RedecodeKindDeps {
   readonly now: () => number;
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   readonly onFailed: OnFailed;
-  /** Messages that must not be looked into. */
+  /** Tells messages that must not be decoded. */
   readonly isAside: (id: number) => boolean;
 }
 
 const retryFirstMs = 500;
 
-/** Writes only what is missing, so that a restart begins anew. */
+/** Writes only missing points, so that it simply starts over after a restart. */
 export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
   const { events, series, directory, gate, meter, now, rules, onFailed, isAside, db } = deps;
   return {
@@ -59,7 +59,7 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
         let checked = -1;
         let fields: ReadonlySet<string> = new Set();
 
-        /** What is deleted meanwhile must not come back: its name may have a successor. */
+        /** Points of anything deleted meanwhile must not come back: its name may have a successor. */
         async function check(): Promise<void> {
           const now = gate.generation(task.tenant);
           if (checked === now) return;

@@ -9,7 +9,7 @@ export interface TargetName {
   readonly dataPointID: string;
 }
 
-/** What the deployment knows of it: what the data point takes, or why there is no such series. */
+/** The deployment's answer about a series: what the data point takes, or why there is no such series. */
 export type TargetAnswer = PointAnswer | { readonly column: string; readonly problem: string };
 
 export const noDevice = { column: "deviceID", problem: "there is no such device" };
@@ -24,11 +24,11 @@ export const overlong: Readonly<Record<"device" | "point", Target>> = {
   point: { ...noPoint, index: -1 },
 };
 
-/** Microseconds: what a row's time may be. */
+/** The times that rows may have, microseconds. */
 export interface TimeBounds {
-  /** Times before it are refused. */
+  /** Times before this are refused. */
   readonly earliest: number;
-  /** What points are kept from; at least `earliest`. */
+  /** Points are kept from this time on; at least `earliest`. */
   readonly oldest: number;
   readonly newest: number;
 }
@@ -36,8 +36,8 @@ export interface TimeBounds {
 /** Reads rows of one format. */
 export interface RowTaker {
   /**
-   * Takes rows of [from, to) until the batch is full, a row names a target that is not known yet, or no whole
-   * row is left. Returns the offset after the last row taken. `end`: nothing follows.
+   * Takes rows of [from, to) until the batch is full, a row names a target that is not known yet, or no whole row is
+   * left. Returns the offset after the last row taken. `end`: no more bytes follow.
    */
   take(bytes: Buffer, from: number, to: number, end: boolean): number;
   /** Notes the unknown targets of the rows that follow. */
@@ -48,7 +48,7 @@ export interface TakerState {
   readonly builder: BatchBuilder;
   readonly local: LocalTime;
   readonly bounds: TimeBounds;
-  /** By the spelling of the file. */
+  /** By the file's spelling of the name. */
   readonly targets: Map<string, Target>;
   readonly unknown: Map<string, TargetName>;
   /** Grows when the targets are counted anew. */
@@ -57,7 +57,7 @@ export interface TakerState {
   line: number;
 }
 
-/** A time in any of the forms that devices send; tells what is wrong with it and answers NaN. */
+/** Reads a time in any of the forms that devices send; reports a fault and returns NaN. */
 export function readRowTime(state: TakerState, value: unknown): number {
   const time = readTime(value, state.local);
   if (time !== null) return time;
@@ -65,7 +65,7 @@ export function readRowTime(state: TakerState, value: unknown): number {
   return Number.NaN;
 }
 
-/** True when points of that time are kept; otherwise the row is bad. */
+/** True if points of that time are kept; otherwise the row is bad. */
 export function isKept(state: TakerState, time: number): boolean {
   const { earliest, oldest, newest } = state.bounds;
   if (time >= oldest && time <= newest) return true;
@@ -79,7 +79,7 @@ export function isKept(state: TakerState, time: number): boolean {
   return false;
 }
 
-/** Adds one value to the batch, converted to the data point's type; or tells why not. */
+/** Adds one value to the batch, converted to the data point's type, or reports why it cannot. */
 export function takeValue(
   state: TakerState,
   target: Target,

@@ -12,10 +12,7 @@ interface RowWriter {
   readonly head: string;
   /** Rows of one data point. */
   long(device: ExportDevice, point: ExportPoint): (time: number, value: Value) => string;
-  /**
-   * Rows of one device; `cells` by the index of the data point in the device, undefined where it has no
-   * point.
-   */
+  /** Rows of one device; `cells` by the data point's index in the device, undefined if it has no point at that time. */
   wide(device: ExportDevice): (time: number, cells: readonly (Value | undefined)[]) => string;
 }
 

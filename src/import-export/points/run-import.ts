@@ -13,7 +13,7 @@ import type { FromImport, ImportStart, ToImport } from "./import-messages.js";
 import { toSeriesBatch } from "./series-batch.js";
 import { createTargets } from "./targets.js";
 
-/** How far an import has got, with everything before on disk in the series store. */
+/** How far an import has got; everything before is on disk in the series store. */
 export interface ImportState {
   readonly offset: number;
   readonly line: number;
@@ -26,16 +26,19 @@ export interface ImportDeps {
   readonly series: SeriesStore;
   readonly refs: SeriesRefs;
   readonly gate: HistoryGate;
-  /** Points are written while the disk has room for them beside the journal; null: as long as it takes any. */
+  /**
+   * Points are written while the disk has room for them beside the journal; null if the store writes as long as the
+   * disk takes anything.
+   */
   readonly space: Pick<DiskSpace, "check"> | null;
 }
 
 export interface ImportRun extends Omit<ImportStart, "position"> {
   readonly tenant: number;
   readonly errorsPath: string;
-  /** For the list of errors; null: it is not counted. */
+  /** Room for the list of errors; null if it is not counted. */
   readonly errorsRoom: Pick<DiskClaim, "grow"> | null;
-  /** Where an earlier run stood; null begins. */
+  /** Where an earlier run stopped; null for the beginning. */
   readonly from: ImportState | null;
   readonly signal: AbortSignal;
   /** Called now and then, and at the end: the import can continue from this state. */
@@ -46,9 +49,8 @@ const saveMs = 5000;
 const heapMegabytesMax = 128;
 
 /**
- * Stores the points of a history file. Writing a point again changes nothing, so a run that continues from an
- * older state, or from none, has the same result. @throws FormatError when the file cannot be read, Error
- * when aborted
+ * Stores the points of a history file. Writing a point again changes nothing, so a run that continues from an older
+ * state, or from none, has the same result. @throws FormatError if the file cannot be read, Error if aborted
  */
 export async function runImport(deps: ImportDeps, run: ImportRun): Promise<ImportState> {
   const { series } = deps;
@@ -153,7 +155,7 @@ function createBatchWriter(deps: ImportDeps, { tenant, signal, from }: ImportRun
   };
 }
 
-/** Makes what was written durable now and then, while writing goes on. */
+/** Makes written points durable now and then, while writing goes on. */
 function createSaver(
   series: Pick<SeriesStore, "flush">,
   { signal, saved }: ImportRun,
@@ -172,10 +174,10 @@ function createSaver(
           savedAt = performance.now();
           saving = null;
         });
-      // The next step or the end hears of it.
+      // The failure is reported at the next step or at the end.
       saving.catch(onFailure);
     },
-    /** Resolves when no save is under way. */
+    /** Resolves once no save is under way. */
     settled: () => saving?.catch(() => undefined),
   };
 }

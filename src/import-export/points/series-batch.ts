@@ -10,7 +10,7 @@ interface SeriesBatch {
   readonly gone: readonly BadRow[];
 }
 
-/** The batch with series in place of targets, in columns of its own: the store takes them over. */
+/** The batch with series in place of targets, in columns of its own, because the store takes them over. */
 export async function toSeriesBatch(batch: ReadBatch, targets: Targets): Promise<SeriesBatch> {
   const { targetAt, times, values, texts, lines } = batch;
   await targets.renew([...new Set(targetAt)]);

@@ -15,7 +15,7 @@ interface Entry {
  * string. Each slot holds the last of the names that hash to it.
  */
 interface TargetCache {
-  /** Two ranges of bytes and a number name a target; undefined when it is not at hand. */
+  /** Finds the target that two ranges of bytes and a number name; undefined if it is not cached. */
   find(
     bytes: Buffer,
     start: number,
@@ -24,7 +24,7 @@ interface TargetCache {
     end2: number,
     salt: number,
   ): Target | undefined;
-  /** Keeps the target of the ranges that were looked for last. */
+  /** Caches the target of the ranges that were looked for last. */
   keep(
     bytes: Buffer,
     start: number,

@@ -11,11 +11,11 @@ import type { PointAnswer } from "./values.js";
 
 /** The series that an import writes to, by index in the order in which it asked for them. */
 export interface Targets {
-  /** Appends the names and answers what they are. */
+  /** Appends the names and returns their targets. */
   resolve(names: readonly TargetName[]): Promise<TargetAnswer[]>;
-  /** Looks up again those that were found before the last change; called within `HistoryGate.run`. */
+  /** Looks up again the targets found before the last change; called within `HistoryGate.run`. */
   renew(indexes: readonly number[]): Promise<void>;
-  /** The series at an index; null when there is none, or another than the one that was told. */
+  /** The series at an index; null if there is none, or not the one that was reported. */
   series(index: number): SeriesRef | null;
   /** Forgets them all: indexes are counted from 0 again. */
   reset(): void;
@@ -32,7 +32,7 @@ type Lookup = { readonly answer: TargetAnswer; readonly series: SeriesRef | null
 
 interface KnownPoint {
   readonly point: DataPoint;
-  /** One object for all devices: so it crosses to the reading thread. */
+  /** One object for all devices, so that it crosses to the reading thread once. */
   readonly answer: PointAnswer;
 }
 
@@ -91,10 +91,10 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     return { answer, series };
   }
 
-  /** What changes while it looks is looked up again by the next `renew`. */
+  /** Changes during the look-up are left to the next `renew`. */
   async function lookUp(names: readonly TargetName[]): Promise<{ lookups: Lookup[]; generation: number }> {
     if (known.generation !== gate.generation(tenant)) known = nothing(gate.generation(tenant));
-    // Another look may begin anew meanwhile: what this one finds must not go there.
+    // Another look-up may start a new generation meanwhile: the results of this one must not go there.
     const mine = known;
     await load(mine, names);
     return { lookups: names.map((name) => look(mine, name)), generation: mine.generation };
@@ -118,7 +118,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
       const { lookups, generation } = await lookUp(stale.map(({ name }) => name));
       for (const [i, one] of stale.entries()) {
         const { series } = lookups[i] as Lookup;
-        // The values were read as the type that was told: a successor of the name may be of another.
+        // The values were read as the reported type: a successor of the name may have another.
         if (series !== one.series) one.series = null;
         one.generation = generation;
       }

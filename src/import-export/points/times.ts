@@ -5,8 +5,8 @@ const dayMicros = 86_400_000_000;
 const notHere = Number.NaN;
 
 /**
- * Reads `YYYY-MM-DDTHH:MM:SS[.f…]Z` of up to six decimals, as exports write it; NaN for any other text, which
- * need not be wrong. Remembers the day: rows that follow each other mostly share it.
+ * Reads `YYYY-MM-DDTHH:MM:SS[.f…]Z` with up to six decimals, as exports write it; NaN for any other text, which may
+ * still be a valid time. Remembers the day, because successive rows mostly share it.
  */
 export function createTimeReader(): (bytes: Uint8Array, start: number, end: number) => number {
   let dayDigits = -1;
@@ -55,7 +55,7 @@ export function createTimeReader(): (bytes: Uint8Array, start: number, end: numb
 
 const powers = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 
-/** Writes the same form, with as many decimals as there are. */
+/** Writes the same form, with as many decimals as needed. */
 export function createTimeWriter(): (micros: number) => string {
   let day = Number.NaN;
   let date = "";

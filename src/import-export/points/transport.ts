@@ -29,12 +29,12 @@ export async function send(
     outgoing.once("error", reject);
   });
   if (body === null || typeof body === "string") outgoing.end(body ?? undefined);
-  // A refusal may come before the whole body is sent; the answer then says why.
+  // A refusal may come before the whole body is sent; the answer then tells the reason.
   else pipeline(body, outgoing).catch(() => undefined);
   return answered;
 }
 
-/** The JSON of an answer. @throws Error with what the service says of a failure */
+/** The JSON of an answer. @throws Error with the service's message if it reports a failure */
 export async function jsonOf<T>({ status, body }: Sent): Promise<T> {
   const chunks: Buffer[] = [];
   for await (const chunk of body) chunks.push(chunk as Buffer);

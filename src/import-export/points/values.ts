@@ -1,20 +1,23 @@
 import type { LocalTime } from "../../../ingest/decode/time.js";
 import { type Converted, converters } from "../../../ingest/decode/values.js";
 
-/** How values of history files become stored ones: as from devices, but for two types whose stored form comes back. */
+/**
+ * How values of history files become stored ones: like those from devices, except for two types that files have in
+ * their stored form.
+ */
 
 const placeType = 6;
 const timeType = 24;
 
-/** What a data point takes. */
+/** The values that a data point takes. */
 export interface PointAnswer {
   /** pointDataType. */
   readonly type: number;
-  /** The values of its enumeration; null takes all. */
+  /** The values of its enumeration; null if it takes all. */
   readonly allowed: ReadonlySet<number | boolean | string> | null;
 }
 
-/** The value of a data point; a text comes from CSV or from JSON alike. */
+/** Converts a value for a data point; a text may come from CSV or from JSON. */
 export function importValue({ type, allowed }: PointAnswer, value: unknown, local: LocalTime): Converted {
   const converted = ofType(type, value, local);
   const isOutside = "value" in converted && allowed !== null && !allowed.has(converted.value);
@@ -24,7 +27,7 @@ export function importValue({ type, allowed }: PointAnswer, value: unknown, loca
 function ofType(type: number, value: unknown, local: LocalTime): Converted {
   const convert = converters.get(type);
   if (convert === undefined) return { reason: "type" };
-  // Stored as milliseconds, exported as such: the size of the number says nothing about its unit.
+  // Stored and exported as milliseconds: the size of the number says nothing about its unit.
   if (type === timeType && isNumeric(value)) return { value: Number(value) };
   if (type === placeType && typeof value === "string") return convert(fromJson(value), local);
   return convert(value, local);
@@ -46,7 +49,7 @@ function fromJson(text: string): unknown {
   }
 }
 
-/** Types that take a number cell as it stands. */
+/** Types that take a number cell unchanged. */
 const numberTypes: ReadonlySet<number> = new Set([1, 15, 16, 17, 18, 21, 22, 25, 24]);
 
 export function takesNumbers({ type, allowed }: PointAnswer): boolean {
@@ -59,7 +62,7 @@ const point = 46;
 const digitsExactMax = 15;
 const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n);
 
-/** Up to 15 digits and a point are one exact division; NaN for everything else, which need not be wrong. */
+/** Reads up to 15 digits and a point by one exact division; NaN for anything else, which may still be a number. */
 export function readDecimal(bytes: Uint8Array, start: number, end: number): number {
   const negative = bytes[start] === minus;
   const first = negative ? start + 1 : start;
@@ -82,7 +85,7 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number): numb
   return negative ? -value : value;
 }
 
-/** What a reason means to whoever reads the list of bad rows. */
+/** The meaning of each reason, for readers of the list of bad rows. */
 export const reasonTexts: Readonly<Record<string, string>> = {
   type: "is no value of the data point's type",
   number: "is not a number that the data point can hold",

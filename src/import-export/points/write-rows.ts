@@ -1,7 +1,7 @@
 import type { ExportDevice, ExportPlan, Piece } from "./export-messages.js";
 import { createRowWriter } from "./row-writers.js";
 
-/** The next piece of a series, null after its last; each series has one reader, which asks in order. */
+/** The next piece of a series, or null after its last; each series has one reader, which asks in order. */
 type Pull = (series: number) => Promise<Piece | null>;
 
 const chunkCharacters = 128 * 1024;
@@ -64,10 +64,10 @@ export async function* writeRows(plan: ExportPlan, pull: Pull): AsyncGenerator<s
 
 /** One series among those that are merged by time. */
 interface Cursor {
-  /** Infinite after the last point. */
+  /** Infinity after the last point. */
   time: number;
   value: number | string | undefined;
-  /** Moves to the next point of the piece; false when another piece must come. */
+  /** Moves to the next point of the piece; false if another piece is needed. */
   step(): boolean;
   refill(): Promise<void>;
 }

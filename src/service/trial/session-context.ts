@@ -7,7 +7,7 @@ import { recordKinds } from "../../../store/journal/record-kinds.js";
 import type { SavedRows } from "../../../store/mqtt-sessions/session-rows.js";
 import type { SessionStore } from "../../../store/mqtt-sessions/session-store.js";
 
-/** What the replay of one record into the sessions needs: everything held for the devices that it changes. */
+/** The input of a replay of one record into the sessions: everything held for the devices that it changes. */
 interface SessionContext {
   readonly saved: SavedRows;
   /** The records of these devices after the saved state and before this record. */
@@ -26,7 +26,7 @@ export async function sessionContextOf(
   };
 }
 
-/** A record whose recipients cannot be read changes nobody. */
+/** A record whose recipients cannot be read changes no device. */
 function readable(record: Parameters<typeof devicesOf>[0]): number[] {
   try {
     return devicesOf(record);
@@ -60,7 +60,7 @@ async function recordsOf(
     for (const at of batch.offsets) {
       const peeked = peekRecord(batch.buffer, at);
       if (peeked.id >= endID) break;
-      // Only a message to several devices names others than its own.
+      // Only a message to several devices names other devices than its own.
       if (peeked.kind !== recordKinds.downlinks && !devices.has(peeked.device)) continue;
       const record = decodeRecord(batch.buffer, at, batch.topics);
       if (readable(record).some((device) => devices.has(device))) found.push(copyRecord(record));

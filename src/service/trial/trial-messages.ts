@@ -8,23 +8,23 @@ export interface TrialStart {
   readonly follower: Follower;
   readonly node: number;
   readonly timezone: string;
-  /** Times before it are refused; microseconds. */
+  /** Times before this are refused; microseconds. */
   readonly earliest: number;
   /** The oldest time of a point that is kept, microseconds; 0 = no limit. */
   readonly oldest: number;
-  /** Encoded; the record to be tried is the last, after those that its sessions need. */
+  /** Encoded records; the one to be tried is the last, after those that its sessions need. */
   readonly records: readonly Uint8Array[];
-  /** Of sessions: what is saved of the device. */
+  /** For sessions, the saved rows of the device. */
   readonly saved: SavedRows | null;
 }
 
-/** From the thread, which reads the metadata through whoever started it and writes nothing. */
+/** Messages from the thread, which reads the metadata through its starter and writes nothing. */
 export type FromTrial =
   | { readonly kind: "begun" }
   | { readonly kind: "read"; readonly call: number; readonly sql: string; readonly args: readonly SqlValue[] }
   | { readonly kind: "done" };
 
-/** To the thread. */
+/** Messages to the thread. */
 export type ToTrial =
   | { readonly call: number; readonly rows: readonly unknown[] }
   | { readonly call: number; readonly code: StoreErrorCode | null; readonly message: string };

@@ -11,13 +11,13 @@ export type Verdict =
   | { readonly is: "not tried"; readonly reason: string };
 
 export interface TrialLimits {
-  /** Of the thread's own objects. */
+  /** The heap of the thread's own objects. */
   readonly heapMegabytesMax: number;
-  /** For the record; while it waits for the metadata no time passes. */
+  /** The time for the record; the time that it waits for the metadata does not count. */
   readonly timeMaxMs: number;
 }
 
-/** For the thread's start. */
+/** The time for the thread's start. */
 const beginMs = 60_000;
 
 /** Far more than any message needs, and little compared with what a service has. */

@@ -19,8 +19,8 @@ import { localTimeIn } from "../../import-export/points/local-time.js";
 import type { FromTrial, ToTrial, TrialStart } from "./trial-messages.js";
 
 /**
- * Processes one record as its follower does, with the follower's own code, in a thread with its own memory:
- * on a journal that holds that record, metadata that are only read, and stores that keep nothing.
+ * Processes one record as its follower does, with the follower's own code, in a thread with its own memory. The journal
+ * holds that record, the metadata are only read, and the stores keep nothing.
  */
 
 const start = workerData as TrialStart;
@@ -43,7 +43,7 @@ port.on("message", (message: ToTrial) => {
     );
 });
 
-/** Effects that the record has already had, as when it is replayed, must not keep it from being processed. */
+/** Ignores effects that the record has already had, as in a replay: they must not keep it from being processed. */
 function asBefore(row: unknown): unknown {
   const { journalID } = row as { readonly journalID?: unknown };
   return typeof journalID === "number" ? { ...(row as object), journalID: Math.min(journalID, id - 1) } : row;
@@ -64,7 +64,7 @@ const db = {
   write: async () => [],
 } as unknown as Db;
 
-/** Nothing else is in it; what is appended goes nowhere. */
+/** A journal with nothing else in it; appended records go nowhere. */
 const journal = {
   committedID: id,
   appendedID: id,

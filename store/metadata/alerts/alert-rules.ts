@@ -24,11 +24,11 @@ export interface AlertRule {
   readonly alertName: string;
   readonly alertContent: string;
   readonly alertSeverity: number;
-  /** What the condition calls `dataPoint`. */
+  /** The data point that the condition calls `dataPoint`. */
   readonly dataPointIntID: number;
   readonly dataPointName: string;
   readonly condition: string;
-  /** Seconds for which it must have been true. */
+  /** Seconds for which the condition must have been true. */
   readonly duration: number;
   readonly createUser: string | null;
   readonly createAt: number;
@@ -79,10 +79,10 @@ export type AlertRuleInput = Pick<
   "alertName" | "alertContent" | "alertSeverity" | "dataPointIntID" | "condition" | "duration"
 >;
 
-/** Rules of one data point (their `dataPoint`), one product, one tenant. */
+/** How many rules one data point (their `dataPoint`), one product and one tenant may have. */
 const alertRulesMax = { point: 20, product: 100, tenant: 5000 } as const;
 
-/** @throws StoreError CONFLICT on alertName, LIMIT where there are as many as there may be */
+/** @throws StoreError CONFLICT on alertName, LIMIT at the most rules allowed */
 export async function createAlertRule(
   db: Db,
   actor: Actor,
@@ -96,7 +96,7 @@ export async function createAlertRule(
   const room = roomFor(tenant, productIntID, input.dataPointIntID);
   const results = await db.write([
     {
-      // A name that is there already is left to the index, which names the fault.
+      // A taken name is left to the index, which names the fault.
       sql: `insert into alert_rule (${names.join(", ")}) select ${names.map(() => "?").join(", ")}
         where (${room.sql}) or exists (select 1 from alert_rule where productIntID = ? and alertName = ?)`,
       args: [...(Object.values(columns) as SqlValue[]), ...(room.args ?? []), productIntID, input.alertName],
@@ -124,9 +124,9 @@ const noRoom = (): StoreError =>
   );
 
 /**
- * Edits a rule in one step. Null, and nothing edited, where its condition or data point is not what it was in `rule`
- * any more, and the edit is of one of them: what was found to go together may not. @throws StoreError NOT_FOUND,
- * CONFLICT on alertName, LIMIT where another data point has as many as it may
+ * Edits a rule in one step. Returns null, and edits nothing, if the edit changes the rule's condition or data point and
+ * either is no longer as in `rule`: they were checked together, and might not fit any more.
+ * @throws StoreError NOT_FOUND, CONFLICT on alertName, LIMIT if another data point has the most rules allowed
  */
 export async function updateAlertRule(
   db: Db,
@@ -160,7 +160,7 @@ export async function updateAlertRule(
   return null;
 }
 
-/** Their current alerts, which nothing could end any more, become history. */
+/** Their current alerts become history, since nothing could end them any more. */
 export async function removeAlertRules(
   db: Db,
   actor: Actor,

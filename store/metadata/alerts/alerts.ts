@@ -82,26 +82,28 @@ export async function listAlerts(
   return { ...page, items: await mapInSlices(page.items, toAlert) };
 }
 
-/** In either state. @throws StoreError NOT_FOUND */
+/** An alert in either state. @throws StoreError NOT_FOUND */
 export async function getAlert(db: Db, tenant: number, id: number): Promise<Alert> {
   return toAlert(await getRow<AlertRow>(db, listing, tenant, id));
 }
 
-/** What a message tells of a device's trouble; the detail as JSON, for many of one message share it. */
+/** The trouble of a device that a message shows; the detail is JSON, because many triggers of one message share it. */
 export type Trigger = Pick<
   Alert,
   "tenant" | "deviceIntID" | "cause" | "alertName" | "alertContent" | "alertSeverity" | "startTime"
 > & { readonly alertDetail: string };
 
-/** What one statement raises: the trigger, how many messages it stands for, and which save of its device. */
+/**
+ * An alert that a statement raises: the trigger, how many messages it stands for, and the number of its device's save.
+ */
 export interface Raised extends Trigger {
   readonly times: number;
   readonly save: number;
 }
 
 /**
- * Current alerts of those (device, cause), or more times of those there are, in one statement; not of a rule that is
- * gone. `condition` may speak of v.deviceIntID and v.save. `now` in milliseconds.
+ * In one statement, begins a current alert for each (device, cause), or counts further times on the one there is; not
+ * for rules that are gone. `condition` may use v.deviceIntID and v.save. `now` in milliseconds.
  */
 export function raiseAlerts(
   now: number,
@@ -130,7 +132,7 @@ export function raiseAlerts(
   };
 }
 
-/** The trouble is over: the current alert, if there is one, becomes history. `endTime` in milliseconds. */
+/** The trouble is over: the current alert, if any, becomes history. `endTime` in milliseconds. */
 export function endAlert(
   deviceIntID: number,
   cause: string,
@@ -160,7 +162,7 @@ export async function currentCauses(db: Db, ids: readonly number[]): Promise<Map
   return causes;
 }
 
-/** Devices of current alerts, by the alerts' ids or their causes. */
+/** Devices of current alerts, found by the alerts' ids or their causes. */
 export async function devicesOfAlerts(
   db: Db,
   tenant: number,
@@ -175,7 +177,7 @@ export async function devicesOfAlerts(
   return rows.map((row) => row.deviceIntID);
 }
 
-/** Current alerts become history. */
+/** Turns current alerts into history. */
 export async function clearAlerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   await db.write([
     {
@@ -193,8 +195,8 @@ export async function removeAlerts(db: Db, actor: Actor, now: number, ids: reado
 }
 
 /**
- * Removes history alerts that ended, and were made, before a time in milliseconds: of at most `limit` alerts after
- * the id `from`. Answers where to go on; null at the end of those that can be so old.
+ * Removes history alerts that ended, and were made, before a time in milliseconds, among at most `limit` alerts after
+ * the id `from`. Returns the id to continue from, or null once no later alert can be so old.
  */
 export async function removeOldAlerts(
   db: Db,
@@ -202,7 +204,7 @@ export async function removeOldAlerts(
   from: number,
   limit: number,
 ): Promise<number | null> {
-  // Ids ascend with the time that alerts are made.
+  // Ids ascend with the times at which alerts are made.
   const last = await db.first<{ id: number }>(
     `select max(id) id from (select id, createAt from alert where id > ? order by id limit ?) where createAt < ?`,
     [from, limit, before],
@@ -219,8 +221,8 @@ export async function removeOldAlerts(
 }
 
 /**
- * The newest history alert of a tenant that lies beyond `max` newer ones; null where there are no more than those.
- * Between steps of `limit` rows `breathe` lets others in.
+ * The newest history alert of a tenant that has `max` newer ones; null if there are no more than `max`. Calls `breathe`
+ * between steps of `limit` rows, to let others in.
  */
 export async function alertBeyond(
   db: Db,
@@ -243,7 +245,7 @@ export async function alertBeyond(
   return id;
 }
 
-/** Removes up to `limit` of a tenant's oldest history alerts up to an id; answers how many. */
+/** Removes up to `limit` of a tenant's oldest history alerts, up to an id; returns how many. */
 export async function removeAlertsUpTo(db: Db, tenant: number, id: number, limit: number): Promise<number> {
   const [result] = await db.write([
     {

@@ -1,19 +1,19 @@
 import type { Db, SqlValue } from "../db/db.js";
 
-/** A device or gateway that a command may go to. */
+/** A device or gateway that may receive a command. */
 export interface CommandTarget {
   readonly id: number;
   readonly deviceID: string;
   readonly blocked: number;
-  /** The gateway or parent device that it hangs off, or null. */
+  /** The gateway or parent device above it, or null. */
   readonly carrier: number | null;
 }
 
-/** Of a device `d`. */
+/** Columns of a device `d`. */
 export const commandTargetColumns =
   "d.id, d.deviceID, d.blocked, coalesce(d.gateway, d.parentDevice) carrier";
 
-/** By string id or record id, of one tenant. */
+/** Finds a target of one tenant by string id or record id. */
 export function findCommandTarget(
   db: Db,
   tenant: number,

@@ -1,7 +1,7 @@
 import type { Db } from "../db/db.js";
 import { logRowBytes } from "../db/schema-log-bytes.js";
 
-/** Tenants whose control logs take more than so many bytes, and how many more. */
+/** The tenants whose control logs take more than so many bytes, with their surplus. */
 export function tenantsOverLogBytes(
   db: Db,
   bytesMax: number,
@@ -19,8 +19,9 @@ interface OldRow {
 }
 
 /**
- * Removes a tenant's oldest control logs until `surplus` bytes are gone, at most `rowsMax` of each log; answers the
- * bytes. A group's log goes after those of its members, whose payload it holds, and not before its sending has ended.
+ * Removes a tenant's oldest control logs until `surplus` bytes are freed, at most `rowsMax` of each log; returns the
+ * bytes. A group's log goes after its members' logs, because it holds their payload, and not before its sending has
+ * ended.
  */
 export async function removeOldestControlLogs(
   db: Db,

@@ -12,7 +12,7 @@ type PublishStatus = (typeof publishStatuses)[keyof typeof publishStatuses];
 export interface ControlLog {
   readonly id: number;
   readonly deviceIntID: number;
-  /** The present name, after deletion the last. */
+  /** The present name, or the last one of a deleted device. */
   readonly deviceName: string | null;
   readonly topic: string;
   readonly payload: ArrayBuffer;
@@ -38,13 +38,15 @@ const logFilters = {
   ...stamps,
 } as const;
 
-/** A member's log stands without the payload that its group's log holds; those of before have their own. */
+/**
+ * A member's log has no payload of its own, only that of its group's log; earlier versions stored one for each member.
+ */
 const payloadColumn = "iif(r.groupLogIntID is null or length(r.payload) > 0, r.payload, l.payload)";
-/** The bytes of it, told without reading it. */
+/** The bytes of the payload, found without reading it. */
 const payloadBytes = `iif(r.groupLogIntID is null or octet_length(r.payload) > 0, octet_length(r.payload),
   coalesce(octet_length(l.payload), 0))`;
 
-/** How a filter looks at a payload; given by whoever knows how payloads are shown. */
+/** Tests a payload against a filter; supplied by the caller, which knows how payloads are shown. */
 type PayloadTest = (payload: Uint8Array, like: boolean, value: string) => boolean;
 
 const payloadTests = (column: string, test: PayloadTest): BoundedListing["tests"] => ({
@@ -90,7 +92,7 @@ const groupListing: Omit<BoundedListing, "tests"> = {
   ascending: "createAt",
 };
 
-/** Of every device of the tenant (null), or of some, which then are of the tenant. */
+/** Logs of every device of the tenant (null), or of some devices, which must then be the tenant's. */
 export function listControlLogs(
   db: Db,
   tenant: number,
@@ -126,11 +128,11 @@ export interface NewControlLog {
   /** The process that issues it. */
   readonly node: number;
   readonly topic: string;
-  /** Stored once: of a member's log by the group's. */
+  /** Stored once: a member's log uses that of the group's log. */
   readonly payload: Uint8Array;
-  /** What the receiver is granted. */
+  /** The QoS that the receiver is granted. */
   readonly qos: number;
-  /** Seconds that it may wait. */
+  /** Seconds that the message may wait. */
   readonly ttl: number;
   readonly publishStatus: PublishStatus;
 }
@@ -144,7 +146,7 @@ export function insertLog(actor: Actor, now: number, { ttl, ...given }: NewContr
 
 const nothing = new Uint8Array(0);
 
-/** Answers the record id. */
+/** Returns the record id. */
 export async function createControlLog(
   db: Db,
   actor: Actor,
@@ -155,14 +157,14 @@ export async function createControlLog(
   return Number(made?.lastInsertRowid);
 }
 
-/** A status that is known of issued messages now. */
+/** A status that has become known for issued messages. */
 export interface StatusChange {
   readonly id: number;
   readonly groupLogIntID: number | null;
   readonly publishStatus: PublishStatus;
 }
 
-/** Moves issued messages on, many in one write, and counts them on the logs of their groups. */
+/** Gives issued messages their new status, many in one write, and counts them in the logs of their groups. */
 export async function moveControlLogs(db: Db, now: number, changes: readonly StatusChange[]): Promise<void> {
   const parts = new Map<string, StatusChange[]>();
   for (const change of changes) {
@@ -183,7 +185,7 @@ export async function moveControlLogs(db: Db, now: number, changes: readonly Sta
   await db.write(statements);
 }
 
-/** `changes()` counts the rows that were moved: a second caller changes nothing. */
+/** `changes()` counts the rows that changed: for a second caller, none. */
 function moved(
   now: number,
   group: number | null,
@@ -203,7 +205,7 @@ function moved(
     const sets = "handedOver = handedOver - changes(), failed = failed + changes()";
     return [move(issued), ...count(sets), ...settle];
   }
-  // It may have been given up, and then its receipt came after all, or the word that it was sent.
+  // The message may have been given up before its receipt came after all, or the word that it was sent.
   const after = `confirmed = confirmed + changes(), handedOver = handedOver + changes(),
     failed = failed - changes()`;
   return [
@@ -214,8 +216,8 @@ function moved(
 }
 
 /**
- * Once every member has its turn: 2 when all have confirmed, 0 when none got it. handedOver counts what is with a
- * client or confirmed; what turns out to have failed leaves it.
+ * Once every member has had its turn: 2 if all have confirmed, 0 if none got the message. handedOver counts messages
+ * that are with a client or confirmed; one that turns out to have failed is no longer counted.
  */
 export function updateGroupStatus(now: number, group: number): Statement {
   const settled = `case when handedOver = 0 then ${publishStatuses.failed}
@@ -234,7 +236,7 @@ export interface IssuedLog {
   readonly groupLogIntID: number | null;
 }
 
-/** Those that a process has issued, above a record id, ascending. */
+/** Messages that a process has issued, above a record id, ascending. */
 export function issuedLogs(db: Db, node: number, after: number, limit: number): Promise<IssuedLog[]> {
   return db.all<IssuedLog>(
     `select id, groupLogIntID from control_log indexed by control_log_issued
@@ -243,7 +245,7 @@ export function issuedLogs(db: Db, node: number, after: number, limit: number): 
   );
 }
 
-/** Expired ones of every process, the oldest first. */
+/** Expired messages of every process, the oldest first. */
 export function expiredLogs(db: Db, now: number, limit: number): Promise<IssuedLog[]> {
   return db.all<IssuedLog>(
     `select id, groupLogIntID from control_log indexed by control_log_issued
@@ -252,7 +254,7 @@ export function expiredLogs(db: Db, now: number, limit: number): Promise<IssuedL
   );
 }
 
-/** The groups' logs that logs belong to, by the logs' record ids. */
+/** The groups' logs that logs belong to, by the record ids of these logs. */
 export async function groupLogsOf(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
   const rows = await db.all<{ id: number; groupLogIntID: number }>(
     `select id, groupLogIntID from control_log
@@ -263,11 +265,11 @@ export async function groupLogsOf(db: Db, ids: readonly number[]): Promise<Map<n
 }
 
 /**
- * Removes up to `limit` of the oldest rows of each log that were made before a time, groups' logs after those of their
- * members, whose payload they hold; answers how many at most.
+ * Removes up to `limit` of the oldest rows of each log that were made before a time; groups' logs go after those of
+ * their members, because they hold the payload. Returns an upper bound of the number removed.
  */
 export async function removeOldControlLogs(db: Db, createdBefore: number, limit: number): Promise<number> {
-  // Ids ascend with time, so the oldest stand first and no index on the time is needed.
+  // Ids ascend with time, so the oldest rows come first and no index on the time is needed.
   const old = (table: string): Statement => ({
     sql: `delete from ${table} where id in (select id from ${table} order by id limit ?) and createAt < ?`,
     args: [limit, createdBefore],

@@ -36,12 +36,12 @@ export interface DueForGroup extends Due {
 const dueColumns = `s.id scheduleIntID, s.tenant, s.scheduleType, s.IntervalMinute, s.crontab, s.topic, s.payload,
   s.qos, s.ttl, s.nextAt, s.userIntID, s.createUser`;
 
-/** Payloads of schedules that run together: they are read, logged and sent in one turn. */
+/** Payload bytes of schedules that run together: they are read, logged and sent in one turn. */
 const payloadBytesMax = 1024 * 1024;
 
 /**
- * Schedules of devices that were due by `now`, the oldest first, up to a MiB of payloads. A device that is connected to
- * another process is left to it unless it has been due since `elsewhereBefore`.
+ * Schedules of devices that were due by `now`, the oldest first, up to 1 MiB of payloads. If a device is connected to
+ * another process, its schedule is left to that process unless it was due before `elsewhereBefore`.
  */
 export function dueForDevices(
   db: Db,
@@ -77,7 +77,7 @@ export function dueForGroups(db: Db, now: number, limit: number): Promise<DueFor
 
 export type Repeated = Pick<Due, "scheduleIntID" | "scheduleType" | "IntervalMinute" | "crontab" | "nextAt">;
 
-/** Those that run again and again and were due before a time. */
+/** Repeated schedules that were due before a time. */
 export function missedRepeats(db: Db, before: number, limit: number): Promise<Repeated[]> {
   return db.all<Repeated>(
     `select id scheduleIntID, scheduleType, IntervalMinute, crontab, nextAt from schedule indexed by schedule_next
@@ -86,7 +86,7 @@ export function missedRepeats(db: Db, before: number, limit: number): Promise<Re
   );
 }
 
-/** When the next one is due, milliseconds since 1970; null: none ever. */
+/** When the next schedule is due, milliseconds since 1970; null if none ever will be. */
 export async function nextDueAt(db: Db): Promise<number | null> {
   const row = await db.first<{ at: number | null }>(
     "select min(nextAt) at from schedule where nextAt is not null",
@@ -94,7 +94,7 @@ export async function nextDueAt(db: Db): Promise<number | null> {
   return row?.at ?? null;
 }
 
-/** Takes one run, and says when the next is due, null: never. Of several processes one changes the row. */
+/** Claims one run and stores when the next is due, or null for never. Of several processes only one changes the row. */
 export function claimRun(
   { scheduleIntID, nextAt }: Pick<Due, "scheduleIntID" | "nextAt">,
   next: number | null,
@@ -106,14 +106,17 @@ export function claimRun(
   };
 }
 
-/** A run for a device, with its log in the same transaction. */
+/** A run for a device; its log is written in the same transaction. */
 interface DeviceRun {
   readonly due: DueForDevice;
   readonly next: number | null;
   readonly log: NewControlLog;
 }
 
-/** Claims runs; answers the log's record id of each, null where another has claimed it or it has just gone. */
+/**
+ * Claims runs; returns the log's record id of each, or null if another process has claimed it or it has just been
+ * deleted.
+ */
 export async function claimDeviceRuns(
   db: Db,
   now: number,
@@ -131,7 +134,7 @@ export async function claimDeviceRuns(
   });
 }
 
-/** Claims a run for a group, with its task in the same transaction; null where another has it. */
+/** Claims a run for a group and stores its task in the same transaction; null if another process has claimed it. */
 export async function claimGroupRun(
   db: Db,
   now: number,

@@ -2,14 +2,14 @@ import { containing } from "../db/containing.js";
 import type { Condition, Db } from "../db/db.js";
 import { searchIDs } from "../devices/names.js";
 
-/** What log rows say of their device beside its own names. */
+/** What log rows tell about their device besides its own names. */
 
 interface NameCondition {
   readonly like: boolean;
   readonly value: string;
 }
 
-/** The product's name of each device: the present one, after the product's deletion the last. */
+/** The product's name of each device: the present one, or the last one of a deleted product. */
 export async function productNames(db: Db, devices: readonly number[]): Promise<Map<number, string>> {
   const rows = await db.all<{ id: number; productName: string }>(
     `with asked as (select value id from json_each(?1))
@@ -23,7 +23,7 @@ export async function productNames(db: Db, devices: readonly number[]): Promise<
   return new Map(rows.map((row) => [row.id, row.productName]));
 }
 
-/** The id, if it is that of a device or gateway of the tenant, present or deleted. */
+/** The id, if it is that of a device or gateway of the tenant, present or deleted; else nothing. */
 export async function deviceIDOf(db: Db, tenant: number, id: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     `select id from device where tenant = ?1 and id = ?2
@@ -34,8 +34,8 @@ export async function deviceIDOf(db: Db, tenant: number, id: number): Promise<nu
 }
 
 /**
- * Record ids of the devices and gateways, present or deleted, whose product the conditions name; at most `limit` + 1.
- * `only`: of this record alone, unless 0.
+ * Record ids of the devices and gateways, present or deleted, whose products meet the conditions; at most `limit` + 1.
+ * `only`: looks at this record alone, unless 0.
  */
 export async function deviceIDsByProducts(
   db: Db,
@@ -53,7 +53,7 @@ export async function deviceIDsByProducts(
     [tenant, ...ofDevice.args, products, limit + 1],
   );
   const ids = rows.map((row) => row.id);
-  // The product's present name, and the last one where it is gone.
+  // The product's present name, or the last one if it is deleted.
   const name = "coalesce((select p.productName from product p where p.id = productIntID), productName)";
   const { sql, args } = named(name, conditions);
   const deleted = { sql: `${ofDevice.sql} and ${sql}`, args: [...ofDevice.args, ...args] };

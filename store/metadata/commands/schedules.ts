@@ -13,12 +13,12 @@ import {
   time,
 } from "../db/table.js";
 
-/** publishType: to whom a schedule publishes. */
+/** publishType: whether a schedule publishes to a device or a group. */
 export const publishTypes = { device: 0, group: 1 } as const;
-/** scheduleType: once, again and again, or over. */
+/** scheduleType: once, repeatedly, or ended. */
 export const scheduleTypes = { once: 0, repeated: 1, ended: 2 } as const;
 
-/** A command that is to be sent at a time, or again and again. Times are milliseconds since 1970. */
+/** A command to be sent at a time, or repeatedly. Times are milliseconds since 1970. */
 export interface Schedule {
   readonly id: number;
   readonly scheduleName: string;
@@ -63,7 +63,7 @@ const listing: Listing = {
     IntervalWeek: never("integer"),
     crontabTime: time("crontabTime"),
     crontab: text("crontab"),
-    // Bytes that are shown as text.
+    // The payload is bytes that are shown as text.
     payload: { column: "r.payload", type: "text", where: "r.payload = cast(? as blob)" },
     ...stamps,
   },
@@ -73,7 +73,7 @@ export const scheduleFilters = listing.filters;
 export const deviceScheduleIDs = { name: "schedule", column: null, scope: "publishType = 0" } as const;
 export const groupScheduleIDs = { name: "schedule", column: null, scope: "publishType = 1" } as const;
 
-/** Of the whole tenant, or of one device or group. */
+/** Schedules of the whole tenant, or of one device or group. */
 export function listSchedules(
   db: Db,
   tenant: number,
@@ -106,7 +106,7 @@ export interface NewSchedule {
   readonly nextAt: number;
 }
 
-/** @throws StoreError REFERENCED when the device or group has just gone */
+/** @throws StoreError REFERENCED if the device or group has just been deleted */
 export async function createSchedule(db: Db, actor: Actor, now: number, input: NewSchedule): Promise<void> {
   const { payload, ...audit } = input;
   const columns: Record<string, SqlValue> = { ...audit, payload };

@@ -12,7 +12,7 @@ import {
   type PageRequest,
 } from "./table.js";
 
-/** Lists over logs of millions of rows: whatever is asked, only so many rows are looked at. */
+/** Lists over logs of millions of rows: whatever the request, only a bounded number of rows is examined. */
 
 export interface BoundedListing {
   /** Expressions of one row; columns are named as the record's fields. */
@@ -22,11 +22,11 @@ export interface BoundedListing {
   /** The log's own table. */
   readonly table: string;
   readonly filters: Readonly<Record<string, FilterColumn>>;
-  /** What a row's long values take (`bytesOf`). */
+  /** Bytes of a row's long values (`bytesOf`). */
   readonly bytes: string;
-  /** The filter, a column of the log's own, whose times ascend with the ids but for jumps of the clock. */
+  /** The filter on a column of the log's own whose times ascend with the ids, except for jumps of the clock. */
   readonly ascending: string;
-  /** Filters that are no condition of SQL: they look at one column's bytes. */
+  /** Filters that are no SQL condition: they look at one column's bytes. */
   readonly tests: Readonly<Record<string, ByteTest>>;
 }
 
@@ -35,15 +35,15 @@ interface ByteTest {
   test(bytes: Uint8Array, filter: Filter): boolean;
 }
 
-/** Rows that one list may look at before it says so. */
+/** Rows that one list may examine before it is truncated. */
 export const scanRowsMax = 100_000;
-/** Rows looked at in one step, at first and at most; fewer where payloads are read. */
+/** Rows examined in one step, at first and at most; fewer if payloads are read. */
 const rowSteps = { first: 200, most: 2000 } as const;
 const payloadSteps = { first: 10, most: 100 } as const;
 /**
- * Newest first. `scope` is a condition that an index ending in the id serves. What lies beyond the newest
- * `scanRowsMax` rows of the scope, or of the part of it where a range of times can lie, is not looked at, and the page
- * says so. `among`: rows of these devices only.
+ * Newest first. `scope` is a condition that an index ending in the id serves. Only the newest `scanRowsMax` rows of the
+ * scope, or of the part of it where a range of times can lie, are examined, and the page tells if there are more.
+ * `among`: rows of these devices only.
  */
 export async function listBounded<Row>(
   db: Db,
@@ -63,7 +63,7 @@ export async function listBounded<Row>(
   return { ...found, items, truncated: found.truncated === true || cut };
 }
 
-/** The record id is no filter that looks at rows: it names the row. */
+/** The record id is not treated as a filter that examines rows: it names the row. */
 function narrowed(scope: Statement, filters: readonly Filter[], span: IDSpan | null): Statement {
   const ids = filters.flatMap(({ field, value }) => (field === "id" ? [value] : []));
   const { sql, args } = inSpan(span);
@@ -73,10 +73,10 @@ function narrowed(scope: Statement, filters: readonly Filter[], span: IDSpan | n
   };
 }
 
-/** Devices whose rows are looked up one device after the other; beyond it every row is looked at. */
+/** Devices whose rows are looked up one device after the other; for more devices, every row is examined. */
 export const devicesMax = 1000;
 
-/** Newest first, of up to `devicesMax` devices: at most `scanRowsMax` rows of them all, so many of each. */
+/** Rows of up to `devicesMax` devices, newest first: at most `scanRowsMax` rows in all, the same number for each. */
 export async function listOfDevices<Row>(
   db: Db,
   listing: BoundedListing,
@@ -92,7 +92,7 @@ export async function listOfDevices<Row>(
   return { items, count: matching.length, truncated: truncated || cut };
 }
 
-/** Ids of a page, the count, and whether the bound was met. */
+/** Ids of a page, the count, and whether the bound was reached. */
 async function pageOfAll(
   db: Db,
   listing: BoundedListing,
@@ -115,7 +115,7 @@ async function pageOfAll(
   return { items: rows.map(({ id }) => id), count, truncated };
 }
 
-/** Looks at the scope's rows step by step, newest first. */
+/** Examines the scope's rows step by step, newest first. */
 async function scan(
   db: Db,
   listing: BoundedListing,
@@ -163,7 +163,7 @@ interface Tested {
   readonly byte: ByteTest;
 }
 
-/** The filters as one condition of SQL, and those that look at bytes. */
+/** The filters as one SQL condition, and those that look at bytes. */
 function conditionOf(
   listing: BoundedListing,
   filters: readonly Filter[],
@@ -197,7 +197,7 @@ function isHit(row: ScannedRow, tests: readonly Tested[]): boolean {
   });
 }
 
-/** Ids that the filters keep, in their order. */
+/** Those of the ids that pass the filters, in the same order. */
 async function matchingOf(
   db: Db,
   listing: BoundedListing,

@@ -1,33 +1,33 @@
 import { createBreather, pause } from "../../lib/turns.js";
 import type { Db, Statement } from "./db.js";
 
-/** How long the log of changes is kept, and how much of one tenant. */
+/** How long the log of changes is kept, and how many rows and bytes of one tenant. */
 interface ChangeRetentionOptions {
   readonly days: number;
   readonly rowsOfTenantMax: number;
   readonly bytesOfTenantMax: number;
   /** Resolves once every reader of the change feed in this process has seen what is stored. */
   readonly followed: () => Promise<void>;
-  /** Whether a round that is under way ends now. */
+  /** Whether a round under way must end now. */
   readonly isClosing: () => boolean;
 }
 
 const dayMs = 86_400_000;
 /**
- * Where other processes share the metadata, a tenant's rows beyond its bounds stay for so long: they follow them, and
- * look again within seconds.
+ * If other processes share the metadata, a tenant's rows beyond its bounds stay this long: those processes follow the
+ * rows, and look again within seconds.
  */
 const followedMs = 3_600_000;
-/** Rows of one delete. */
+/** Rows that one statement deletes. */
 const deletedAtOnce = 250;
-/** Ids that are counted in one statement; a block of a tenant's rows holds about so many. */
+/** Ids that one statement counts; a block of a tenant's rows holds about this many. */
 const countedAtOnce = 5000;
-/** What a row takes beside its detail. */
+/** Bytes of a row besides its detail. */
 const rowBytes = 160;
-/** A round rests after each delete for as long as that took, at most this. */
+/** After each delete a round rests for as long as the delete took, but at most this long. */
 const restMsMax = 100;
 
-/** Rows of a tenant that follow one another in the log. */
+/** Consecutive rows of a tenant in the log. */
 interface Block {
   /** The last id. */
   through: number;
@@ -36,27 +36,27 @@ interface Block {
 }
 
 /**
- * Drops rows of the log of changes, the oldest first: those older than `days`, and of a tenant those beyond its
- * bounds, so that one that writes without end loses its own trace only. A row that a reader of the change feed may not
- * have seen stays. The bounds are met by blocks: some thousands of rows more may stay. A round goes on until nothing is
- * beyond them, the tenants' deletes in turns, so that it keeps pace with the writers.
+ * Drops rows of the log of changes, the oldest first: those older than `days`, and a tenant's rows beyond its bounds,
+ * so that a tenant that writes without end loses only its own trace. A row that a reader of the change feed may not
+ * have seen stays. Bounds are kept block by block, so some thousands of rows more may stay. A round goes on until no
+ * row is beyond a bound, and tenants take turns with their deletes, so that it keeps pace with the writers.
  */
 export function createChangeRetention(
   db: Db,
   { days, rowsOfTenantMax, bytesOfTenantMax, followed, isClosing }: ChangeRetentionOptions,
 ): (now: number) => Promise<void> {
-  /** Of each tenant its rows up to `counted`; those that are gone meanwhile are dropped when they matter. */
+  /** Each tenant's rows up to `counted`; rows that have gone meanwhile are dropped when they matter. */
   const tenants = new Map<number, Block[]>();
   let counted: number | null = null;
   const youngMs = db.shared ? followedMs : 0;
 
-  /** Counts the rows that were written since. */
+  /** Counts the rows written since the last count. */
   async function count(end: number): Promise<void> {
     if (counted === null) {
       const first = await db.first<{ id: number | null }>("select min(id) id from change");
       counted = (first?.id ?? end + 1) - 1;
     }
-    // The embedded metadata answers within the turn, and the log may have millions of rows.
+    // The embedded metadata reads without leaving the turn, and the log may have millions of rows.
     const breathe = createBreather();
     while (counted < end && !isClosing()) {
       const through: number = Math.min(counted + countedAtOnce, end);
@@ -75,11 +75,11 @@ export function createChangeRetention(
     }
   }
 
-  /** Of each bound the delete of the first rows beyond it. */
+  /** For each exceeded bound, the delete of the first rows beyond it. */
   async function surplusOf(end: number, now: number): Promise<Statement[]> {
     const found: Statement[] = [
       {
-        // Ids ascend with time, so the oldest stand first and no index on the time is needed.
+        // Ids ascend with time, so the oldest rows come first and no index on the time is needed.
         sql: `delete from change where id in (select id from change where id <= ? order by id limit ${deletedAtOnce})
           and at < ?`,
         args: [end, now - days * dayMs],
@@ -124,7 +124,7 @@ export function createChangeRetention(
   };
 }
 
-/** Adds to the last block what it has room for. */
+/** Adds the rows to the last block if it has room for all, else as a new block. */
 function addBlock(blocks: Block[], block: Block): void {
   const last = blocks.at(-1);
   if (last === undefined || last.rows + block.rows > countedAtOnce) blocks.push(block);
@@ -140,12 +140,12 @@ const sumsOf = (blocks: readonly Block[]): { readonly rows: number; readonly byt
   bytes: blocks.reduce((sum, block) => sum + block.bytes, 0),
 });
 
-/** Forgets the blocks whose rows lie before the oldest one that is there. */
+/** Drops the blocks whose rows all come before the oldest remaining row. */
 function dropGone(blocks: Block[], oldestID: number): void {
   while (blocks[0] !== undefined && blocks[0].through < oldestID) blocks.shift();
 }
 
-/** The id up to which rows are to go, so that those after it are within both bounds; null where all are. */
+/** The last id of the oldest blocks that lie wholly beyond a bound; null if there are none. */
 function boundary(blocks: readonly Block[], rowsMax: number, bytesMax: number): number | null {
   const sums = sumsOf(blocks);
   let rows = sums.rows - rowsMax;

@@ -2,8 +2,8 @@ import { type Actor, type Change, detailOf } from "./changes.js";
 import type { Statement } from "./db.js";
 
 /**
- * The trace of a write that may find nothing to do: only if the statement before it touched a row, or left its
- * own trace for the same reason. With `recordID` null it takes the id that the statement before it inserted.
+ * The trace of a write that may find nothing to do: it is left only if the statement before it touched a row, or left
+ * its own trace for the same reason. With `recordID` null it takes the id that the statement before it inserted.
  */
 export function changedIfAny(
   { tenant, userIntID, username }: Actor,

@@ -15,7 +15,7 @@ import {
   updateRow,
 } from "./table.js";
 
-/** By what a caller came in: a session, by its token's hash, or an API key. */
+/** How a caller was authenticated: by a session, named by its token's hash, or by an API key. */
 export type Credential = { readonly session: string } | { readonly apiKey: number };
 
 /** Who acts: the caller of the API, or the service itself. */
@@ -23,7 +23,7 @@ export interface Actor {
   readonly tenant: number;
   readonly userIntID: number | null;
   readonly username: string | null;
-  /** What the caller came in by; absent where the service itself acts. */
+  /** The caller's credential; absent if the service itself acts. */
   readonly credential?: Credential;
 }
 
@@ -39,14 +39,14 @@ export interface Change {
   readonly detail: string | null;
 }
 
-/** Bytes of what the log tells of one change. */
+/** The most bytes that the log keeps about one change. */
 export const detailBytesMax = 4096;
-/** A value of a longer detail that has more is told by its size. */
+/** In a longer detail, a value with more bytes is replaced by its size. */
 const valueBytesMax = 256;
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** A detail as the log keeps it: of a long one the short fields, else the names of its fields. */
+/** A detail as the log keeps it: if it is long, only the short fields, or else the names of its fields. */
 export function detailOf(audit: object | null): object | null {
   if (audit === null || jsonBytes(audit) <= detailBytesMax) return audit;
   const sized = Object.entries(audit).map(([field, value]) => {
@@ -58,7 +58,7 @@ export function detailOf(audit: object | null): object | null {
 }
 
 /**
- * The row that every metadata write adds in its own transaction: audit log and feed of the directory. With
+ * The row that every metadata write adds in its own transaction, both as audit log and as feed of the directory. With
  * `recordID` null it takes the id that the statement before it inserted.
  */
 export function changed(
@@ -77,7 +77,7 @@ export function changed(
   };
 }
 
-/** The rows of many records at once, in one statement, in the order of the ids. */
+/** Such rows for many records, in one statement, in the order of the ids. */
 export function changedAll(
   actor: Actor,
   now: number,
@@ -96,7 +96,7 @@ export function changedAll(
 
 type Columns = Readonly<Record<string, SqlValue>>;
 
-/** One new record of the caller's tenant with its trace; `audit` is what the audit log may show of it. */
+/** Inserts one new record of the caller's tenant with its trace; `audit` is what the audit log may show of it. */
 export function insertStatements(
   table: string,
   actor: Actor,
@@ -111,14 +111,14 @@ export function insertStatements(
   ];
 }
 
-/** Of an edit the fields whose value is another than the record's: they alone are written, and listed. */
+/** The fields of an edit whose values differ from the record's: only these are written, and listed. */
 export function differing<Input extends object>(record: object, input: Input): Partial<Input> {
   const stored = record as Readonly<Record<string, unknown>>;
   const entries = Object.entries(input).filter(([field, value]) => !isDeepStrictEqual(stored[field], value));
   return Object.fromEntries(entries) as Partial<Input>;
 }
 
-/** An edit of one record; `columns` are those that differ, and updateAt moves even where none does. */
+/** Edits one record; `columns` are those that differ. updateAt moves even if none does. */
 export function updateStatements(
   table: string,
   actor: Actor,
@@ -164,7 +164,7 @@ export async function listChanges(db: Db, tenant: number, request: PageRequest):
 }
 
 export interface ChangeFeed {
-  /** Reads what is new and resolves once every listener has seen it. */
+  /** Reads new rows, and resolves once every listener has seen them. */
   poll(): Promise<void>;
   close(): void;
 }
@@ -173,7 +173,7 @@ export interface ChangeFeed {
 const changesPerPoll = 500;
 
 /**
- * Follows the change table from its present end. Local writes wake it at once; with a shared database it also
+ * Follows the change table from its present end. Local writes wake the feed at once; with a shared database it also
  * looks every `intervalMs`.
  */
 export async function openChangeFeed(
@@ -191,11 +191,11 @@ export async function openChangeFeed(
         last = row.id;
       }
       if (rows.length < changesPerPoll) return;
-      // Local reads resolve without leaving the turn of the loop; a long feed gives way between its steps.
+      // Local reads resolve within the turn of the loop, so a long feed gives way between its steps.
       await nextTurn();
     }
   });
-  // A failed poll is made up for by the next: the position has not moved.
+  // The next poll makes up for a failed one: the position has not moved.
   const wake = (): Promise<void> => poll().catch(() => undefined);
   db.onWrite(wake);
   const timer = db.shared ? setInterval(wake, intervalMs) : undefined;

@@ -1,18 +1,19 @@
 import type { Statement } from "./sql.js";
 
-/** Characters of a `_like`: what it takes to look for one grows with them. */
+/** Characters of a `_like`: the search takes longer the more there are. */
 export const patternCharactersMax = 256;
 
-/** Replacements of one stage: SQLite's parser takes no deeper nesting than some twenty. */
+/** Replacements in one stage: SQLite's parser takes no more than some twenty levels of nesting. */
 const stageReplacements = 8;
 
 /**
- * The condition that an SQL expression contains `text`, in whatever case. `%`, `_` and the like stand for themselves.
- * Both are folded and then compared byte by byte: LIKE and GLOB try every place of the text with the whole pattern.
+ * The condition that an SQL expression contains `text`, in any case. `%`, `_` and the like stand for themselves. Both
+ * texts are folded and then compared byte by byte, because LIKE and GLOB try the whole pattern at every position of the
+ * text.
  */
 export function containing(column: string, text: string): Statement {
-  // lower() folds ASCII alone, which serves texts that have no other case, Chinese among them; the letters beyond it
-  // are folded where the pattern has them.
+  // lower() folds only ASCII, which is enough for texts without other cases, such as Chinese ones; letters beyond ASCII
+  // are folded if the pattern has them.
   const replacements = [...foldings(text)];
   if (replacements.length === 0) {
     return { sql: `instr(lower(${column}), lower(?)) > 0`, args: [text] };
@@ -31,7 +32,7 @@ export function containing(column: string, text: string): Statement {
   };
 }
 
-/** The other forms of the pattern's letters beyond ASCII, and what each is folded to. */
+/** The other forms of the pattern's letters beyond ASCII, and the form that each is folded to. */
 function foldings(text: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const one of new Set(text)) {
@@ -43,7 +44,7 @@ function foldings(text: string): Map<string, string> {
   return found;
 }
 
-/** The character in that case, unless it is more than one there, as ß is. */
+/** The character in that case, unless it has more than one character there, as ß does. */
 function single(character: string, to: "toLowerCase" | "toUpperCase"): string {
   const other = character[to]();
   return [...other].length === 1 ? other : character;

@@ -7,7 +7,7 @@ import { createWriteQueue } from "./write-queue.js";
 
 export type { Condition, Db, SqlValue, Statement } from "./sql.js";
 
-/** What a deviceID is told that is not free yet. */
+/** The reason shown for a deviceID that is not free yet. */
 export const beingRemoved = "its points are being removed";
 
 interface DbOptions {
@@ -15,9 +15,9 @@ interface DbOptions {
   readonly url: string;
   readonly authToken?: string;
   readonly shared: boolean;
-  /** False for a further connection of a process that has opened the store already: the schema is left alone. */
+  /** False for a further connection of a process that has already opened the store: the schema is left alone. */
   readonly migrates?: boolean;
-  /** Of a thread that may be ended from outside: each call goes through it. */
+  /** The gate of a thread that may be ended from outside: each call goes through it. */
   readonly gate?: Pick<ThreadGate, "within">;
 }
 
@@ -32,7 +32,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const notify = () => Promise.all(listeners.map((listener) => listener()));
   const { write, exclusive } = createWriteQueue(async (statements) => {
     const results = await run(() => client.batch(statements.map(bind), "write"));
-    // Logs, counters and receipts change nothing that anybody follows.
+    // Writes of logs, counters and receipts change nothing that anybody follows.
     if (statements.some(({ sql }) => traced.test(sql))) await notify();
     return results;
   });
@@ -56,24 +56,24 @@ export async function openDb(options: DbOptions): Promise<Db> {
   return db;
 }
 
-/** The bare connection: what a commit has stored is on disk. */
+/** The bare connection: committed data is on disk. */
 export async function openClient({
   url,
   authToken,
   shared,
 }: Pick<DbOptions, "url" | "authToken" | "shared">): Promise<Client> {
   if (!url.startsWith("file:")) {
-    // Takes longer to load than all else of a start, and most have no remote store.
+    // Loading it takes longer than all else of a start, and most deployments have no remote store.
     const remote = await import("@libsql/client");
     return remote.createClient({ url, ...(authToken === undefined ? {} : { authToken }) });
   }
-  // Pragmas reach one pooled connection only.
+  // Pragmas reach only one pooled connection.
   const client = createClient({ url, concurrency: 1 });
   await setPragmas(client, shared);
   return client;
 }
 
-/** What leaves a row in the log of changes. */
+/** Matches statements that leave a row in the log of changes. */
 const traced = /\binto change\b/;
 
 async function setPragmas(client: Client, shared: boolean): Promise<void> {
@@ -92,7 +92,7 @@ function bind(statement: Statement): InStatement {
   return { sql: statement.sql, args: (statement.args ?? []).map(bindValue) };
 }
 
-/** libSQL aborts the process on ill-formed text and cuts text at NUL: neither may reach it. */
+/** libSQL aborts the process on ill-formed text and cuts text at NUL: it must be given neither. */
 function bindValue(value: SqlValue): string | number | null | Uint8Array {
   if (value === null || typeof value === "number" || value instanceof Uint8Array) return value;
   if (typeof value === "boolean") return value ? 1 : 0;
@@ -100,8 +100,8 @@ function bindValue(value: SqlValue): string | number | null | Uint8Array {
 }
 
 /**
- * What a read looks for. No text with NUL is stored, so such a text must not find the one without it.
- * Another control character stands in, which no name has.
+ * A value that a read looks for. No text with NUL is stored, so such a text must not find the one without it: NUL is
+ * replaced by another control character, which no name has.
  */
 function bindSought(value: SqlValue): string | number | null | Uint8Array {
   if (typeof value === "string") return cleanText(value.replaceAll("\0", standIn));
@@ -113,7 +113,7 @@ function bindSought(value: SqlValue): string | number | null | Uint8Array {
 }
 
 const standIn = "\u0001";
-/** As JSON has it. */
+/** NUL as JSON writes it. */
 const escapedNul = "\\u0000";
 
 /** The text without NUL and with lone surrogates replaced. */
@@ -121,7 +121,7 @@ export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "");
 }
 
-/** SQLite names an expression index, not its columns. */
+/** SQLite names an expression index in its errors, not the index's columns. */
 const indexFields: Readonly<Record<string, string>> = {
   device_modbus: "modBusIndex",
   data_stream_topic: "topic",
@@ -129,7 +129,7 @@ const indexFields: Readonly<Record<string, string>> = {
   subscription_topic: "topic",
 };
 
-/** What fetch says, and libSQL's client hands on as it is, where a remote store is away or breaks off. */
+/** The message of fetch, which libSQL's client passes on, if a remote store is away or breaks off. */
 const networkTrouble = /^(fetch failed|terminated)$/;
 
 function toStoreError(error: unknown): unknown {

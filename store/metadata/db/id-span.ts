@@ -1,22 +1,22 @@
 import type { Condition, Db } from "./db.js";
 import type { Filter } from "./table.js";
 
-/** Where in a log a range of times lies: ids ascend with time, but for jumps of the clock. */
+/** Where in a log a range of times lies: ids ascend with time, except for jumps of the clock. */
 
-/** How far back a clock may have been set without hiding rows of a log that is larger than `wholeRowsMax`. */
+/** How far a clock may have been set back without hiding rows of a log with more than `wholeRowsMax` rows. */
 const slackMs = 3_600_000;
-/** A log of at most so many rows is looked at whole, whatever its clock has done. */
+/** All rows of a log of up to this size are examined, whatever its clock has done. */
 const wholeRowsMax = 100_000;
 
-/** Ids from `first`, below `end`. */
+/** Ids from `first` on, below `end`. */
 export interface IDSpan {
   readonly first: number;
   readonly end: number;
 }
 
 /**
- * The span outside which no row has a time that `filters` on `field` leave, as far as the clock was never set back
- * by more than `slackMs`; null where all ids have to be looked at. `field` is a column, milliseconds since 1970.
+ * The span outside which no row has a time that passes the `filters` on `field`, provided the clock was never set back
+ * by more than `slackMs`; null if all ids have to be examined. `field` is a column, milliseconds since 1970.
  */
 export async function spanOfTimes(
   db: Db,
@@ -48,8 +48,8 @@ async function isLarge(db: Db, table: string): Promise<boolean> {
 }
 
 /**
- * An id from which on the next row is of `ms` or later, while the row before is earlier: by halves of the primary
- * key, in one statement, so that a remote store is asked once.
+ * An id at which the next row is of `ms` or later and the row before is earlier. It is found by bisection of the
+ * primary key in one statement, so that a remote store is asked once.
  */
 async function crossing(db: Db, table: string, field: string, ms: number): Promise<number> {
   const row = await db.first<{ id: number }>(

@@ -6,7 +6,7 @@ function randomText(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
 }
 
-/** Six characters of [0-9A-Za-z], at least one a letter, so that it never reads as a record id. */
+/** Six characters of [0-9A-Za-z], at least one of them a letter, so that it never reads as a record id. */
 export function shortID(): string {
   for (;;) {
     const id = randomText(6);
@@ -24,7 +24,7 @@ export function longID(): string {
   return randomUUID();
 }
 
-/** 192 random bits as text that fits a header. */
+/** 192 random bits as a text that fits into a header. */
 export function newSecret(): string {
   return randomBytes(24).toString("base64url");
 }

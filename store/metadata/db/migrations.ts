@@ -6,14 +6,14 @@ import { logBytesSchema } from "./schema-log-bytes.js";
 import { resourcesSchema } from "./schema-resources.js";
 import type { Db, Statement } from "./sql.js";
 
-/** What commands need beyond their logs: whose they are, and which wait for a receipt. */
+/** Additions for commands beyond their logs: which process issued a message, and which messages wait for a receipt. */
 export const controlSchema: readonly string[] = [
-  // The process that has issued it: at its start it knows which it still holds.
+  // The process that has issued the message: at its start it finds which messages it still holds.
   "alter table control_log add column node integer not null default 0",
   "create index control_log_issued on control_log (expiresAt) where publishStatus = 1",
 ];
 
-/** Removals by tenant, for tenants take turns; and a deviceID that is still being freed is told from one in use. */
+/** Indexes removals by tenant, because tenants take turns; also tells a deviceID still being freed from one in use. */
 export const removalsSchema: readonly string[] = [
   "create index removal_tenant on removal (tenant, id)",
   "drop trigger device_id_free",
@@ -22,19 +22,18 @@ export const removalsSchema: readonly string[] = [
     begin select raise(abort, 'REMOVAL constraint failed: device.deviceID'); end`,
 ];
 
-/** Logs outlive the device they speak of, and its product too, with the names that both had. */
+/** Logs outlive the device that they concern, and its product too, with the names that both had. */
 export const deletedSchema: readonly string[] = [
   "alter table departed_device add column productIntID integer",
   "alter table departed_device add column productName text",
   "create index departed_device_product on departed_device (productIntID)",
 ];
 
-/** QoS 2 ids that are not released stand with their sessions, in a store of their own. */
+/** QoS 2 ids that are not released are kept with their sessions, in a store of their own. */
 const unreleasedSchema: readonly string[] = ["drop table unreleased"];
 
 /**
- * Ordered, append-only: entry n takes the schema from version n to n + 1. An entry that has been released is
- * never edited.
+ * Ordered, append-only: entry n takes the schema from version n to n + 1. Never edit an entry that has been released.
  */
 const migrations: readonly (readonly string[])[] = [
   schema,
@@ -50,7 +49,7 @@ const migrations: readonly (readonly string[])[] = [
 
 export const schemaVersion = migrations.length;
 
-/** Brings the metadata schema up to date; refuses one that a newer Tidemark wrote. */
+/** Brings the metadata schema up to date; refuses a schema that a newer Tidemark wrote. */
 export async function migrate(db: Db): Promise<void> {
   await db.write([{ sql: "create table if not exists format (version integer not null) strict" }]);
   const row = await db.first<{ version: number }>("select version from format");

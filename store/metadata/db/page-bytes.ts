@@ -1,20 +1,20 @@
 import type { Db } from "./db.js";
 
 /**
- * Bytes of one page: a list whose rows are large ends at a whole row by so many, says so (`Truncated`), and has the
- * rest for a caller that asks with a smaller limit. One row is always answered, however large.
+ * Bytes of one page: a list of large rows ends before the row that would exceed this and says so (`Truncated`); the
+ * caller gets the rest by asking with a smaller limit. One row is always returned, however large.
  */
 export const pageBytesMax = 8_000_000;
 
-/** A row that nothing bounds but the body it came in is no larger than 1 MiB: so many need not be measured. */
+/** A row bounded only by the request body that it came in is no larger than 1 MiB: so few rows need not be measured. */
 const unmeasuredRows = 8;
 
-/** What a page is measured by: the bytes of the columns whose values may be long, as an expression of SQL. */
+/** The measure of a page: the bytes of the columns whose values may be long, as an SQL expression. */
 export function bytesOf(...columns: readonly string[]): string {
   return columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(" + ");
 }
 
-/** The first of the ids, in their order, whose rows fit a page together; `from` and `bytes` as a listing has them. */
+/** The first of the ids, in their order, whose rows fit a page together; `from` and `bytes` are as in a listing. */
 export async function withinPage(
   db: Db,
   { from, bytes }: { readonly from: string; readonly bytes?: string },
@@ -33,9 +33,9 @@ export async function withinPage(
 
 /** Counts the rows of one page. */
 interface PageBudget {
-  /** Whether a row of so many bytes still belongs to the page; once one does not, none does. */
+  /** Whether a row of so many bytes still fits the page; after the first that does not, none does. */
   fits(bytes: number): boolean;
-  /** Whether a row did not. */
+  /** Whether a row did not fit. */
   readonly full: boolean;
 }
 

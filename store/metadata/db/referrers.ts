@@ -2,19 +2,19 @@ import { StoreError } from "../../lib/errors.js";
 import { nextTurn } from "../../lib/turns.js";
 import type { Db } from "./db.js";
 
-/** Why a record cannot be deleted: which others refer to it. */
+/** Why a record cannot be deleted: which other records refer to it. */
 
-/** Tables whose records others may refer to without going with them. */
+/** Tables whose records others may refer to without being deleted with them. */
 type Referred = "product" | "device" | "data_point" | "data_stream" | "cert";
 
 interface Reference {
-  /** Table of the records that refer. */
+  /** Table of the referring records. */
   readonly table: string;
-  /** SQL: the list that such a record is in, by the name of its path. */
+  /** SQL: the name of the list that such a record is in, as in its path. */
   readonly list: string;
-  /** SQL: what the record is called. */
+  /** SQL: the name of the record. */
   readonly name: string;
-  /** Condition on `r` with one `?`: the record referred to; an index ending in the id serves it. */
+  /** Condition on `r` with one `?` for the record referred to; an index ending in the id serves it. */
   readonly where: string;
 }
 
@@ -71,18 +71,19 @@ const nouns: Readonly<Record<Referred, string>> = {
   cert: "certificate",
 };
 
-/** Referring records that are named, and up to which they are counted. */
+/** How many referring records are named, and how far they are counted. */
 const referrersNamed = 10;
 const referrersCounted = 100_000;
-/** Rows of one step, so that the counting does not hold the loop. */
+/** Rows of one step, so that counting does not hold the loop. */
 const rowsPerStep = 1000;
 
-/** Record ids that one deletion takes, by table. */
+/** Record ids that one deletion removes, by table. */
 type Going = Partial<Readonly<Record<Referred, readonly number[]>>>;
 
 /**
- * Runs a deletion, all or nothing. @throws StoreError REFERENCED that names the first records that refer to one of
- * those going, and how many there are of each list
+ * Runs a deletion, all or nothing.
+ * @throws StoreError REFERENCED that names the first records that still refer to a deleted one, and how many each list
+ * has
  */
 export async function deleting(db: Db, going: Going, remove: () => Promise<unknown>): Promise<void> {
   try {
@@ -103,7 +104,7 @@ async function explained(db: Db, going: Going, cause: StoreError): Promise<Store
   const found = await referrersOf(db, going);
   const what = await describe(db, going);
   if (found.length === 0) {
-    // Who referred has gone a moment ago.
+    // The referring record has just been deleted.
     return new StoreError(
       "REFERENCED",
       `cannot delete ${what.text}: other records referred to ${what.it}`,
@@ -125,7 +126,7 @@ async function explained(db: Db, going: Going, cause: StoreError): Promise<Store
   return new StoreError("REFERENCED", message, fields, { cause });
 }
 
-/** How many refer, which are the first, and how many more there are. */
+/** How many records refer, the names of the first, and how many more there are. */
 function referring(count: number, noun: string, it: string, texts: readonly string[]): string {
   const refer = count === 1 ? "refers" : "refer";
   const told = texts.length === 0 ? "" : `: ${texts.join(", ")}`;
@@ -134,14 +135,14 @@ function referring(count: number, noun: string, it: string, texts: readonly stri
   return `${numberOf(count, count)} ${noun}${count === 1 ? "" : "s"} ${refer} to ${it}${told}${more}`;
 }
 
-/** `n` of `count`, as far as these were counted. */
+/** `n` of `count`, as far as records were counted. */
 const numberOf = (n: number, count: number): string =>
   count >= referrersCounted ? `at least ${n}` : String(n);
 
 /** `product_resources` → `product resource`. */
 const nounOf = (list: string): string => list.replace("_", " ").replace(/s$/, "");
 
-/** What was to go, and the word for it. */
+/** The records to be deleted as text, and the pronoun for them. */
 async function describe(db: Db, going: Going): Promise<{ text: string; it: string }> {
   const parts: string[] = [];
   let count = 0;
@@ -155,7 +156,7 @@ async function describe(db: Db, going: Going): Promise<{ text: string; it: strin
   return { text: parts.join(" and "), it: count === 1 ? "it" : "them" };
 }
 
-/** Gateways are devices that go by a name of their own, where no other goes with them. */
+/** Gateways are devices with a noun of their own, unless other devices are deleted with them. */
 async function deviceNoun(db: Db, ids: readonly number[]): Promise<string> {
   const kinds = await db.all<{ kind: string }>(
     "select distinct kind from device where id in (select value from json_each(?))",
@@ -164,7 +165,7 @@ async function deviceNoun(db: Db, ids: readonly number[]): Promise<string> {
   return kinds.length === 1 && kinds[0]?.kind === "gateway" ? "gateway" : "device";
 }
 
-/** Each once, without those that go themselves. */
+/** The referring records, each once, without those that are deleted themselves. */
 async function referrersOf(db: Db, going: Going): Promise<Referrer[]> {
   const leaving = new Set(Object.entries(going).flatMap(([table, ids]) => ids.map((id) => `${table} ${id}`)));
   const found = new Map<string, Referrer>();
@@ -193,7 +194,7 @@ async function* rowsOf(
       [referred, after, rowsPerStep],
     );
     for (const row of rows) yield { table, ...row };
-    // The client's calls are synchronous: awaiting them alone lets nothing else run.
+    // The client's calls are synchronous: awaiting them alone does not let other work run.
     await nextTurn();
     if (rows.length < rowsPerStep) return;
     after = rows.at(-1)?.id ?? 0;

@@ -1,4 +1,4 @@
-/** Data in depth: rules of alerts, and what each device has sent and was found to be in. */
+/** Data in depth: alert rules, and the messages and condition of each device. */
 export const dataSchema: readonly string[] = [
   `create table alert_rule (
     id integer primary key autoincrement,
@@ -18,8 +18,8 @@ export const dataSchema: readonly string[] = [
   "create unique index alert_rule_name on alert_rule (productIntID, alertName)",
   "create index alert_rule_tenant on alert_rule (tenant, id)",
   "create index alert_rule_point on alert_rule (dataPointIntID)",
-  // What the alerts consumer of a node knows of a device, as of journalID; `saves` counts its writes. No foreign key:
-  // a device may go while its last messages are on their way here.
+  // State of a device in a node's alerts consumer, as of journalID; `saves` counts its writes. No foreign key: a device
+  // may be deleted while its last messages are on their way here.
   `create table device_ingest (
     deviceIntID integer not null,
     node integer not null,

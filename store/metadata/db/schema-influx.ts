@@ -1,13 +1,13 @@
-/** What is known of InfluxDB's bucket, and which refused points have been counted. */
+/** What is known about InfluxDB's bucket, and which refused points have been counted. */
 export const influxSchema: readonly string[] = [
-  // Whether the bucket is ours to make again.
+  // Whether the bucket is ours, so that we may make it again.
   `create table influx_bucket (
     org text not null,
     bucket text not null,
     origin text not null,
     primary key (org, bucket)
   ) strict, without rowid`,
-  // Fields that something else has written with another type; until a point of ours is taken there.
+  // Fields that another writer has written with another type; kept until a point of ours is taken there.
   `create table influx_conflict (
     org text not null,
     bucket text not null,
@@ -19,7 +19,7 @@ export const influxSchema: readonly string[] = [
     heldAs text not null,
     primary key (org, bucket, productID, field, shard)
   ) strict, without rowid`,
-  // The message that a refused point came with: after a kill it is refused once more, and counted once.
+  // The message that brought a refused point: after a kill the point is refused again, but counted only once.
   "alter table quarantine add column deviceIntID integer",
   "alter table quarantine add column journalID integer",
   `create unique index quarantine_once on quarantine (journalID, deviceIntID, field, time)

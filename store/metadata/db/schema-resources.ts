@@ -1,4 +1,6 @@
-/** What came after the first schema: gateways, groups, policies, certificates, commands, alerts, templates, tasks. */
+/**
+ * Tables added after the first schema: gateways, groups, policies, certificates, commands, alerts, templates, tasks.
+ */
 export const resourcesSchema: readonly string[] = [
   "alter table device add column gatewayProtocol integer",
   "alter table device add column upLinkNetwork integer",
@@ -60,7 +62,7 @@ export const resourcesSchema: readonly string[] = [
     key blob not null,
     createAt integer not null
   ) strict`,
-  // Every authority that has signed for this deployment: what it signed is still to be recognised.
+  // Every authority that has signed for this deployment: its certificates must still be recognised.
   `create table authority_root (
     root text primary key,
     createAt integer not null
@@ -90,7 +92,7 @@ export const resourcesSchema: readonly string[] = [
     unique (certIntID, deviceIntID)
   ) strict`,
   "create index cert_device_device on cert_device (deviceIntID)",
-  // Of one device, or of every device of a product or group: exactly one of the three owners is set.
+  // Subscriptions of one device, or of every device of a product or group: exactly one of the three owners is set.
   `create table subscription (
     id integer primary key autoincrement,
     tenant integer not null references tenant (id),
@@ -109,8 +111,8 @@ export const resourcesSchema: readonly string[] = [
   "create index subscription_device on subscription (deviceIntID) where deviceIntID is not null",
   "create index subscription_product on subscription (productIntID) where productIntID is not null",
   "create index subscription_group on subscription (groupIntID) where groupIntID is not null",
-  // Downlink messages. They outlive their device and group, with the names these had. The payload stands last:
-  // a filter on the other columns never reads its pages.
+  // Downlink messages. They outlive their device and group, with the names these had. The payload comes last, so that a
+  // filter on other columns never reads its pages.
   `create table group_control_log (
     id integer primary key autoincrement,
     tenant integer not null,
@@ -238,7 +240,7 @@ export const resourcesSchema: readonly string[] = [
   "create index app_template_product on app_template (productIntID, id)",
   "create index app_template_point on app_template (dataPointIntID)",
   "create index app_template_stream on app_template (dataStreamIntID) where dataStreamIntID is not null",
-  // The defaultValues of a template in their order; `value` is JSON.
+  // The defaultValues of a template, in their order; `value` is JSON.
   `create table template_default (
     templateIntID integer not null references app_template (id) on delete cascade,
     ordinal integer not null,
@@ -247,7 +249,7 @@ export const resourcesSchema: readonly string[] = [
     primary key (templateIntID, ordinal)
   ) strict`,
   "create index template_default_point on template_default (dataPointIntID)",
-  // `node` is the process that works on it; its files lie in that process's folder.
+  // `node` is the process that works on the task; the task's files are in that process's folder.
   `create table task (
     id text primary key,
     tenant integer not null references tenant (id),
@@ -264,12 +266,12 @@ export const resourcesSchema: readonly string[] = [
     updateAt integer
   ) strict, without rowid`,
   "create index task_age on task (createAt)",
-  // What lists of devices filter and count by, beside the rows that are ten times as wide.
+  // The columns that lists of devices filter and count by, apart from the rows, which are ten times as wide.
   "drop index device_tenant",
   "create index device_tenant on device (tenant, id, kind, deviceName, deviceID, productIntID, deviceType)",
   "drop index device_product",
   "create index device_product on device (productIntID, id, kind, tenant)",
-  // A tenant that nobody administers could never be entered again.
+  // A tenant without an administrator could never be entered again.
   `create trigger user_demote before update of role on user
     when old.role = 'admin' and new.role <> 'admin'
       and not exists (select 1 from user where tenant = old.tenant and role = 'admin' and id <> old.id)

@@ -1,6 +1,6 @@
 /**
- * The first schema. Columns carry the names of the interface's fields, so that a field is found by its name in
- * every layer. Times are milliseconds since 1970 (UTC). `tenant` is the record id of the owning tenant.
+ * The first schema. Columns have the names of the interface's fields, so that a field has the same name in every layer.
+ * Times are milliseconds since 1970 (UTC). `tenant` is the record id of the owning tenant.
  */
 export const schema: readonly string[] = [
   `create table tenant (
@@ -131,7 +131,7 @@ export const schema: readonly string[] = [
     begin select raise(abort, 'UNIQUE constraint failed: device.deviceID'); end`,
   // Data points and streams share one id sequence.
   `create table point_sequence (id integer primary key autoincrement) strict`,
-  // A data point that is created again under an old name starts a new series.
+  // A data point that is created again under an old name begins a new series.
   `create table field_generation (
     productIntID integer not null references product (id) on delete cascade,
     dataPointID text not null,
@@ -227,7 +227,7 @@ export const schema: readonly string[] = [
     messageID integer not null,
     primary key (node, device, session, messageID)
   ) strict, without rowid`,
-  // Logs outlive the device they speak of, with the names it had.
+  // Logs outlive the device that they concern, with the names it had.
   `create table departed_device (
     id integer primary key,
     tenant integer not null,

@@ -9,10 +9,10 @@ import {
 import { StoreError } from "../../lib/errors.js";
 import { createFairQueue } from "../../lib/fair-queue.js";
 
-/** Encrypts what the interface must be able to read back: device tokens and private keys. */
+/** Encrypts secrets that the interface must be able to read back: device tokens and private keys. */
 export interface Vault {
   seal(plain: string): Uint8Array;
-  /** @throws StoreError CORRUPT when the key is not the one that sealed it */
+  /** @throws StoreError CORRUPT if another key sealed it */
   open(sealed: Uint8Array): string;
 }
 
@@ -46,7 +46,7 @@ export function createVault(masterKey: Uint8Array): Vault {
   };
 }
 
-/** For generated secrets of 128 random bits and more; a slow hash would add nothing. */
+/** For generated secrets of at least 128 random bits; a slow hash would add nothing. */
 export function hashGenerated(secret: string): string {
   return `sha256:${createHash("sha256").update(secret).digest("base64url")}`;
 }
@@ -54,22 +54,22 @@ export function hashGenerated(secret: string): string {
 /**
  * For passwords and secrets that a person chose: scrypt, N 2^15, r 8, p 1.
  *
- * @param payer whom it is done for, an address or a tenant: each has turns of its own
- * @throws StoreError UNAVAILABLE when too many wait
+ * @param payer the address or tenant that it is done for: each has turns of its own
+ * @throws StoreError UNAVAILABLE if too many wait
  */
 export async function hashChosen(secret: string, payer = ownWork): Promise<string> {
   const salt = randomBytes(16);
   return `scrypt:${salt.toString("base64url")}:${(await stretch(secret, salt, payer)).toString("base64url")}`;
 }
 
-/** Whether verifying against it takes a tenth of a second and 32 MiB. */
+/** Whether verifying a secret against the hash takes a tenth of a second and 32 MiB. */
 export function isSlow(hash: string): boolean {
   return hash.startsWith("scrypt:");
 }
 
 /**
  * @param payer as for `hashChosen`, for a slow hash
- * @throws StoreError UNAVAILABLE when too many wait
+ * @throws StoreError UNAVAILABLE if too many wait
  */
 export async function verifySecret(secret: string, hash: string, payer = ownWork): Promise<boolean> {
   const [kind, salt, digest] = hash.split(":");
@@ -86,12 +86,12 @@ export function equalText(left: string, right: string): boolean {
 }
 
 /**
- * Under way and waiting. One at a time: scrypt takes 32 MiB and a thread of the pool that the journal's writes need
- * too.
+ * Slow hashes under way and waiting. They run one at a time: scrypt takes 32 MiB and a thread of the pool that the
+ * journal's writes need too.
  */
 const stretches = createFairQueue(64);
 
-/** Who pays for what the service asks of itself, at a start. */
+/** The payer of hashes that the service itself needs, at a start. */
 const ownWork = "";
 
 function stretch(secret: string, salt: Uint8Array, payer: string): Promise<Buffer> {

@@ -1,16 +1,16 @@
 import type { ResultSet } from "@libsql/client";
 
-/** What SQL parameters may be; objects and arrays are stored as JSON text. */
+/** Types of SQL parameters; objects and arrays are stored as JSON text. */
 export type SqlValue = string | number | boolean | null | Uint8Array | object;
 
 export interface Statement {
   readonly sql: string;
   readonly args?: readonly SqlValue[];
-  /** Rows that it writes, where they are known to be many: it shares no transaction with many others then. */
+  /** Rows that it writes, if they are known to be many: then it shares no transaction with many other statements. */
   readonly rows?: number;
 }
 
-/** A condition of SQL with its arguments. */
+/** An SQL condition with its arguments. */
 export type Condition = Required<Pick<Statement, "sql" | "args">>;
 
 /** An insert of values that happens only if the statement before it, in the same transaction, changed one row. */
@@ -20,7 +20,7 @@ export function onlyIfChanged({ sql, args = [] }: Statement): Statement {
   return { sql: `${values[1]} select ${values[2]} where changes() = 1`, args };
 }
 
-/** The metadata store: products, devices, users … and the change feed over them. */
+/** The metadata store (products, devices, users …) with the change feed over it. */
 export interface Db {
   all<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row[]>;
   first<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row | undefined>;
@@ -30,12 +30,13 @@ export interface Db {
    */
   write(statements: readonly Statement[]): Promise<ResultSet[]>;
   /**
-   * For a write through another connection of this process: no write of this one runs beside it, they wait
-   * without holding the event loop. The change feed is woken afterwards.
+   * For a write through another connection of this process: no write of this connection runs at the same time; they
+   * wait without holding the event loop. The change feed is woken afterwards.
    */
   exclusive<T>(action: () => Promise<T>): Promise<T>;
   /**
-   * Called after each committed write of this process that is in the log of changes; `write` returns once they have.
+   * Calls the listener after each committed write of this process that is in the log of changes; `write` returns once
+   * all listeners have finished.
    */
   onWrite(listener: () => Promise<void> | void): void;
   /** True when other processes may write to the same metadata. */

@@ -2,11 +2,11 @@ import type { Actor } from "./changes.js";
 import type { Statement } from "./db.js";
 
 /**
- * What a write of credentials begins with: an administrator whose session or key was taken back, or who was demoted,
- * while his request was under way (a body that came slowly, a password being hashed) makes and changes none any more.
- * Nothing where the service itself acts.
+ * The first statements of a write of credentials: an administrator whose session or key was taken back, or who was
+ * demoted, while his request was under way (a body that came slowly, a password being hashed) can no longer make or
+ * change any. Empty if the service itself acts.
  *
- * @throws StoreError DENIED from the write that it stands in
+ * @throws StoreError DENIED from the write that it is part of
  */
 export function stillAdmin({ userIntID, credential }: Actor): Statement[] {
   if (credential === undefined) return [];
@@ -19,12 +19,18 @@ export function stillAdmin({ userIntID, credential }: Actor): Statement[] {
   ];
 }
 
-/** The user's password is still the one of this hash. @throws StoreError DENIED from the write that it stands in */
+/**
+ * Demands that the user's password is still that of this hash. @throws StoreError DENIED from the write that it is part
+ * of
+ */
 export function stillPassword(user: number, passwordHash: string): Statement {
   return demand("select 1 from user where id = ? and passwordHash = ?", [user, passwordHash]);
 }
 
-/** SQL outside of triggers has no way to fail by intent: an invalid JSON path fails, and its text is in the error. */
+/**
+ * Outside triggers SQL has no statement that fails on purpose; an invalid JSON path does fail, with its text in the
+ * error.
+ */
 function demand(sql: string, args: readonly (string | number | null)[]): Statement {
   return {
     sql: `select json_extract('{}', case when exists (${sql}) then '$' else 'STANDING constraint failed' end)`,

@@ -1,18 +1,18 @@
 import { createSlice, sliceMs } from "../../lib/turns.js";
 import type { Condition, Db } from "./sql.js";
 
-/** Long work over rows, a statement at a time: as many rows in each as hold the thread for about a slice. */
+/** Long work over rows, statement by statement: each takes as many rows as hold the thread for about a slice. */
 export interface Steps {
-  /** Rows of the next statement. */
+  /** Number of rows for the next statement. */
   readonly rows: number;
-  /** Runs a statement over that many rows; others get their turn after it. */
+  /** Runs a statement over that many rows; other work gets its turn after it. */
   run<T>(statement: () => Promise<T>): Promise<T>;
 }
 
-/** A statement has a cost of its own too: fewer rows would only make more of them. */
+/** Each statement has a fixed cost too: fewer rows would only make more statements. */
 const least = 16;
 
-/** @param first rows of the first statement; @param most of any */
+/** @param first rows of the first statement; @param most rows of any statement */
 export function createSteps(first: number, most: number): Steps {
   const slice = createSlice();
   let rows = first;
@@ -21,11 +21,11 @@ export function createSteps(first: number, most: number): Steps {
       return rows;
     },
     run: async (statement) => {
-      // What a remote store takes is no time of this thread.
+      // Time that a remote store takes does not hold this thread.
       const before = performance.eventLoopUtilization();
       const result = await statement();
       const { active } = performance.eventLoopUtilization(before);
-      // By halves: what has held the thread once may have been something else.
+      // Only halves the number: something else may have held the thread this once.
       if (active > sliceMs) rows = Math.max(Math.min(least, first), Math.floor(rows / 2));
       else if (active < sliceMs / 2) rows = Math.min(most, rows * 2);
       if (slice.isOver()) await slice.next();
@@ -35,7 +35,8 @@ export function createSteps(first: number, most: number): Steps {
 }
 
 /**
- * Spans of record ids [from, before), newest first, of as many rows each as `steps` says then; `where` of a table `r`.
+ * Spans of record ids [from, before), newest first, each of as many rows as `steps` then says; `where` applies to a
+ * table `r`.
  */
 export async function* spansOf(
   db: Db,

@@ -5,31 +5,31 @@ import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { withinPage } from "./page-bytes.js";
 import { createSteps, spansOf } from "./steps.js";
 
-/** What every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
+/** Parts that every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
 
 /** A time is a column of milliseconds since 1970; a boolean is 1 or 0. */
 export type ColumnType = "text" | "integer" | "real" | "time" | "boolean";
 
-/** One listable entity: where its rows come from and which fields a caller may filter by. */
+/** One entity that can be listed: the source of its rows and the fields that a caller may filter by. */
 export interface Listing {
   /** Expressions of one row; columns are named as the record's fields. */
   readonly select: string;
   /**
    * Tables and joins; the entity's own table has the alias `r`. An inner join `on x.id = r.link` follows a link that
-   * every row has, so that counting can do without it.
+   * every row has, so that counting can omit it.
    */
   readonly from: string;
   readonly filters: Readonly<Record<string, FilterColumn>>;
-  /** What a row's long values take (`bytesOf`); absent where it has none. */
+  /** Bytes of a row's long values (`bytesOf`); absent if it has none. */
   readonly bytes?: string;
 }
 
-/** What a filter compares. Text fields also take `<name>_like`. */
+/** How a filter compares. Text fields also take `<name>_like`. */
 export interface FilterColumn {
   /** SQL expression that must be equal to, or contain, the value. */
   readonly column: string;
   readonly type: ColumnType;
-  /** In place of `column` where equality is not a column's: a condition with one `?`; then there is no `_like`. */
+  /** Replaces `column` if equality is not that of a column: a condition with one `?`; then there is no `_like`. */
   readonly where?: string;
 }
 
@@ -40,25 +40,25 @@ export interface IDTable {
   readonly scope?: string;
 }
 
-/** Filters on a column of the entity's own table that carries the field's name. */
+/** A filter on the column of the entity's own table that has the field's name. */
 export const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
 export const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
 export const real = (name: string) => ({ column: `r.${name}`, type: "real" }) as const;
 
 export const time = (name: string) => ({ column: `r.${name}`, type: "time" }) as const;
 export const stamps = { createAt: time("createAt"), updateAt: time("updateAt") } as const;
-/** A field that is null in every row: nothing is equal to it. */
+/** A field that is null in every row: no value equals it. */
 export const never = (type: ColumnType) => ({ column: "null", type }) as const;
 
-/** Every list filters by the record id; no listing names it. */
+/** Every list filters by the record id, so listings do not name it. */
 export const ownID = { id: integer("id") } as const;
 
 export interface Filter {
   readonly field: string;
   readonly like: boolean;
-  /** Of a time the first microsecond taken. */
+  /** For a time, the first microsecond taken. */
   readonly value: string | number;
-  /** Of a time: the first microsecond not taken. */
+  /** For a time, the first microsecond not taken. */
   readonly until?: number;
 }
 
@@ -71,16 +71,18 @@ export interface PageRequest {
 export interface Page<Row> {
   readonly items: Row[];
   readonly count: number;
-  /** The page ended before its limit, because its rows are large, or the count stopped at a bound. */
+  /** The page ended before its limit because its rows are large, or the count stopped at a bound. */
   readonly truncated?: boolean;
 }
 
-/** Matches looked for beyond a filtered page: with no more than these, finding the page has counted them too. */
+/**
+ * Matches looked for beyond a filtered page: if there are no more than these, finding the page has counted them too.
+ */
 const countedAheadMax = 200;
 
 /**
- * Newest first. `scope` is a further literal condition with its arguments. The page's ids come from the narrowest
- * index that serves, and only its rows are joined: what is skipped and counted is never read whole.
+ * Newest first. `scope` is a further literal condition with its arguments. The page's ids come from the narrowest index
+ * that serves, and only the page's rows are joined: skipped and counted rows are never read whole.
  */
 export async function listRows<Row>(
   db: Db,
@@ -110,7 +112,8 @@ export async function listRows<Row>(
 const searchSteps = { first: 50, most: 5000 } as const;
 
 /**
- * `listRows` where text is looked for: in steps, since the time that a row takes depends on the question and the row.
+ * `listRows` for searches of text: it works in steps, since the time that a row takes depends on the search and the
+ * row.
  */
 async function searchRows<Row>(
   db: Db,
@@ -122,7 +125,7 @@ async function searchRows<Row>(
   const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
   const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
   const [table = ""] = listing.from.split(" ");
-  // A scope of the table's own columns leads to an index of its own.
+  // A scope on the table's own columns allows an index of its own.
   const own = reachesJoins(scope.sql) ? { sql: "1" } : scope;
   const spanned = {
     sql: `r.tenant = ? and (${own.sql})`,
@@ -164,7 +167,7 @@ async function rowsOf<Row>(
   ids: readonly number[],
 ): Promise<Row[]> {
   if (ids.length === 0) return [];
-  // The conditions again: a join may hold a record more than once, and a row may have changed since.
+  // The conditions apply again: a join may yield a record more than once, and a row may have changed since.
   return await db.all<Row>(
     `select ${listing.select} from ${listing.from}
      where ${where} and r.id in (select value from json_each(?)) order by r.id desc`,
@@ -205,12 +208,12 @@ export function filterCondition(
   return like ? containing(column, String(value)) : { sql: where, args: [value] };
 }
 
-/** Whether a condition may speak of another table than the entity's own. */
+/** Whether a condition may refer to another table than the entity's own. */
 function reachesJoins(where: string): boolean {
   return /\b(?!r\.)\w+\./.test(where);
 }
 
-/** `from` without joins that only look something up, or as it is where one of them may take or repeat rows. */
+/** `from` without joins that only look something up; unchanged if one of them may drop or repeat rows. */
 function ownTable(from: string): string {
   const found = /^(\w+ r)(?:\s+(?:left\s+)?join\s+\w+\s+(\w+)\s+on\s+\2\.id\s*=\s*r\.\w+)*\s*$/.exec(from);
   return found?.[1] ?? from;
@@ -258,7 +261,7 @@ export function deleteRows(table: string, tenant: number, ids: readonly number[]
   };
 }
 
-/** `enum` is a word of SQL. */
+/** Quotes column names because `enum` is an SQL keyword. */
 function quote(column: string): string {
   return column === "enum" ? `"enum"` : column;
 }
@@ -287,7 +290,7 @@ export async function resolveIDs(
   );
   const rest = texts.filter((text) => !(isRecordID(text) && byNumber.has(Number(text))));
   const byText = new Map<string, number>();
-  // One bound parameter a text: json_each must never decode text from outside.
+  // Binds one parameter for each text: json_each must never decode text from outside.
   for (let at = 0; table.column !== null && at < rest.length; at += 500) {
     const some = rest.slice(at, at + 500);
     const rows = await db.all<{ id: number; text: string }>(

@@ -1,12 +1,14 @@
 /**
- * libsql calls out of a thread that is ended meanwhile end the whole process: its binding takes the refusal of an
- * object for a fault of its own and aborts. So a thread that may be ended from outside goes through a gate: it enters
- * before each call and leaves after it, and the thread that ends it shuts the gate while nobody is in.
+ * If a thread is ended during a call of libsql, the whole process ends: its binding takes the failure to make an object
+ * for a fault of its own and aborts. So a thread that may be ended from outside goes through a gate: it enters before
+ * each call and leaves after it, and the thread that ends it shuts the gate while no call is inside.
  */
 export interface ThreadGate {
-  /** In the thread: runs `action`, @throws Error once the gate is shut */
+  /** Called in the thread: runs `action`. @throws Error once the gate is shut */
   within<T>(action: () => Promise<T>): Promise<T>;
-  /** From outside: whether nobody is in; nobody enters any more then. */
+  /**
+   * Called from outside: shuts the gate if no call is inside, and returns whether it did; then no call enters any more.
+   */
   shut(): boolean;
 }
 
@@ -21,7 +23,7 @@ export function createThreadGate(cells: Int32Array<SharedArrayBuffer>): ThreadGa
   let inside = 0;
   return {
     within: async (action) => {
-      // Calls of one thread overlap: the first opens, the last closes.
+      // Calls of one thread overlap: the first enters, the last leaves.
       if (inside === 0 && Atomics.compareExchange(cells, 0, idle, busy) === ended) {
         throw new Error("the thread is being ended");
       }

@@ -13,16 +13,16 @@ interface Waiting {
 
 interface WriteQueue {
   readonly write: Run;
-  /** Runs `action` in its turn, with no write of this queue beside it. */
+  /** Runs `action` in its turn, while no write of this queue runs. */
   exclusive<T>(action: () => Promise<T>): Promise<T>;
 }
 
-/** Writes joined into one transaction, so that a burst of requests costs one sync of the disk. */
+/** Statements joined into one transaction, so that a burst of requests costs one sync of the disk. */
 const statementsMax = 64;
 
 /**
- * Puts writes that arrive together into one transaction, each all or none: when the joined one is refused, every
- * write is tried alone and gets its own answer. `run` executes a transaction.
+ * Puts writes that arrive together into one transaction, each all or none: if the joint transaction is refused, every
+ * write is tried alone and gets its own result. `run` executes a transaction.
  */
 export function createWriteQueue(run: Run): WriteQueue {
   let queue: Waiting[] = [];
@@ -49,7 +49,7 @@ export function createWriteQueue(run: Run): WriteQueue {
         from += one.statements.length;
       }
     } catch (error) {
-      // Trying each alone helps only where the fault of one has refused its neighbours.
+      // Trying each alone helps only if the fault of one write caused the refusal of the others.
       const ofAll = isUnavailable(error);
       if (together.length === 1 || ofAll) for (const one of together) one.reject(error);
       else for (const one of together) await runJoined([one]);
@@ -58,7 +58,7 @@ export function createWriteQueue(run: Run): WriteQueue {
 
   async function drain(): Promise<void> {
     running = true;
-    // Writes of this turn of the loop come together.
+    // Collects the writes of this turn of the loop.
     await nextTurn();
     while (queue.length > 0 || alone.length > 0) {
       const actions = alone;

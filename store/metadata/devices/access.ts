@@ -2,12 +2,12 @@ import type { Db } from "../db/db.js";
 import type { Policy } from "../policies/policies.js";
 import type { Subscription } from "../policies/subscriptions.js";
 
-/** What stands between a device and its topics; over all tenants, for the way up has no caller. */
+/** The rules and subscriptions of devices' topics; over all tenants, because incoming messages have no caller. */
 
-/** What a policy says of topics. */
+/** The part of a policy about topics. */
 export type PolicyRule = Pick<Policy, "id" | "topic" | "access" | "allow">;
 
-/** A subscription as it reaches a device: its own (null), or that of a group that it is in. */
+/** A subscription as it reaches a device: its own (`owner` null), or that of a group that it is in. */
 export interface DeviceSubscription extends Pick<Subscription, "topic" | "qos"> {
   readonly groupIntID: number | null;
 }
@@ -20,14 +20,14 @@ export interface DeviceAccess {
 interface Row {
   readonly device: number;
   readonly isRule: number;
-  /** The policy of a rule, the group of a subscription. */
+  /** The policy of a rule, or the group of a subscription. */
   readonly owner: number | null;
   readonly topic: string;
   readonly access: number;
   readonly allow: number;
 }
 
-/** What is bound to each of the devices, in one statement: every CONNECT asks for it. */
+/** The rules and subscriptions of each of the devices, in one statement: every CONNECT asks for them. */
 export async function accessOfDevices(
   db: Db,
   devices: readonly number[],
@@ -54,7 +54,7 @@ export async function accessOfDevices(
   return found;
 }
 
-/** Those of the devices that are there. */
+/** Those of the devices that exist. */
 export async function existingDevices(db: Db, devices: readonly number[]): Promise<ReadonlySet<number>> {
   const rows = await db.all<{ id: number }>(
     "select id from device where id in (select value from json_each(?))",

@@ -2,7 +2,9 @@ import type { Condition, Db } from "../db/db.js";
 import type { Filter, Listing, Page, PageRequest } from "../db/table.js";
 import type { Binding } from "../policies/bindings.js";
 
-/** The devices and gateways that a policy or certificate is bound to, and those that it is not; newest first. */
+/**
+ * The devices and gateways that a policy or certificate is bound to, and those that it is not bound to; newest first.
+ */
 
 export interface BindableDevice {
   readonly id: number;
@@ -18,14 +20,16 @@ export const boundFilters: Listing["filters"] = {
   deviceID: { column: "r.deviceID", type: "text" },
 };
 
-/** Also by the name of the product, and of a group that the device is in. */
+/** Filters also by the name of the product, or of a group that the device is in. */
 export const bindableFilters: Listing["filters"] = {
   ...boundFilters,
   productName: { column: "p.productName", type: "text" },
   groupName: { column: "g.groupName", type: "text" },
 };
 
-/** What a filter asks of a device `r`. Names of products and groups are looked up once, not for each device. */
+/**
+ * Conditions that filters put on a device `r`. Names of products and groups are looked up once, not for each device.
+ */
 const conditions: Readonly<Record<string, (filter: Filter) => string>> = {
   id: () => "r.id = ?",
   deviceName: (filter) => named("r.deviceName", filter),
@@ -43,7 +47,7 @@ function named(column: string, { like }: Filter): string {
 
 const ofTenant = new Set(["productName", "groupName"]);
 
-/** What filters ask of a device `r`, each condition after an `and`. */
+/** The conditions of all filters on a device `r`, each after an `and`. */
 export function filtered(tenant: number, filters: readonly Filter[]): Condition {
   return {
     sql: filters.map((filter) => ` and ${conditions[filter.field]?.(filter) ?? "1"}`).join(""),
@@ -51,10 +55,10 @@ export function filtered(tenant: number, filters: readonly Filter[]): Condition 
   };
 }
 
-/** Which devices, as `select … id`, and how many: both without looking at a device where no filter asks for it. */
+/** Which devices, as `select … id`, and how many; neither examines a device unless a filter asks for it. */
 interface Choice {
   readonly ids: Condition;
-  /** An expression; null: the ids are counted. */
+  /** An expression; if null, the ids are counted. */
   readonly count: Condition | null;
 }
 
@@ -89,7 +93,7 @@ export function bindableDevices(
   const { sql, args } = filtered(tenant, request.filters);
   const free = `select r.id from device r where r.tenant = ?${sql} and not exists
     (select 1 from ${table} b where b.${owner} = ? and b.deviceIntID = r.id)`;
-  // All that it is bound to is of its tenant.
+  // Everything that it is bound to belongs to its tenant.
   const difference = `(select count(*) from device where tenant = ?)
     - (select count(*) from ${table} where ${owner} = ?)`;
   return pageOf(db, request, {
@@ -103,7 +107,7 @@ async function pageOf(
   { page, limit }: PageRequest,
   { ids, count }: Choice,
 ): Promise<Page<BindableDevice>> {
-  // With filters the devices are looked through once, for the count and the page together.
+  // With filters the devices are examined once, for the count and the page together.
   const found = `with found as ${count === null ? "materialized" : "not materialized"} (${ids.sql})`;
   const row = await db.first<{ n: number; ids: string }>(
     `${found} select ${count?.sql ?? "(select count(*) from found)"} n,

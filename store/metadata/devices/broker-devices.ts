@@ -3,16 +3,16 @@ import type { Db } from "../db/db.js";
 import { accessOfDevices, type PolicyRule } from "./access.js";
 import type { DeviceStore } from "./devices.js";
 
-/** What a broker has to know of a device; over all tenants, for a broker serves a deployment. */
+/** A device as a broker needs to know it; over all tenants, because a broker serves a deployment. */
 export interface BrokerDevice {
   readonly id: number;
   readonly deviceID: string;
   readonly deviceUsername: string;
-  /** Null for a device that proves itself by certificate. */
+  /** Null for a device that authenticates by certificate. */
   readonly token: string | null;
   readonly blocked: boolean;
   readonly rules: readonly PolicyRule[];
-  /** Common names of the certificates that it may prove itself with. */
+  /** Common names of the certificates that the device may authenticate with. */
   readonly commonNames: readonly string[];
 }
 

@@ -2,7 +2,7 @@ import type { SqlValue } from "../db/db.js";
 import type { Vault } from "../db/secrets.js";
 import type { Device } from "./record.js";
 
-/** The columns that a caller may set; names of the interface. */
+/** The columns that a caller may set, by their names in the interface. */
 export type DeviceInput = Partial<
   Pick<
     Device,
@@ -52,7 +52,7 @@ export function toColumns(vault: Vault, input: DeviceInput): Record<string, SqlV
     const value = input[name];
     if (value !== undefined) columns[name] = value === null ? null : JSON.stringify(value);
   }
-  // Its keys are secrets like the token.
+  // The LoRa keys are secrets like the token.
   if (lora !== undefined) columns.lora = lora === null ? null : sealedText(vault, JSON.stringify(lora));
   if (token !== undefined) columns.token = vault.seal(token);
   return columns;
@@ -62,7 +62,7 @@ function sealedText(vault: Vault, text: string): string {
   return Buffer.from(vault.seal(text)).toString("base64");
 }
 
-/** What the audit log may show of an input. */
+/** The part of an input that the audit log may show. */
 export function auditOf(input: DeviceInput): object {
   const { token, lora, ...rest } = input;
   return { ...rest, ...(token === undefined ? {} : { token: "***" }), ...(lora ? { lora: "***" } : {}) };

@@ -17,7 +17,7 @@ import { devices as deviceListing, everyKind, gateways } from "./listing.js";
 import type { Device } from "./record.js";
 
 export interface Gateway extends Device {
-  /** Devices below it. */
+  /** How many devices are below it. */
   readonly deviceCount: number;
 }
 
@@ -39,7 +39,7 @@ export type DeviceRow = Omit<Device, "token" | "location" | "lora" | "metaData" 
 export interface DeviceStore {
   readonly db: Db;
   readonly vault: Vault;
-  /** Where devices connect to this process: brings the rows up to who is connected now. */
+  /** Present if devices connect to this process: brings the rows up to date with who is connected now. */
   readonly settlePresence?: () => Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function toDevice(store: DeviceStore, row: DeviceRow): Device {
   };
 }
 
-/** Devices without the gateways. */
+/** Devices, without gateways. */
 export function listDevices(store: DeviceStore, tenant: number, request: PageRequest): Promise<Page<Device>> {
   return listKind<Device>(store, deviceListing, tenant, request, "r.kind = 'device'");
 }
@@ -88,7 +88,7 @@ async function listKind<Kind extends Device>(
   return { ...page, items: await mapInSlices(page.items, (row) => toDevice(store, row) as Kind) };
 }
 
-/** Places are stored as JSON, so they are looked for as JSON. */
+/** Places are stored as JSON, so filters look for them as JSON. */
 export function asStored(request: PageRequest): PageRequest {
   const stored = (value: string | number, like: boolean) => {
     const json = JSON.stringify(String(value));
@@ -151,8 +151,8 @@ export async function createDevice(
 }
 
 /**
- * @throws StoreError CONFLICT naming the field that is taken, REFERENCED when a link leads nowhere or the parent
- * hangs below the device
+ * @throws StoreError CONFLICT naming the field that is taken, REFERENCED if a linked record does not exist or the
+ * parent is below the device
  */
 export async function updateDevice(
   store: DeviceStore,
@@ -170,8 +170,8 @@ export async function updateDevice(
 }
 
 /**
- * Removes the rows and leaves a removal for each, which the background takes up: its points go and then its
- * deviceID is free. @throws StoreError REFERENCED when children hang on one
+ * Removes the rows and leaves a removal for each, which the background works off: it removes the device's points, and
+ * then the deviceID is free. @throws StoreError REFERENCED if a device has children
  */
 export async function removeDevices(
   store: DeviceStore,
@@ -202,7 +202,7 @@ const above = `with recursive above (id) as (
   select ? union select d.parentDevice from device d join above a on d.id = a.id
   where d.parentDevice is not null)`;
 
-/** Breaks the foreign key, and so the transaction, when `parent` is the device or hangs below it. */
+/** Breaks a foreign key, and so the transaction, if `parent` is the device or below it. */
 function refuseCycle(device: number, parent: number): Statement {
   return {
     sql: `update device set parentDevice = -1
@@ -211,7 +211,7 @@ function refuseCycle(device: number, parent: number): Statement {
   };
 }
 
-/** True when `ancestor` is the device itself or stands above it in the chain of parents. */
+/** True if `ancestor` is the device itself or above it in the chain of parents. */
 export async function isBelow(store: DeviceStore, ancestor: number, device: number): Promise<boolean> {
   const row = await store.db.first<{ n: number }>(`${above} select count(*) n from above where id = ?`, [
     device,

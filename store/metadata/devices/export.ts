@@ -3,7 +3,7 @@ import { asStored, type DeviceRow, type DeviceStore, toDevice } from "./devices.
 import { devices, everyKind } from "./listing.js";
 import type { Device } from "./record.js";
 
-/** Each value of a row costs its conversion, so only those that a file has are read. */
+/** Each value of a row costs a conversion, so only those that a file has are read. */
 const ownColumns = [
   ...(["id", "deviceID", "deviceName", "deviceUsername", "token", "authType", "blocked"] as const),
   ...(["deviceType", "upLinkSystem", "modBusIndex", "carrier", "physicalNetwork", "IMEI", "IMSI"] as const),
@@ -13,7 +13,7 @@ const ownColumns = [
 ] as const;
 const columns = ownColumns.map((column) => `r.${column}`).join(", ");
 
-/** What a file has of a device, with the string ids of what it hangs on, which hold in any deployment. */
+/** A device as a file has it, with the string ids of the records that it depends on, which hold in any deployment. */
 export interface ExportedDevice
   extends Pick<Device, (typeof ownColumns)[number] | "productID" | "cloudProtocol"> {
   readonly gatewayDeviceID: string | null;
@@ -23,7 +23,7 @@ export interface ExportedDevice
 export interface DeviceSelection {
   readonly tenant: number;
   readonly filters: readonly Filter[];
-  /** Whether a filter deviceType has the codes of Variant B. */
+  /** Whether a filter on deviceType has the codes of Variant B. */
   readonly codesB: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { Db } from "../db/db.js";
 
-/** What history files need of a device or gateway. */
+/** A device or gateway as history files need it. */
 export interface NamedDevice {
   readonly id: number;
   readonly tenant: number;
@@ -11,7 +11,7 @@ export interface NamedDevice {
 
 const namesPerQuery = 500;
 
-/** Devices of a tenant by their string ids; texts from outside, whatever they hold. */
+/** Devices of a tenant by their string ids, which are texts from outside with any content. */
 export async function findDevicesByName(
   db: Db,
   tenant: number,
@@ -31,7 +31,7 @@ export async function findDevicesByName(
   return found;
 }
 
-/** Half a surrogate pair or NUL must not reach SQL; no deviceID holds them. */
+/** Half a surrogate pair or NUL must not reach SQL; no deviceID has either. */
 function isDeviceID(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what no deviceID holds
   return text.length > 0 && text.length <= 64 && !/[\u0000-\u0020\u007f]/.test(text) && text.isWellFormed();

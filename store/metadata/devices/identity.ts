@@ -3,8 +3,8 @@ import type { DeviceStore } from "./devices.js";
 import type { Device } from "./record.js";
 
 /**
- * What the way up knows of a device or gateway: whose it is, and how it may come in, and its fences. It is remembered
- * for each of ten thousand connections, so it is not the whole record.
+ * A device or gateway as incoming messages need it: its tenant, how it may authenticate, and its fences. It is not the
+ * whole record, because it is remembered for each of ten thousand connections.
  */
 export type DeviceIdentity = Pick<
   Device,
@@ -40,14 +40,14 @@ export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIden
 }
 
 /**
- * By the user names that they connect with; over all tenants, for user names are unique. Rows as they are stored
- * (`toIdentity`), so that one that cannot be opened harms no other.
+ * Finds devices by the user names that they connect with; over all tenants, because user names are unique. Returns rows
+ * as they are stored (`toIdentity`), so that one that cannot be unsealed harms no other.
  */
 export function findRowsByUsername(store: DeviceStore, names: readonly string[]): Promise<IdentityRows> {
   return findRowsBy(store, "deviceUsername", names);
 }
 
-/** By deviceID, otherwise the same. */
+/** The same by deviceID. */
 export function findRowsByDeviceID(store: DeviceStore, ids: readonly string[]): Promise<IdentityRows> {
   return findRowsBy(store, "deviceID", ids);
 }
@@ -59,13 +59,13 @@ async function findRowsBy(
   column: "deviceUsername" | "deviceID",
   values: readonly string[],
 ): Promise<IdentityRows> {
-  // One bound parameter a text: json_each must never decode text from outside.
+  // Binds one parameter for each text: json_each must never decode text from outside.
   const marks = values.map(() => "?").join(", ");
   const rows = await db.all<IdentityRow>(`${select} where r.${column} in (${marks})`, values);
   return new Map(rows.map((row) => [row[column], row]));
 }
 
-/** By record id, over all tenants: the way up has no caller. */
+/** Finds a device by record id, over all tenants: incoming messages have no caller. */
 export async function findIdentity(store: DeviceStore, id: number): Promise<DeviceIdentity | undefined> {
   const row = await store.db.first<IdentityRow>(`${select} where r.id = ?`, [id]);
   return row && toIdentity(store, row);

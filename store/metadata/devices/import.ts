@@ -3,8 +3,8 @@ import type { Db, SqlValue, Statement } from "../db/db.js";
 import { beingRemoved } from "../db/db.js";
 
 /**
- * The devices of an import on their way in: gathered in a table of their own, checked there against each other and
- * against what is stored, then moved by one `insert … select`, which is all that the write lock is held for.
+ * The devices of an import on their way in. They are gathered in a table of their own, checked there against each other
+ * and against what is stored, then moved by one `insert … select`; only that holds the write lock.
  */
 
 /** Columns of `device` that a file sets. */
@@ -16,7 +16,7 @@ const fields = [
   ...["lora", "metaData", "scopes"],
 ] as const;
 
-/** Where a column may not be null and the file says nothing. */
+/** Values for columns that may not be null and that the file leaves out. */
 const absent: Readonly<Record<string, SqlValue>> = { authType: 1, blocked: 0, scopes: "[]" };
 
 export interface StagedDevice {
@@ -24,9 +24,9 @@ export interface StagedDevice {
   readonly row: number;
   /** Column values by name; unnamed ones are null. */
   readonly columns: Readonly<Record<string, SqlValue>>;
-  /** deviceID of the parent, in the file or stored. */
+  /** deviceID of the parent, which is in the file or stored. */
   readonly parent: string | null;
-  /** What the audit log may show. */
+  /** The part that the audit log may show. */
   readonly audit: object | null;
 }
 
@@ -34,17 +34,17 @@ export interface StagedDevice {
 export interface RowConflict {
   readonly row: number;
   readonly field: string;
-  /** What is wrong with it, as a caller is told. */
+  /** The fault in words for the caller. */
   readonly error: string;
 }
 
 export interface Staging {
   add(devices: readonly StagedDevice[]): Promise<void>;
-  /** Ties children to their parents; answers the rows whose parent is nowhere. At most `limit`. */
+  /** Ties children to their parents; returns the rows whose parent does not exist. At most `limit`. */
   link(tenant: number, limit: number): Promise<number[]>;
   /** Row and row of its parent, for every parent within the file. */
   parents(): Promise<{ readonly row: number; readonly parentRow: number }[]>;
-  /** Rows whose values are taken in the file or in the store. At most `limit`. */
+  /** Rows with values that the file or the store has already. At most `limit`. */
   conflicts(limit: number): Promise<RowConflict[]>;
   /** Stores all or none. `more` are statements of the same transaction. @throws StoreError CONFLICT, REFERENCED */
   store(actor: Actor, now: number, more: readonly Statement[]): Promise<void>;
@@ -55,12 +55,12 @@ export interface Staging {
 const rowsPerInsert = 200;
 
 /**
- * `name` is the table's own. A temporary table of a local file costs the store nothing and goes with its
- * connection; a remote store keeps no connection, so there it is a table like others.
+ * `name` is the table's own. In a local file a temporary table costs the store nothing and goes with its connection; a
+ * remote store keeps no connection, so there it is an ordinary table.
  */
 export async function openStaging(db: Db, name: string, temporary: boolean): Promise<Staging> {
   const table = `${temporary ? "temp" : "main"}.${name}`;
-  // libSQL keeps temporary tables in memory otherwise; this one has as many bytes as the file.
+  // Otherwise libSQL keeps temporary tables in memory; this one has as many bytes as the file.
   if (temporary) await db.all("pragma temp_store = file");
   const columns = [...["row", ...fields].map((field) => `"${field}"`), "parent", "audit"];
   await db.all(`create table ${table} (
@@ -130,7 +130,7 @@ interface ConflictQuery {
   readonly sql: string;
 }
 
-/** The rows, later ones of the file's own, whose value is taken. */
+/** Queries for the rows with taken values; of equal rows in the file, all but the first. */
 function conflictQueries(table: string): ConflictQuery[] {
   const error = "exists already";
   const siblings = (s: string) =>
@@ -179,7 +179,7 @@ function conflictQueries(table: string): ConflictQuery[] {
   ];
 }
 
-/** Ids follow the table's sequence, so that children know their parents' before any is stored. */
+/** Ids follow the table's sequence, so that children know their parents' ids before any is stored. */
 function moveStatements(table: string, actor: Actor, now: number): Statement[] {
   const { tenant, userIntID, username } = actor;
   return [

@@ -1,21 +1,21 @@
 import type { Db, SqlValue, Statement } from "../db/db.js";
 import { fromJson } from "../db/table.js";
 
-/** What one node has had of a device, as of the journal id of its last message. */
+/** The messages of a device that one node has handled, as of the journal id of the last. */
 export interface DeviceIngest {
   readonly deviceIntID: number;
   readonly journalID: number;
-  /** How often this has been written. */
+  /** How often this record has been written. */
   readonly saves: number;
   readonly messages: number;
   readonly points: number;
-  /** Reason → values. */
+  /** Counts of refused values by reason. */
   readonly refused: Readonly<Record<string, number>>;
   /** Receipt of the newest message, milliseconds; null before the first. */
   readonly lastAt: number | null;
-  /** When its last connection broke off, milliseconds; null while it is there, or has said so. */
+  /** When its last connection broke off, milliseconds; null while it is connected, or if it disconnected properly. */
   readonly offlineSince: number | null;
-  /** What the alerts consumer remembers of it. */
+  /** The alerts consumer's own state for the device. */
   readonly state: unknown;
 }
 
@@ -27,7 +27,7 @@ function toDeviceIngest(row: Row): DeviceIngest {
   return { ...row, refused: fromJson(row.refused) ?? {}, state: fromJson(row.state) };
 }
 
-/** By device; a device that the node has never heard has no entry. */
+/** The records by device; a device that the node has never heard from has no entry. */
 export async function findDeviceIngests(
   db: Db,
   node: number,
@@ -41,7 +41,7 @@ export async function findDeviceIngests(
   return new Map(rows.map((row) => [row.deviceIntID, toDeviceIngest(row)]));
 }
 
-/** The newest journal id of a node that a device's counters stand for. */
+/** The newest journal id of a node that any device's counters include. */
 export async function lastIngestedID(db: Db, node: number): Promise<number> {
   const row = await db.first<{ id: number | null }>(
     "select max(journalID) as id from device_ingest where node = ?",
@@ -50,7 +50,7 @@ export async function lastIngestedID(db: Db, node: number): Promise<number> {
   return row?.id ?? 0;
 }
 
-/** What every other node has had of a device. */
+/** The records that all other nodes have of a device. */
 export async function ingestElsewhere(db: Db, node: number, id: number): Promise<DeviceIngest[]> {
   const rows = await db.all<Row>(`select ${columns} from device_ingest where deviceIntID = ? and node <> ?`, [
     id,
@@ -70,7 +70,7 @@ export function devicesOffline(
   );
 }
 
-/** Removes what late messages have left behind of devices that are gone. */
+/** Removes the records that late messages have left of deleted devices. */
 export async function forgetDeleted(db: Db): Promise<void> {
   await db.write([
     {
@@ -101,8 +101,8 @@ const notYet = (device: string, save: string): string =>
    and not exists (select 1 from device_ingest where deviceIntID = ${device} and node = ? and saves >= ${save})`;
 
 /**
- * True where a device is there and its save of that number is not yet: a write that succeeded though its answer was
- * lost is not done twice.
+ * True if a device exists and its save of that number is not stored yet, so that a write that succeeded, but whose
+ * answer was lost, is not done twice.
  */
 export function notYetSaved(node: number, deviceIntID: number, save: number): Statement {
   return { sql: notYet("?", "?"), args: [deviceIntID, deviceIntID, node, save] };
@@ -122,7 +122,7 @@ export type ReportedColumn =
   | "hardwareVersion"
   | "manufacturer";
 
-/** The service's own observation, as presence is: no audit row, no updateAt. */
+/** Sets columns that the service itself observes, like presence: no audit row, no updateAt. */
 export function setReported(
   deviceIntID: number,
   values: ReadonlyMap<ReportedColumn, number | string>,
@@ -136,7 +136,7 @@ export function setReported(
 interface CarriedDevice {
   readonly id: number;
   readonly deviceID: string;
-  /** 1: nobody may speak for it. */
+  /** 1: no client may send in its name. */
   readonly blocked: number;
 }
 

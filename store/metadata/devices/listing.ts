@@ -10,7 +10,7 @@ const from = `device r join product p on p.id = r.productIntID join tenant t on 
 
 const bytes = bytesOf("r.description", "r.location", "r.lora", "r.metaData", "r.scopes");
 
-/** What devices and gateways are both filtered by. */
+/** Filters of both devices and gateways. */
 const commonFilters = {
   deviceID: text("deviceID"),
   deviceUsername: text("deviceUsername"),

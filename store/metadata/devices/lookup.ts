@@ -1,6 +1,6 @@
 import type { Db } from "../db/db.js";
 
-/** What a question about data needs of a device: who it is, and whose. */
+/** A device as queries of data need it: its ids, and its tenant. */
 export interface DeviceRef {
   readonly id: number;
   readonly tenant: number;
@@ -23,7 +23,7 @@ export function findDeviceRef(
   );
 }
 
-/** Whether the record is a device or a gateway; undefined where the tenant has neither. */
+/** Whether the record is a device or a gateway; undefined if the tenant has neither. */
 export async function kindOfDevice(
   db: Db,
   tenant: number,

@@ -2,9 +2,9 @@ import { containing } from "../db/containing.js";
 import type { Condition, Db, Statement } from "../db/db.js";
 import { createSteps, spansOf } from "../db/steps.js";
 
-/** Names of devices and gateways, also of those that are gone: logs outlive them. */
+/** Names of devices and gateways, including deleted ones: logs outlive them. */
 
-/** Names for log rows: the present ones, after deletion the last. */
+/** Names for log rows: the present ones, or the last ones of a deleted device. */
 export async function deviceNames(
   db: Db,
   ids: readonly number[],
@@ -19,8 +19,8 @@ export async function deviceNames(
 }
 
 /**
- * Record ids of devices and gateways, present or deleted, that log filters mean; at most `limit` + 1. `only`: of this
- * record alone, unless 0.
+ * Record ids of the devices and gateways, present or deleted, that log filters match; at most `limit` + 1. `only`:
+ * looks at this record alone, unless 0.
  */
 export async function deviceIDsByNames(
   db: Db,
@@ -57,7 +57,7 @@ export async function deviceIDsByNames(
 /** Rows of one step of a search, at first and at most. */
 const searchSteps = { first: 50, most: 5000 } as const;
 
-/** Adds the ids of a tenant's rows that a condition of text keeps, until there are `most`: in steps. */
+/** Adds the ids of a tenant's rows that match a condition on text, in steps, until there are `most`. */
 export async function searchIDs(
   db: Db,
   table: string,

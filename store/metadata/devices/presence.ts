@@ -1,6 +1,6 @@
 import type { Db } from "../db/db.js";
 
-/** Who is connected, as the metadata shows it. */
+/** Which devices are connected, as the metadata shows it. */
 
 /** One presence change of a device, as the service saw it. */
 export interface PresenceChange {
@@ -12,8 +12,8 @@ export interface PresenceChange {
 }
 
 /**
- * Presence is the service's own observation: no audit row, no updateAt. One statement for all, because preparing
- * one for each costs more than the change; each device stands in `changes` once.
+ * Presence is the service's own observation: no audit row, no updateAt. One statement stores all changes, because
+ * preparing one for each costs more than the change; each device is in `changes` only once.
  */
 export async function storePresence(db: Db, node: number, changes: readonly PresenceChange[]): Promise<void> {
   if (changes.length === 0) return;
@@ -32,7 +32,7 @@ export async function storePresence(db: Db, node: number, changes: readonly Pres
   ]);
 }
 
-/** At start nobody is connected to this node yet, whatever a killed run left behind. */
+/** At a start no device is connected to this node yet, whatever a killed run left in the rows. */
 export async function clearPresence(db: Db, node: number): Promise<void> {
   await db.write([
     {

@@ -1,6 +1,6 @@
 import type { Db } from "../db/db.js";
 
-/** A device as questions about data need it. */
+/** A device as queries of data need it. */
 interface GroupDevice {
   readonly id: number;
   readonly tenant: number;
@@ -9,7 +9,7 @@ interface GroupDevice {
   readonly productID: string;
 }
 
-/** The devices of a group of the tenant, ascending by id, at most `most`; null where there is no such group. */
+/** The devices of a group of the tenant, ascending by id, at most `most`; null if there is no such group. */
 export async function devicesOfGroup(
   db: Db,
   tenant: number,

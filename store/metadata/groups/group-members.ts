@@ -5,7 +5,7 @@ import type { PageRequest } from "../db/table.js";
 import { filtered } from "../devices/bound-devices.js";
 import { bind, groupMembers } from "../policies/bindings.js";
 
-/** @throws StoreError INVALID when a device is of another product than the group; a device's product never changes */
+/** @throws StoreError INVALID if a device's product is not the group's; a device's product never changes */
 export async function addMembers(
   db: Db,
   actor: Actor,
@@ -25,13 +25,13 @@ export async function addMembers(
   await bind(db, actor, now, groupMembers, { owners: [group], devices });
 }
 
-/** A device to choose: its name and its record id. */
+/** A device to choose from: its name and its record id. */
 interface DeviceChoice {
   readonly label: string;
   readonly value: number;
 }
 
-/** The devices of the group's product that are not in it, newest first; gateways are in no group. */
+/** The devices of the group's product that are not in the group, newest first; gateways are in no group. */
 export function notJoined(
   db: Db,
   tenant: number,

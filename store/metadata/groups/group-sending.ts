@@ -10,7 +10,7 @@ import type { Db } from "../db/db.js";
 import { onlyIfChanged } from "../db/sql.js";
 import { insertInto, notFound } from "../db/table.js";
 
-/** The sending of one message to a group: every member is in one batch, whatever restarts lie between. */
+/** The sending of one message to a group: every member is in exactly one batch, even across restarts. */
 export interface GroupSending {
   /** Record id of the group's log. */
   readonly id: number;
@@ -30,7 +30,7 @@ interface NewGroupControlLog {
   readonly needAck: number;
 }
 
-/** The task's group log: made by its first run, found again by one that goes on. */
+/** The task's group log: made by the task's first run, and found again by later ones. */
 export async function openGroupSending(
   db: Db,
   actor: Actor,
@@ -77,15 +77,15 @@ export async function countMembersAfter(db: Db, group: number, after: number): P
   return row?.n ?? 0;
 }
 
-/** The next members: so many are there for the message, and so many are not. */
+/** The next members: how many can be reached for the message, and how many cannot. */
 export interface GroupBatch extends GroupSending {
   /** The last member of the batch before. */
   readonly after: number;
 }
 
 /**
- * Commits a batch before anything of it is sent. Answers the ids of the members' logs, which are in the order of their
- * devices, also when it is asked again because nobody knew whether it was committed.
+ * Commits a batch before any of it is sent. Returns the ids of the members' logs, in the order of their devices; so
+ * does a repeated call, made because it was unknown whether the first had committed.
  */
 export async function commitGroupBatch(
   db: Db,
@@ -101,7 +101,7 @@ export async function commitGroupBatch(
         where id = ? and lastMember = ?`,
       args: [lastMember, handedOver, failed, id, after],
     },
-    // Each stands on the one before it, the first on the update.
+    // Each statement depends on the one before it, the first one on the update.
     ...logs.map((log) => onlyIfChanged(insertLog(actor, now, log))),
   ]);
   if (taken?.rowsAffected === 1) return made.map((result) => Number(result.lastInsertRowid));
@@ -113,7 +113,7 @@ export async function commitGroupBatch(
   return rows.map((row) => row.id);
 }
 
-/** Every member has been in a batch; answers how it went. */
+/** Ends the sending once every member has been in a batch; returns its outcome. */
 export async function endGroupSending(db: Db, now: number, id: number): Promise<GroupSending> {
   await db.write([
     { sql: "update group_control_log set ended = 1 where id = ?", args: [id] },

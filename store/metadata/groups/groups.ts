@@ -20,7 +20,7 @@ import {
 } from "../db/table.js";
 import { devicesShownMax } from "../products/products.js";
 
-/** Devices of one product, to be commanded together. */
+/** Devices of one product that receive commands together. */
 export interface Group {
   readonly id: number;
   readonly tenant: number;
@@ -68,7 +68,7 @@ export function getGroup(db: Db, tenant: number, id: number): Promise<Group> {
   return getRow<Group>(db, listing, tenant, id);
 }
 
-/** The newest devices of each group, by group; up to `devicesShownMax` + 1, to tell that there are more. */
+/** The newest devices of each group, by group; up to `devicesShownMax` + 1, to tell whether there are more. */
 export async function devicesOfGroups(
   db: Db,
   groups: readonly number[],
@@ -107,7 +107,7 @@ export async function updateGroup(
   return getGroup(db, actor.tenant, id);
 }
 
-/** Memberships, subscriptions and schedules go with their group. */
+/** Memberships, subscriptions and schedules are removed with their group. */
 export async function removeGroups(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   await db.write(deleteStatements("device_group", actor, now, ids));
 }

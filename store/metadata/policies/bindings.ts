@@ -2,7 +2,7 @@ import { StoreError } from "../../lib/errors.js";
 import type { Actor } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
 
-/** Tables of pairs: an owner and a device. Devices here may be gateways. */
+/** Tables of pairs of an owner and a device. Devices here may be gateways. */
 export interface Binding {
   readonly table: "group_member" | "policy_device" | "cert_device";
   /** The column of the owner's record id. */
@@ -28,13 +28,13 @@ export const certDevices = {
   owners: "cert",
 } as const satisfies Binding;
 
-/** Every owner with every device; both are record ids of the actor's tenant, each once. */
+/** Every owner paired with every device; both are record ids of the actor's tenant, each once. */
 interface Pairs {
   readonly owners: readonly number[];
   readonly devices: readonly number[];
 }
 
-/** Binds what is not bound yet. A record that is deleted meanwhile takes its bindings with it: it is left out. */
+/** Binds the pairs that are not bound yet. Leaves out a record deleted meanwhile, since its bindings go with it. */
 export async function bind(
   db: Db,
   actor: Actor,
@@ -58,7 +58,7 @@ export async function bind(
   ]);
 }
 
-/** All or nothing. @throws StoreError NOT_FOUND when one of the pairs is not bound */
+/** Unbinds all pairs or none. @throws StoreError NOT_FOUND if one of the pairs is not bound */
 export async function unbind(
   db: Db,
   actor: Actor,
@@ -68,7 +68,7 @@ export async function unbind(
 ): Promise<void> {
   const { table, owner } = binding;
   const among = `${owner} in (select value from json_each(?)) and deviceIntID in (select value from json_each(?))`;
-  // The count is taken in the transaction, so that of two requests at once only one finds what it removes.
+  // Counts within the transaction, so that of two simultaneous requests only one finds the pairs that it removes.
   const bound = `from ${table} where ${among} and (select count(*) from ${table} where ${among}) = ?`;
   const args: SqlValue[] = [owners, devices, owners, devices, owners.length * devices.length];
   const [, removed] = await db.write([

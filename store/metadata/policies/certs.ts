@@ -19,7 +19,7 @@ import {
 } from "../db/table.js";
 import type { SealedStore } from "../users/authority.js";
 
-/** A certificate as lists have it. */
+/** A certificate as lists show it. */
 export interface CertListed {
   readonly id: number;
   readonly name: string;
@@ -29,7 +29,7 @@ export interface CertListed {
 
 export interface Cert extends CertListed {
   readonly CN: string;
-  /** PEM, as key and root. */
+  /** PEM, like key and root. */
   readonly cert: string;
   readonly key: string;
   readonly root: string;
@@ -71,7 +71,7 @@ export async function getCert({ db, vault }: SealedStore, tenant: number, id: nu
   return { ...row, key: vault.open(new Uint8Array(row.key)) };
 }
 
-/** The enabled certificates bound to a device, as a listener knows them. */
+/** The enabled certificates bound to a device, as a listener identifies them. */
 export function enabledCertsOf(
   db: Db,
   device: number,
@@ -83,7 +83,7 @@ export function enabledCertsOf(
   );
 }
 
-/** Whether it is one of ours, of whatever tenant, that is switched off. */
+/** Whether it is a certificate of ours, of any tenant, that is disabled. */
 export async function isCertDisabled(db: Db, fingerprint: string): Promise<boolean> {
   const cert = await db.first<{ enable: number }>("select enable from cert where fingerprint = ?", [
     fingerprint,
@@ -91,7 +91,7 @@ export async function isCertDisabled(db: Db, fingerprint: string): Promise<boole
   return cert?.enable === 0;
 }
 
-/** By its common name, over all tenants: names are unique. */
+/** Finds a certificate by its common name, over all tenants: names are unique. */
 export function findCertByName(
   db: Db,
   commonName: string,
@@ -99,7 +99,7 @@ export function findCertByName(
   return db.first("select fingerprint, expiresAt from cert where CN = ?", [commonName]);
 }
 
-/** The devices that a certificate is bound to, of whatever tenant; `cert` is undefined for one that is gone. */
+/** The devices that a certificate is bound to, in any tenant; `cert` is undefined if the certificate is deleted. */
 export async function certBindings(
   db: Db,
   id: number,
@@ -134,7 +134,7 @@ export function certsNotOfDevice(
 }
 
 interface NewCert extends Pick<Cert, "name" | "enable" | "CN" | "cert" | "key" | "root"> {
-  /** SHA-256 of the certificate's DER, in hexadecimal: what a listener knows it by. */
+  /** SHA-256 of the certificate's DER, in hexadecimal, by which a listener identifies it. */
   readonly fingerprint: string;
   readonly expiresAt: number;
 }
@@ -166,7 +166,7 @@ export async function updateCert(
   return getCert(store, actor.tenant, id);
 }
 
-/** @throws StoreError REFERENCED when one is bound to a device */
+/** @throws StoreError REFERENCED if one is bound to a device */
 export async function removeCerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   await deleting(db, { cert: ids }, () => db.write(deleteStatements("cert", actor, now, ids)));
 }

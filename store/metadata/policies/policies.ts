@@ -32,7 +32,7 @@ export interface Policy {
   readonly createUser: string | null;
   readonly createAt: number;
   readonly updateAt: number | null;
-  /** Ids of its newest bindings, up to `bindingsShownMax` + 1, to tell that there are more. */
+  /** Ids of its newest bindings, up to `bindingsShownMax` + 1, to tell whether there are more. */
   readonly bindings: readonly number[];
 }
 
@@ -133,7 +133,7 @@ export async function updatePolicy(
   return getPolicy(db, actor.tenant, id);
 }
 
-/** Bindings go with their policy. */
+/** Bindings are removed with their policy. */
 export async function removePolicies(
   db: Db,
   actor: Actor,

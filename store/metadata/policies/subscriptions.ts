@@ -14,7 +14,7 @@ import {
   text,
 } from "../db/table.js";
 
-/** What the service subscribes to in a device's place; of one device, or of all that a group or product has. */
+/** A subscription that the service makes for a device, or for all devices of a group or product. */
 export interface Subscription {
   readonly id: number;
   readonly topic: string;
@@ -52,7 +52,7 @@ export function listSubscriptions(
   return listRows<Subscription>(db, listing, tenant, request, { sql: `r.${column} = ?`, args: [id] });
 }
 
-/** @throws StoreError CONFLICT on topic, LIMIT when the owner has as many as it may, NOT_FOUND when it is gone */
+/** @throws StoreError CONFLICT on topic, LIMIT at the most that an owner may have, NOT_FOUND if the owner is deleted */
 export async function createSubscription(
   db: Db,
   actor: Actor,
@@ -63,7 +63,7 @@ export async function createSubscription(
   const { tenant, userIntID, username } = actor;
   const results = await db.write([
     {
-      // A topic that is there already is left to the index, which names the fault.
+      // A taken topic is left to the index, which names the fault.
       sql: `insert into subscription (tenant, ${column}, topic, qos, userIntID, createUser, createAt)
         select o.tenant, o.id, ?3, ?4, ?5, ?6, ?7 from ${tables[column]} o where o.tenant = ?1 and o.id = ?2
           and ((select count(*) from subscription where ${column} = ?2) < ?8
@@ -81,7 +81,7 @@ export async function createSubscription(
   return getRow<Subscription>(db, listing, tenant, Number(inserted.lastInsertRowid));
 }
 
-/** All or none. @throws StoreError NOT_FOUND when one of them is not the owner's */
+/** Removes all or none. @throws StoreError NOT_FOUND if one of them is not the owner's */
 export async function removeSubscriptions(
   db: Db,
   actor: Actor,

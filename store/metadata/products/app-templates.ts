@@ -21,7 +21,7 @@ import {
 
 type Enum = readonly { value: unknown; label: unknown }[] | null;
 
-/** What an app shows or sets of a data point at first: the point, as it is now, and a value. */
+/** A data point that an app shows or sets at first, as it is now, with a value. */
 interface DefaultValue {
   readonly id: number;
   readonly dataPointID: string;
@@ -49,7 +49,7 @@ export interface AppTemplate {
   readonly enum: Enum;
   readonly dataStreamIntID: number | null;
   readonly dataStreamName: string | null;
-  /** The template's own topic, else its stream's. */
+  /** The template's own topic, or else its stream's. */
   readonly topic: string | null;
   readonly places: readonly number[] | null;
   readonly defaultValues: readonly DefaultValue[];

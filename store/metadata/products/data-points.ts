@@ -48,7 +48,7 @@ export interface DataPoint {
   readonly updateAt: number | null;
 }
 
-/** The stored kind follows the data point's type (pointDataType of the interface), never a value. */
+/** The stored kind depends only on the data point's type (pointDataType of the interface), never on a value. */
 export function kindOf(pointDataType: number): Kind {
   if (pointDataType === 5 || pointDataType === 23) return "boolean";
   return textTypes.has(pointDataType) ? "text" : "number";
@@ -158,7 +158,7 @@ function toColumns(input: DataPointInput): Record<string, SqlValue> {
   return columns;
 }
 
-/** @throws StoreError CONFLICT when the product has the dataPointID already */
+/** @throws StoreError CONFLICT if the product already has the dataPointID */
 export async function createDataPoint(
   db: Db,
   actor: Actor,
@@ -208,8 +208,8 @@ export async function updateDataPoint(
 }
 
 /**
- * Removes the rows, and those streams with them; the background removes their points.
- * @throws StoreError REFERENCED, then nothing is removed
+ * Removes the rows, and the given streams with them; the background removes their points.
+ * @throws StoreError REFERENCED; then nothing is removed
  */
 export async function removeDataPoints(
   db: Db,
@@ -219,7 +219,7 @@ export async function removeDataPoints(
   streams: readonly number[] = [],
 ): Promise<void> {
   const statements: Statement[] = [
-    // A stream that goes as well no longer refers to its points.
+    // A stream that is removed too no longer counts as referring to its points.
     ...deleteStatements("data_stream", actor, now, streams),
     {
       sql: `insert into removal (tenant, productID, field, createAt)

@@ -57,7 +57,7 @@ export function listMetrics(db: Db, tenant: number, request: PageRequest): Promi
   return listRows<Metric>(db, listing, tenant, request);
 }
 
-/** Those of the ids that are metrics of the tenant. */
+/** Those of the ids that belong to metrics of the tenant. */
 export async function existingMetrics(db: Db, tenant: number, ids: readonly number[]): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     "select id from metric where tenant = ? and id in (select value from json_each(?))",

@@ -52,7 +52,7 @@ export function listProductResources(
   return listRows<ProductResource>(db, listing, tenant, request);
 }
 
-/** What the resources of a product copy, and from which data points. */
+/** The resources of a product, with the data points that they copy from. */
 export function resourcesOf(
   db: Db,
   productIntID: number,

@@ -29,7 +29,7 @@ export interface Product {
   readonly dataStreamCount: number;
 }
 
-/** Its products have items in place of data points and streams. */
+/** Products of this protocol have items in place of data points and streams. */
 const lwm2m = 3;
 const countOf = (table: string, further = "") =>
   `(select count(*) from ${table} c where c.productIntID = r.id ${further})`;
@@ -67,7 +67,7 @@ const everyKind: Listing = {
 export const productFilters = listing.filters;
 export const productIDs = { name: "product", column: "productID" } as const;
 
-/** `withGateways`: the filter deviceCount counts them too. */
+/** `withGateways`: the filter deviceCount counts gateways too. */
 export function listProducts(
   db: Db,
   tenant: number,
@@ -86,7 +86,7 @@ export function getProduct(db: Db, tenant: number, id: number): Promise<Product>
 export const devicesShownMax = 1000;
 
 /**
- * The newest devices and gateways of each product, by product; up to `devicesShownMax` + 1, to tell that there are
+ * The newest devices and gateways of each product, by product; up to `devicesShownMax` + 1, to tell whether there are
  * more.
  */
 export async function devicesOfProducts(
@@ -104,7 +104,7 @@ export async function devicesOfProducts(
   return found;
 }
 
-/** What other records need of their product; without the counts, which cost a look at every device. */
+/** A product as other records need it, without the counts, which require a look at every device. */
 export type ProductRef = Pick<Product, "id" | "productID" | "cloudProtocol">;
 
 const refColumns = "select id, productID, cloudProtocol from product where tenant = ?";
@@ -144,7 +144,7 @@ export async function updateProduct(
   return getProduct(db, actor.tenant, id);
 }
 
-/** What a product owns goes with it. @throws StoreError REFERENCED when devices, gateways or groups hang on one */
+/** A product's own records are removed with it. @throws StoreError REFERENCED if devices, gateways or groups use one */
 export async function removeProducts(
   db: Db,
   actor: Actor,

@@ -59,7 +59,7 @@ export function findApiKey(db: Db, appID: string): Promise<ApiKey | undefined> {
 
 type NewApiKey = Pick<ApiKey, "userIntID" | "name" | "appID" | "secretHash" | "role" | "expiresAt">;
 
-/** @throws StoreError DENIED if the actor may not any more */
+/** @throws StoreError DENIED if the actor has lost the right meanwhile */
 export async function createApiKey(db: Db, actor: Actor, now: number, input: NewApiKey): Promise<ApiKey> {
   const { secretHash: _, ...shown } = input;
   const results = await db.write([
@@ -70,7 +70,7 @@ export async function createApiKey(db: Db, actor: Actor, now: number, input: New
   return getApiKey(db, actor.tenant, Number(results.at(-2)?.lastInsertRowid));
 }
 
-/** The key that the operator chose by configuration: made, or changed to what it is now. */
+/** Creates the key that the operator configured, or changes it to what is configured now. */
 export async function ensureApiKey(db: Db, actor: Actor, now: number, input: NewApiKey): Promise<void> {
   const found = await findApiKey(db, input.appID);
   if (found === undefined) {
@@ -103,7 +103,7 @@ export async function removeApiKeys(
   await db.write([...stillAdmin(actor), ...deleteStatements("api_key", actor, now, ids)]);
 }
 
-/** Whether there ever was a key, also one that has been revoked. */
+/** Whether there ever was a key, including revoked ones. */
 export async function everHadApiKey(db: Db): Promise<boolean> {
   const row = await db.first<{ n: number }>("select seq n from sqlite_sequence where name = 'api_key'");
   return (row?.n ?? 0) > 0;

@@ -1,7 +1,7 @@
 import type { Db } from "../db/db.js";
 import type { Vault } from "../db/secrets.js";
 
-/** Metadata, and the vault that its private keys are sealed with. */
+/** The metadata, and the vault that seals the private keys in it. */
 export interface SealedStore {
   readonly db: Db;
   readonly vault: Vault;
@@ -13,7 +13,7 @@ export interface AuthorityPair {
   readonly key: string;
 }
 
-/** @throws StoreError CORRUPT when another master key sealed it */
+/** @throws StoreError CORRUPT if another master key sealed it */
 export async function readAuthority({ db, vault }: SealedStore): Promise<AuthorityPair | undefined> {
   const row = await db.first<{ cert: string; key: ArrayBuffer }>(
     "select cert, key from authority order by id limit 1",
@@ -21,7 +21,7 @@ export async function readAuthority({ db, vault }: SealedStore): Promise<Authori
   return row && { cert: row.cert, key: vault.open(new Uint8Array(row.key)) };
 }
 
-/** Keeps the authority unless there is one: of several processes that start at once, the first one's counts. */
+/** Stores the authority unless there is one: of several processes that start at once, the first one's counts. */
 export async function keepAuthority(
   { db, vault }: SealedStore,
   now: number,
@@ -36,7 +36,7 @@ export async function keepAuthority(
   ]);
 }
 
-/** Notes an authority, and answers all that this deployment has had; PEM texts, the newest last. */
+/** Notes an authority, and returns all that this deployment has had, as PEM texts, the newest last. */
 export async function keepRoot({ db }: SealedStore, now: number, root: string): Promise<string[]> {
   const known = "select root from authority_root order by createAt";
   const before = (await db.all<{ root: string }>(known)).map((row) => row.root);

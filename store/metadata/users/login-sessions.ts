@@ -13,8 +13,8 @@ interface LoginSession {
 }
 
 /**
- * A session of the user who was verified, if he is still that user: with a new password, with another role or deleted
- * since, he gets none. Whether there is one.
+ * Creates a session for the verified user, unless he has a new password or another role, or was deleted, since the
+ * verification. Returns whether it did.
  *
  * @param times milliseconds since 1970
  */
@@ -36,7 +36,7 @@ export async function createSession(
   return results.at(-1)?.rowsAffected === 1;
 }
 
-/** An expired session is told apart from an unknown token for this long. */
+/** How long an expired session can be told from an unknown token. */
 const expiredKeptMs = 7 * 86_400_000;
 
 export function findSession(db: Db, tokenHash: string): Promise<LoginSession | undefined> {

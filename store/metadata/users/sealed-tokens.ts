@@ -1,10 +1,10 @@
 import { isDamage } from "../../files/database-faults.js";
 import type { SealedStore } from "./authority.js";
 
-/** Tokens looked at: one that is damaged by itself must not speak for all. */
+/** How many tokens are tried: a single damaged one must not decide for all. */
 const tokensMax = 3;
 
-/** Whether the vault opens what devices' tokens are sealed with; true where no device has one. */
+/** Whether the vault opens devices' tokens; true if no device has one. */
 export async function opensTokens({ db, vault }: SealedStore): Promise<boolean> {
   const rows = await db.all<{ token: ArrayBuffer }>("select token from device order by id limit ?", [
     tokensMax,

@@ -21,10 +21,10 @@ export function listTenants(db: Db): Promise<Tenant[]> {
 }
 
 /**
- * A tenant and, where given, its first user: both or neither.
+ * Creates a tenant and, if given, its first user: both or neither.
  *
- * @param actor the administrator who makes it; absent: the service itself
- * @throws StoreError CONFLICT on tenantName, username; DENIED if the actor may not any more
+ * @param actor the administrator who makes it; if absent, the service itself
+ * @throws StoreError CONFLICT on tenantName, username; DENIED if the actor has lost the right meanwhile
  */
 export async function createTenant(
   db: Db,

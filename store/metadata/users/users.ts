@@ -49,7 +49,7 @@ export function getUser(db: Db, tenant: number, id: number): Promise<User> {
   return getRow<User>(db, listing, tenant, id);
 }
 
-/** User names are unique over the deployment: the login names no tenant. */
+/** User names are unique in the deployment, because a login names no tenant. */
 export function findUser(db: Db, username: string): Promise<User | undefined> {
   return db.first<User>(`select ${listing.select} from ${listing.from} where r.username = ?`, [username]);
 }
@@ -60,7 +60,7 @@ export interface NewUser {
   readonly role: Role;
 }
 
-/** @throws StoreError CONFLICT on username, DENIED if the actor may not any more */
+/** @throws StoreError CONFLICT on username, DENIED if the actor has lost the right meanwhile */
 export async function createUser(db: Db, actor: Actor, now: number, input: NewUser): Promise<User> {
   const results = await db.write([
     ...stillAdmin(actor),
@@ -75,20 +75,20 @@ interface UserEdit {
   readonly role?: Role;
 }
 
-/** What becomes of the user's other credentials, and on what condition. */
+/** What happens to the user's other credentials, and on which condition. */
 interface Aftermath {
-  /** Who edits himself has shown the password of this hash; absent: an administrator edits. */
+  /** The hash of the password that a user has shown to edit himself; absent if an administrator edits. */
   readonly shown?: string;
-  /** The session that may go on where the others end, by its token's hash. */
+  /** The session that stays when the others end, by its token's hash. */
   readonly staying?: string;
-  /** The API keys of the user go. */
+  /** Removes the user's API keys. */
   readonly revokesApiKeys?: boolean;
 }
 
 /**
  * A new password or another role ends the user's sessions.
  *
- * @throws StoreError REFERENCED for the last admin's role, DENIED if the actor may not any more
+ * @throws StoreError REFERENCED for the last admin's role, DENIED if the actor has lost the right meanwhile
  */
 export async function updateUser(
   db: Db,
@@ -115,7 +115,7 @@ export async function updateUser(
   return getUser(db, actor.tenant, id);
 }
 
-/** Those that there are when it is written, each with its trace. */
+/** Deletes the keys that exist when the write is made, each with its trace. */
 function deleteKeysOf({ tenant, userIntID, username }: Actor, now: number, user: number): Statement[] {
   return [
     {
@@ -127,7 +127,7 @@ function deleteKeysOf({ tenant, userIntID, username }: Actor, now: number, user:
   ];
 }
 
-/** Their sessions and API keys go with them. @throws StoreError REFERENCED if no admin would be left */
+/** Their sessions and API keys are removed with them. @throws StoreError REFERENCED if no admin would be left */
 export async function removeUsers(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   try {
     await db.write([...stillAdmin(actor), ...deleteStatements("user", actor, now, ids)]);
