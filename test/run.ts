@@ -20,7 +20,7 @@ const { values: flags, positionals: words } = parseArgs({
   allowPositionals: true,
   options: {
     root: { type: "string", default: fileURLToPath(new URL("..", import.meta.url)) },
-    "file-time-ms": { type: "string", default: "600000" },
+    "file-time-ms": { type: "string", default: "1200000" },
     fast: { type: "boolean", default: false },
     files: { type: "string", default: String(availableParallelism() + 1) },
   },

@@ -19,7 +19,7 @@ interface Hook {
 }
 
 export interface Test {
-  /** `timeoutMs` bounds the body and each hook around it; default 120,000. */
+  /** `timeoutMs` bounds the body and each hook around it; default 300,000. */
   (name: string, body: Body, limits?: { readonly timeoutMs: number }): void;
   /** For the minutes at the keyboard: runs alone within its suite, and the run fails. */
   only(name: string, body: Body): void;
@@ -65,7 +65,7 @@ interface Plan {
   ended: number;
 }
 
-const bodyTimeMs = 120_000;
+const bodyTimeMs = 300_000;
 const lingerTimeMs = 10_000;
 
 // Read before uvu loads: with it, uvu leaves the start to us. Its queue survives an exec, so each gets a new one.
@@ -123,13 +123,13 @@ export function influxSuite(
 
 /**
  * Waits until `condition` gives something truthy and returns it; a condition that throws is not yet met.
- * Rejects after `timeoutMs` (30,000) naming `what`, with the last error as cause.
+ * Rejects after `timeoutMs` (60,000) naming `what`, with the last error as cause.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,
   options: { readonly what: string; readonly timeoutMs?: number },
 ): Promise<Exclude<T, false | 0 | "" | null | undefined>> {
-  const timeoutMs = options.timeoutMs ?? 30_000;
+  const timeoutMs = options.timeoutMs ?? 60_000;
   const deadline = performance.now() + timeoutMs;
   let cause: unknown;
   for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 1.5, 100)) {

@@ -20,7 +20,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-const startMs = 20_000;
+const startMs = 60_000;
 const pollMs = 20;
 const program = fileURLToPath(new URL("../main.js", import.meta.url));
 

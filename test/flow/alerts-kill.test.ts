@@ -136,6 +136,6 @@ suite("alerts through kill -9", (test) => {
         await check(service, devices);
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 });

@@ -191,7 +191,7 @@ suite("two processes on one broker", (test) => {
         assert.is(events.length, load.sent, "none twice");
         assert.ok((await taken(services[1])) > 100);
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -211,7 +211,7 @@ suite("two processes on one broker", (test) => {
         assert.is(load.acknowledged.size, load.sent, load.failures.slice(0, 5).join("; "));
         assert.ok((await services[0].metric("tidemark_broker_connections_ended_total")) >= 2);
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -237,6 +237,6 @@ suite("two processes on one broker", (test) => {
         await client.endAsync();
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 });

@@ -116,7 +116,7 @@ suite("commands through kill -9", (test) => {
         await listener.cut();
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -159,7 +159,7 @@ suite("commands through kill -9", (test) => {
         await listener.cut();
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -215,7 +215,7 @@ suite("commands through kill -9", (test) => {
         await Promise.all(listeners.map((listener) => listener.cut()));
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -273,7 +273,7 @@ suite("commands through kill -9", (test) => {
         await Promise.all(listeners.map((listener) => listener.cut()));
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 });
 

@@ -69,7 +69,7 @@ influxSuite("InfluxDB away", (test, influx) => {
         await allThere(service, device, publisher);
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -95,7 +95,7 @@ influxSuite("InfluxDB away", (test, influx) => {
         await allThere(again, device, publisher);
         await again.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 });
 
@@ -147,7 +147,7 @@ suite("a series store that refuses", (test) => {
           await service.stop();
           await fake.close();
         }),
-      { timeoutMs: 240_000 },
+      { timeoutMs: 600_000 },
     );
   }
 });

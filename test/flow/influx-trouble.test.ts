@@ -104,7 +104,7 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
         assert.is(still.status, 503, still.text);
         await next.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -201,7 +201,7 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
         });
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -247,7 +247,7 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
         for (const { awayMs } of said(service, "again")) assert.ok(Number(awayMs) > 0);
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(

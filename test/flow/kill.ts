@@ -105,6 +105,6 @@ export function defineKillTest(
         }
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 }

@@ -112,7 +112,7 @@ suite("presence", (test) => {
         );
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -157,6 +157,6 @@ suite("presence", (test) => {
         for (const raw of [first, second, sender, again]) raw.socket.destroy();
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 });

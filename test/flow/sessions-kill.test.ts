@@ -62,7 +62,7 @@ suite("sessions through kill -9", (test) => {
           await service.stop();
         });
       },
-      { timeoutMs: 240_000 },
+      { timeoutMs: 600_000 },
     );
   }
 

@@ -128,7 +128,7 @@ suite("a message that ends every start", (test) => {
         assert.equal([after.messages, after.points], [3, 3]);
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(
@@ -179,7 +179,7 @@ suite("a message that ends every start", (test) => {
         });
         await service.stop();
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 });
 

@@ -106,7 +106,7 @@ function callsTo(http: string, apiKey: string): Pick<AnyService, "call" | "metri
       assert.is(reply.status, 201, reply.text);
       return reply.body;
     },
-    settled: async (timeoutMs = 30_000) => {
+    settled: async (timeoutMs = 60_000) => {
       const lag = async (): Promise<boolean> =>
         (await metric("tidemark_journal_lag_messages{")) === 0 &&
         (await metric("tidemark_journal_pending_bytes ")) === 0;

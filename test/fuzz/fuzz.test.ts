@@ -35,7 +35,7 @@ suite("fuzzing from grammars", (test) => {
           await target.service.kill();
         }
       }),
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 });
 

@@ -322,7 +322,7 @@ suite("saved sessions", (test) => {
       });
       await fc.assert(property, { numRuns: 100, endOnFailure: true });
     },
-    { timeoutMs: 240_000 },
+    { timeoutMs: 600_000 },
   );
 
   test(

@@ -24,6 +24,8 @@ if (isMainThread) {
   const ask = () => gate.within(() => client.execute("select count(*), 'a', x'00' from sqlite_schema"));
   await ask();
   parentPort?.postMessage("up");
+  // Like the threads of the service, it lives until it is ended.
+  setInterval(() => undefined, 60_000);
   for (;;) {
     // The gate is shut: the thread is being ended.
     if ((await ask().catch(() => null)) === null) await new Promise(() => undefined);
