@@ -1,9 +1,9 @@
 import { type BinaryPoint, layoutOf } from "../../ingest/decode/binary.js";
 import { type DecodedPoint, decodePoints } from "../../ingest/decode/points.js";
+import type { PointEntry, PointSeries, StreamEntry } from "../../ingest/decode/product-model.js";
 import { utcMicros } from "../../ingest/decode/time.js";
 import { converters, takesNumbers } from "../../ingest/decode/values.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
-import type { PointEntry, PointSeries, StreamEntry } from "../../ingest/decode/product-model.js";
 import { earliestTime } from "../../store/lib/time-range.js";
 import { kindOf } from "../../store/metadata/products/data-points.js";
 import type { BenchOptions } from "../options.js";
