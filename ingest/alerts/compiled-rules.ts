@@ -1,6 +1,6 @@
 import { crc32c } from "../../store/lib/crc32c.js";
 import { createRecordCache } from "../../store/lib/record-cache.js";
-import { mapInSlices } from "../../store/lib/turns.js";
+import { forEachInSlices } from "../../store/lib/turns.js";
 import { recordName } from "../../store/lib/versions.js";
 import { type AlertRule, alertRulesOf } from "../../store/metadata/alerts/alert-rules.js";
 import type { Change } from "../../store/metadata/db/changes.js";
@@ -125,15 +125,28 @@ export async function compileRules(
   rules: readonly AlertRule[],
   compile: CompileCondition,
 ): Promise<CompiledRules> {
-  const ids = new Map(points.map((point) => [point.dataPointID, point.id]));
-  const compiledRules = (await mapInSlices(rules, (rule) => compileRule(rule, ids, compile))).flat();
-  const rulesOf = byPoint(compiledRules);
+  const ids = new Map<string, number>();
+  await forEachInSlices(points, ({ dataPointID, id }) => ids.set(dataPointID, id));
+  const causes = new Set<string>();
+  const rulesOf = new Map<number, CompiledRule[]>();
+  await forEachInSlices(rules, (rule) => {
+    const compiled = compileRule(rule, ids, compile);
+    if (compiled === null) return;
+    causes.add(compiled.cause);
+    for (const id of new Set(compiled.operands.map(({ point }) => point)))
+      if (id !== null) add(rulesOf, id, compiled);
+  });
   const columnsOf = new Map<number, ReportedColumn[]>();
-  for (const { codeValue, dataPointIntID } of resources)
-    add(columnsOf, dataPointIntID, codeValue as ReportedColumn);
-  const all = await mapInSlices(points, (point): PointRules => {
+  await forEachInSlices(resources, ({ codeValue, dataPointIntID }) =>
+    add(columnsOf, dataPointIntID, codeValue as ReportedColumn),
+  );
+
+  const used = new Map<number, PointRules>();
+  let weight = 0;
+  let moves = false;
+  await forEachInSlices(points, (point) => {
     const isLimited = kindOf(point.pointDataType) === "number" && !unlimited.has(point.pointDataType);
-    return {
+    const compiled: PointRules = {
       id: point.id,
       name: point.dataPointName,
       causes: { fault: `fault:${point.id}`, upper: `upper:${point.id}`, lower: `lower:${point.id}` },
@@ -144,24 +157,13 @@ export async function compileRules(
       columns: columnsOf.get(point.id) ?? [],
       rules: rulesOf.get(point.id) ?? [],
     };
+    if (!isOfUse(compiled)) return;
+    used.set(point.id, compiled);
+    for (const cause of causesOf(compiled)) causes.add(cause);
+    weight = Math.max(weight, weightOf(compiled));
+    moves ||= compiled.location !== null;
   });
-  const used = all.filter(isOfUse);
-  const causes = new Set([...used.flatMap(causesOf), ...compiledRules.map((rule) => rule.cause)]);
-  return {
-    points: new Map(used.map((point) => [point.id, point])),
-    causes,
-    weight: Math.max(0, ...used.map(weightOf)),
-    moves: used.some(({ location }) => location !== null),
-  };
-}
-
-/** Rules by each data point that they name, once each. */
-function byPoint(compiledRules: readonly CompiledRule[]): ReadonlyMap<number, readonly CompiledRule[]> {
-  const rules = new Map<number, CompiledRule[]>();
-  for (const rule of compiledRules) {
-    for (const id of new Set(rule.operands.map(({ point }) => point))) if (id !== null) add(rules, id, rule);
-  }
-  return rules;
+  return { points: used, causes, weight, moves };
 }
 
 function add<Value>(all: Map<number, Value[]>, id: number, value: Value): void {
@@ -200,27 +202,25 @@ function compileRule(
   rule: AlertRule,
   ids: ReadonlyMap<string, number>,
   compile: CompileCondition,
-): CompiledRule[] {
+): CompiledRule | null {
   try {
     const { variables, weight, evaluate } = compile(rule.condition);
-    return [
-      {
-        id: rule.id,
-        cause: ruleCause(rule.id),
-        rule,
-        durationMicros: rule.duration * 1e6,
-        version: crc32c(Buffer.from(`${rule.dataPointIntID} ${rule.condition}`)),
-        operands: variables.map((name) =>
-          name === "dataPoint" || name === "lastValue"
-            ? { point: rule.dataPointIntID, isPrevious: name === "lastValue" }
-            : { point: ids.get(name) ?? null, isPrevious: false },
-        ),
-        evaluate,
-        weight,
-        touchedAt: 0,
-      },
-    ];
+    return {
+      id: rule.id,
+      cause: ruleCause(rule.id),
+      rule,
+      durationMicros: rule.duration * 1e6,
+      version: crc32c(Buffer.from(`${rule.dataPointIntID} ${rule.condition}`)),
+      operands: variables.map((name) =>
+        name === "dataPoint" || name === "lastValue"
+          ? { point: rule.dataPointIntID, isPrevious: name === "lastValue" }
+          : { point: ids.get(name) ?? null, isPrevious: false },
+      ),
+      evaluate,
+      weight,
+      touchedAt: 0,
+    };
   } catch {
-    return [];
+    return null;
   }
 }

@@ -63,17 +63,25 @@ export function createBreather(ms = sliceMs): () => Promise<void> {
   };
 }
 
+/** Visits items in slices. */
+export async function forEachInSlices<Item>(
+  items: Iterable<Item>,
+  visit: (item: Item) => void,
+): Promise<void> {
+  const slice = createSlice();
+  for (const item of items) {
+    visit(item);
+    if (slice.isOver()) await slice.next();
+  }
+}
+
 /** Maps items in slices. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
   map: (item: Item) => Result,
 ): Promise<Result[]> {
-  const slice = createSlice();
   const results: Result[] = [];
-  for (const item of items) {
-    results.push(map(item));
-    if (slice.isOver()) await slice.next();
-  }
+  await forEachInSlices(items, (item) => results.push(map(item)));
   return results;
 }
 
