@@ -2,6 +2,7 @@
 import type { Journal } from "../../store/journal/journal.js";
 import { sleep } from "../../store/lib/abortable.js";
 import { asError } from "../../store/lib/errors.js";
+import { singleFlight } from "../../store/lib/single-flight.js";
 import { followJournal, type RecordConsumer } from "../followers/follower.js";
 
 interface CatchUp {
@@ -30,7 +31,7 @@ export function createCatchUp(
   { journal, consumer, position, onFailure }: CatchUpOptions,
   signal: AbortSignal,
 ): CatchUp {
-  let reading: Promise<void> | null = null;
+  const reading = singleFlight(read);
   let seenAt = position();
 
   async function read(): Promise<void> {
@@ -39,12 +40,8 @@ export function createCatchUp(
   }
 
   function start(): void {
-    if (reading !== null || signal.aborted) return;
-    reading = read()
-      .catch((error: unknown) => onFailure(asError(error)))
-      .finally(() => {
-        reading = null;
-      });
+    if (reading.running !== null || signal.aborted) return;
+    reading.run().catch((error: unknown) => onFailure(asError(error)));
   }
 
   const stallTimer = setInterval(() => {
@@ -54,12 +51,12 @@ export function createCatchUp(
 
   return {
     get isReading() {
-      return reading !== null;
+      return reading.running !== null;
     },
     start,
     close: async () => {
       clearInterval(stallTimer);
-      await reading;
+      await reading.running?.catch(() => undefined);
     },
   };
 }

@@ -35,13 +35,16 @@ export interface StreamEntry {
   readonly points: ReadonlyMap<string, PointEntry>;
 }
 
+/** What the payloads of a product's devices mean. */
+export interface ProductModel {
+  readonly points: ReadonlyMap<string, PointEntry>;
+  /** Uplink streams by topic. */
+  readonly streams: ReadonlyMap<string, StreamEntry>;
+}
+
 /** A device as decoding sees it. */
 export interface DecodableDevice {
-  readonly product: {
-    readonly points: ReadonlyMap<string, PointEntry>;
-    /** Uplink streams by topic. */
-    readonly streams: ReadonlyMap<string, StreamEntry>;
-  };
+  readonly product: ProductModel;
   /** The series of one of its data points; the same object each time. */
   series(point: PointEntry): PointSeries;
 }

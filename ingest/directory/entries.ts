@@ -10,28 +10,26 @@ import type { DeviceIdentity } from "../../store/metadata/devices/identity.js";
 import { dataPointsOf } from "../../store/metadata/products/data-points.js";
 import { dataStreamsOf } from "../../store/metadata/products/data-streams.js";
 import {
+  type DecodableDevice,
   type PointEntry,
   type PointSeries,
-  type StreamEntry,
+  type ProductModel,
   toPointEntry,
   toStreamEntry,
 } from "../decode/product-model.js";
 import type { AccessRules } from "../policies.js";
 import type { BoundCertificates } from "./certificates.js";
 
-export interface ProductEntry {
+export interface ProductEntry extends ProductModel {
   readonly id: number;
   /** Record ids of its data points and streams, which share one sequence. */
   readonly members: ReadonlySet<number>;
-  readonly points: ReadonlyMap<string, PointEntry>;
-  /** Uplink streams by topic. */
-  readonly streams: ReadonlyMap<string, StreamEntry>;
   /** What the platform subscribes every device of the product to. */
   readonly subscriptions: readonly PlatformSubscription[];
 }
 
 /** A device as the path of uplinks uses it. All but the id changes when the metadata does. */
-export interface DeviceEntry {
+export interface DeviceEntry extends DecodableDevice {
   readonly id: number;
   device: DeviceIdentity;
   product: ProductEntry;

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DamageLog } from "../../store/files/damage.js";
 import { checkDatabases } from "../../store/files/database-check.js";
+import { singleFlight } from "../../store/lib/single-flight.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
 import { metadataFile } from "../host/metadata.js";
@@ -30,7 +31,7 @@ export function createChecks({ config, messaging, series, report, log }: ChecksD
   const ending = new AbortController();
   const dir = config.dataDir;
   let dueAt = 0;
-  let running: Promise<void> | null = null;
+  const checking = singleFlight(run);
 
   const menders = new Map<string, (fault: string) => Promise<void>>([
     [join(dir, "events.db"), (fault) => messaging.events.remake(fault)],
@@ -61,13 +62,9 @@ export function createChecks({ config, messaging, series, report, log }: ChecksD
 
   return {
     look: () => {
-      if (running !== null || ending.signal.aborted || performance.now() < dueAt) return;
+      if (checking.running !== null || ending.signal.aborted || performance.now() < dueAt) return;
       dueAt = performance.now() + dayMs;
-      running = run()
-        .catch((error: unknown) => log.warn("cannot check the databases", { error }))
-        .finally(() => {
-          running = null;
-        });
+      checking.run().catch((error: unknown) => log.warn("cannot check the databases", { error }));
     },
     close: () => ending.abort(),
   };

@@ -5,6 +5,7 @@ import type { Damage } from "../files/damage.js";
 import { isDamage } from "../files/database-faults.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { asError, StoreError } from "../lib/errors.js";
+import { singleFlight } from "../lib/single-flight.js";
 import { indexedSegments, openEventIndexFile } from "./event-index.js";
 import type { IndexRequest } from "./event-index.worker.js";
 import { type IndexWorker, startIndexWorker } from "./event-indexer.js";
@@ -46,7 +47,7 @@ export async function openRepairedIndex(
   { path, onTrouble, onDamage }: EventIndexOptions,
   fill: () => Promise<void>,
 ): Promise<RepairedIndex> {
-  let remaking: Promise<void> | null = null;
+  const remaking = singleFlight(replace);
   let closed = false;
   let index = await openOrRemake(path, open, tell);
 
@@ -66,13 +67,6 @@ export async function openRepairedIndex(
     onDamage({ part: "events", file: path, what, lostBytes: 0 });
   }
 
-  function remake(fault: string): Promise<void> {
-    remaking ??= replace(fault).finally(() => {
-      remaking = null;
-    });
-    return remaking;
-  }
-
   async function replace(fault: string): Promise<void> {
     await index.worker.close();
     index.client.close();
@@ -83,12 +77,13 @@ export async function openRepairedIndex(
 
   return {
     ask: async (question) => {
-      if (remaking !== null) throw new StoreError("UNAVAILABLE", beingMade);
+      if (remaking.running !== null) throw new StoreError("UNAVAILABLE", beingMade);
       try {
         return await question(index.client);
       } catch (error) {
-        if (remaking === null && !isDamage(error)) throw error;
-        if (!closed) remake(asError(error).message).catch((failure: unknown) => onTrouble(asError(failure)));
+        if (remaking.running === null && !isDamage(error)) throw error;
+        if (!closed)
+          remaking.run(asError(error).message).catch((failure: unknown) => onTrouble(asError(failure)));
         throw new StoreError("UNAVAILABLE", beingMade, {}, { cause: error });
       }
     },
@@ -97,14 +92,14 @@ export async function openRepairedIndex(
       return index.indexed;
     },
     onFailure: (error) => {
-      if (closed || remaking !== null) return;
-      const failing = isDamage(error) ? remake(asError(error).message) : Promise.reject(error);
+      if (closed || remaking.running !== null) return;
+      const failing = isDamage(error) ? remaking.run(asError(error).message) : Promise.reject(error);
       failing.catch((failure: unknown) => onTrouble(asError(failure)));
     },
-    remake,
+    remake: remaking.run,
     close: async () => {
       closed = true;
-      await remaking?.catch(() => undefined);
+      await remaking.running?.catch(() => undefined);
       await index.worker.close();
       index.client.close();
     },

@@ -9,7 +9,7 @@ import {
   resealRecords,
   topicBackOf,
 } from "./frame.js";
-import { createRecordBuffers, giveBack } from "./record-buffers.js";
+import { createRecordBuffers } from "./record-buffers.js";
 import { recordKinds } from "./record-kinds.js";
 import type { SharedTopics } from "./shared-topics.js";
 
@@ -100,14 +100,14 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
 
   /** Rewrites every record for the place. */
   async function rebuild(place: Place): Promise<void> {
-    const before = buffers.views();
+    const before = buffers;
     ({ salt } = place);
     fitted = place;
     buffers = createRecordBuffers(pool);
     holders = new Map();
     bytes = 0;
     let records = 0;
-    for (const view of before) {
+    for (const view of before.views()) {
       for (let at = 0; at < view.length; at += 8 + view.readUInt32LE(at)) {
         // Does not queue behind other sliced work: everybody's acknowledgements wait for this.
         if (++records % rebuiltPerTurn === 0) await nextTurn();
@@ -118,7 +118,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
       }
       await nextTurn();
     }
-    giveBack(pool, before);
+    before.giveBack();
   }
 
   async function reseal(place: Place): Promise<void> {
@@ -177,7 +177,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
           onFault(firstID + i, error);
         }
       });
-      giveBack(pool, buffers.views());
+      buffers.giveBack();
     },
   };
 }

@@ -11,6 +11,8 @@ interface RecordBuffers {
   room(bytes: number): Buffer;
   /** The bytes laid out, in order. */
   views(): Buffer[];
+  /** Returns the buffers to the pool: buffers of a megabyte are expensive to make. Their bytes are no longer valid. */
+  giveBack(): void;
 }
 
 /** @param pool buffers to take before new ones are made */
@@ -33,13 +35,11 @@ export function createRecordBuffers(pool: Buffer[]): RecordBuffers {
     },
     views: () =>
       buffers.map((buffer, i) => (i === buffers.length - 1 ? buffer.subarray(0, all.used) : buffer)),
+    giveBack: () => {
+      for (const { buffer } of buffers) {
+        if (pool.length < pooledMax) pool.push(Buffer.from(buffer, 0, bufferBytes));
+      }
+    },
   };
   return all;
-}
-
-/** Returns the buffers for the next batch: buffers of a megabyte are expensive to make. */
-export function giveBack(pool: Buffer[], views: readonly Buffer[]): void {
-  for (const { buffer } of views) {
-    if (pool.length < pooledMax) pool.push(Buffer.from(buffer, 0, bufferBytes));
-  }
 }

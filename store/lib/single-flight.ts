@@ -1,17 +1,19 @@
 /** Work of which only one run at a time makes sense: callers that ask meanwhile share it. */
-interface SingleFlight<T> {
-  /** Begins a run, or joins the one under way. */
-  run(): Promise<T>;
+interface SingleFlight<T, Args extends readonly unknown[] = []> {
+  /** Begins a run, or joins the one under way, whose arguments stand. */
+  run(...args: Args): Promise<T>;
   /** The run under way, or null. */
   readonly running: Promise<T> | null;
 }
 
 /** A call that joins a run gets its result. */
-export function singleFlight<T>(work: () => Promise<T>): SingleFlight<T> {
+export function singleFlight<T, Args extends readonly unknown[]>(
+  work: (...args: Args) => Promise<T>,
+): SingleFlight<T, Args> {
   let running: Promise<T> | null = null;
   return {
-    run: () => {
-      running ??= work().finally(() => {
+    run: (...args) => {
+      running ??= work(...args).finally(() => {
         running = null;
       });
       return running;

@@ -1,3 +1,4 @@
+import { retryDelays } from "../../../store/lib/retry.js";
 import { count, type Meter } from "../../meter.js";
 import { createInbound, type InboundDeps } from "./inbound.js";
 import { type Link, type LinkEnd, openLink } from "./link.js";
@@ -172,12 +173,11 @@ const longestMs = 30_000;
  * disconnects in a loop is not asked all the time.
  */
 function createReconnectBackOff(random: () => number): ReconnectBackOff {
-  let failures = 0;
+  let delays = retryDelays(firstMs, longestMs);
   return {
     next: (usefulMs) => {
-      if (usefulMs >= usefulMsMin) failures = 0;
-      const waitMs = Math.min(firstMs * 2 ** Math.min(failures++, 16), longestMs);
-      return Math.round(waitMs * (0.5 + random() / 2));
+      if (usefulMs >= usefulMsMin) delays = retryDelays(firstMs, longestMs);
+      return Math.round(delays.next().value * (0.5 + random() / 2));
     },
   };
 }

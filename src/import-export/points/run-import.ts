@@ -1,5 +1,6 @@
 import type { SeriesRefs } from "../../../query/series-refs.js";
 import { asError } from "../../../store/lib/errors.js";
+import { singleFlight } from "../../../store/lib/single-flight.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import type { SeriesStore } from "../../../store/series/series.js";
 import type { DiskClaim, DiskSpace } from "../../http/disk-space.js";
@@ -162,22 +163,23 @@ function createSaver(
   state: () => ImportState,
   onFailure: (error: unknown) => void,
 ) {
-  let saving: Promise<void> | null = null;
   let savedAt = performance.now();
+  const saving = singleFlight(async () => {
+    const reached = state();
+    try {
+      await untilServed(signal, () => series.flush());
+      await saved(reached);
+    } finally {
+      savedAt = performance.now();
+    }
+  });
   return {
     saveSoon: () => {
-      if (saving !== null || performance.now() - savedAt < saveMs) return;
-      const reached = state();
-      saving = untilServed(signal, () => series.flush())
-        .then(() => saved(reached))
-        .finally(() => {
-          savedAt = performance.now();
-          saving = null;
-        });
+      if (saving.running !== null || performance.now() - savedAt < saveMs) return;
       // The failure is reported at the next step or at the end.
-      saving.catch(onFailure);
+      saving.run().catch(onFailure);
     },
     /** Resolves once no save is under way. */
-    settled: () => saving?.catch(() => undefined),
+    settled: () => saving.running?.catch(() => undefined),
   };
 }
