@@ -22,8 +22,22 @@ interface WriterEvents {
   readonly onFailure: (error: StoreError) => void;
 }
 
+/** The thread could not read the catalog, and has left word that it must be made again. */
+class CatalogLost extends StoreError {}
+
 /** Resolves once the thread has opened the store. @throws StoreError CORRUPT, UNAVAILABLE when it could not */
 export async function startWriter(options: WriterOptions, listeners: WriterEvents): Promise<WriterThread> {
+  try {
+    return await startThread(options, listeners);
+  } catch (error) {
+    // A statement met damage that the check before it had not found: the next thread makes the catalog again.
+    if (!(error instanceof CatalogLost)) throw error;
+    return startThread(options, listeners);
+  }
+}
+
+/** Rejects once the thread has ended. */
+async function startThread(options: WriterOptions, listeners: WriterEvents): Promise<WriterThread> {
   const worker = new Worker(new URL("./writer.worker.js", import.meta.url), {
     workerData: options,
     resourceLimits: threadLimits,
@@ -31,6 +45,7 @@ export async function startWriter(options: WriterOptions, listeners: WriterEvent
   return new Promise((resolve, reject) => {
     let stopped = false;
     let ready = false;
+    let ended: CatalogLost | null = null;
     const caller = createCaller<WriterCalls>(worker, (message) => {
       const event = message as WriterEvent;
       if (event.event === "parts") return listeners.onParts(event.parts);
@@ -38,7 +53,8 @@ export async function startWriter(options: WriterOptions, listeners: WriterEvent
       if (event.event === "gap") return listeners.onGap(event.gap);
       if (event.event === "ended") {
         // The thread ends itself.
-        return fail(new StoreError("CORRUPT", `cannot read the series catalog: ${event.message}`));
+        ended = new CatalogLost("CORRUPT", `cannot read the series catalog: ${event.message}`);
+        return;
       }
       if (event.event === "failed") {
         fail(new StoreError(event.code, event.message));
@@ -61,6 +77,6 @@ export async function startWriter(options: WriterOptions, listeners: WriterEvent
       return worker.terminate();
     }
     worker.on("error", fail);
-    worker.on("exit", (code) => fail(new Error(`exit code ${code}`)));
+    worker.on("exit", (code) => fail(ended ?? new Error(`exit code ${code}`)));
   });
 }

@@ -510,6 +510,21 @@ suite("damaged series", (test) => {
       await store.close();
     }));
 
+  test("a catalog whose index disagrees with its table, which no quick check finds, is made again at once", () =>
+    withTempDir(async (dir) => {
+      const model = await fill(dir);
+      const path = join(dir, "catalog.db");
+      const at = readFileSync(path).indexOf("points-2024-02.db") + "points-2024-".length;
+      overwrite(path, at, () => Buffer.from("2"), 1);
+      const { store, damage } = await open(dir);
+      assert.match(
+        damage[0]?.what ?? "",
+        /made again from names\.log and the files of points: 3 series in 2 files/,
+      );
+      for (const ref of refs) assert.equal(await readAll(store, ref), model.get(ref));
+      await store.close();
+    }));
+
   test("a damaged line of names.log costs that name; a log that is gone is written again", () =>
     withTempDir(async (dir) => {
       const model = await fill(dir);
