@@ -47,7 +47,7 @@ export function createOpenFiles<One extends { readonly client: Client }>(
 
   async function closeThese(paths: readonly string[]): Promise<void> {
     for (const path of paths) await close(path);
-    if (unclosed > 0) await letGo();
+    if (unclosed > 0) await letGo("minor");
   }
 
   return {
@@ -80,25 +80,28 @@ let unclosed = 0;
 export async function closeFile(client: Pick<Client, "close">): Promise<void> {
   client.close();
   unclosed++;
-  if (unclosed >= unclosedMax) await letGo();
+  if (unclosed >= unclosedMax) await letGo("minor");
 }
 
 /** Closes a file whose descriptors must be free before it is renamed or opened by another thread. */
 export async function closeAtOnce(client: Pick<Client, "close">): Promise<void> {
   client.close();
-  await letGo();
+  // A collection that came while they were in use has made its statements old.
+  await letGo("major");
 }
 
-let collect: ((how: { readonly type: "minor" }) => void) | undefined;
+type Collection = "minor" | "major";
+
+let collect: ((how: { readonly type: Collection }) => void) | undefined;
 
 /**
  * libSQL closes a file once its last statement has been collected, which may be never in a thread that makes little
- * garbage. Statements are young: a minor collection takes them, and the turn after it closes the files.
+ * garbage. Most statements are young: a minor collection takes them, and the turn after it closes the files.
  */
-async function letGo(): Promise<void> {
+async function letGo(type: Collection): Promise<void> {
   unclosed = 0;
   setFlagsFromString("--expose-gc");
   collect ??= runInNewContext("gc") as typeof collect;
-  collect?.({ type: "minor" });
+  collect?.({ type });
   await nextTurn();
 }
