@@ -58,9 +58,13 @@ export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetain
     if (deviceSessions.retained.size === 0) return;
     if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
     if (subscription.qos > 0) {
+      const messages: Message[] = [];
       for (const message of retainedFor(deviceSessions, wanted, Number.POSITIVE_INFINITY)) {
-        if (message !== null && message.qos > 0 && !isExpired(message, at)) queues.queue(state, message);
+        if (message !== null && message.qos > 0 && !isExpired(message, at)) messages.push(message);
       }
+      // A start reads them in another order than they came in, and then this record again: their ids must be the same.
+      messages.sort((a, b) => (a.topic < b.topic ? -1 : 1));
+      for (const message of messages) queues.queue(state, message);
     }
     link?.handOver(atQos0(retainedFor(deviceSessions, wanted, queues.lastRetained)));
   }

@@ -383,6 +383,25 @@ suite("saved sessions", (test) => {
     { timeoutMs: 120_000 },
   );
 
+  test("retained messages keep their ids when the record that asked for them is read again", () =>
+    withTempDir(async (dir) => {
+      const run = await open(dir);
+      const publish = { do: "publish", client: "b", qos: 1, retain: true, text: "m", type: false } as const;
+      await take(run, { do: "connect", client: "b", clean: true, expiry: 3600, will: false }, 1);
+      for (const [nth, topic] of ["x/y", "x", "x/a"].entries())
+        await take(run, { ...publish, topic }, 2 + nth);
+      await run.saved.save();
+      await take(run, { do: "subscribe", client: "b", filter: "x/#", qos: 2, identifier: null }, 5);
+      const queued = ({ saved }: Run) =>
+        [...(saved.registry.get(7)?.sessions.get("b")?.outgoing ?? [])].map(([id, { topic }]) => [id, topic]);
+      const before = queued(run);
+      assert.is(before.length, 3);
+      await run.kill();
+      const again = await open(dir);
+      assert.equal(queued(again), before);
+      await again.kill();
+    }));
+
   const command = (run: Run, receipt: number, expiry: number | null, ends: boolean[] = []) => {
     const properties = expiry === null ? null : { messageExpiryInterval: expiry };
     const message = { topic: "inbox", payload: Buffer.from("c"), qos: 1, properties, receipt } as const;
