@@ -82,7 +82,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/sessions/lifecycle": [1, "limit: outgoingMessagesMax"],
   "ingest/sessions/subscribing": [4, "limit: platformBytesMax"],
   "ingest/sessions/changes": [7, "long"],
-  "ingest/sessions/delivery": [4, "limit: retainedMessagesMax"],
+  "ingest/sessions/delivery": [5, "limit: retainedMessagesMax"],
   "ingest/sessions/deleted": [2, "startup"],
   "ingest/sessions/downlink-records": [3, "limit: recipientsMax"],
   "ingest/sessions/downlinks": [1, "limit: sessionsPerDeviceMax"],
