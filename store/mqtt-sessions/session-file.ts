@@ -35,7 +35,7 @@ export async function openSessionFile(path: string): Promise<Client> {
     await addReceipts(client);
     return client;
   } catch (error) {
-    await closeAtOnce(client);
+    await closeAtOnce(client, path);
     throw error;
   }
 }

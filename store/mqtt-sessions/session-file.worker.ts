@@ -62,7 +62,7 @@ serveCalls<SessionFileCalls>(port, {
   close: async () => {
     giveUp();
     const client = await opening.catch(() => null);
-    if (client !== null) await closeAtOnce(client);
+    if (client !== null) await closeAtOnce(client, path);
     // The answer must leave first.
     setImmediate(() => port.close());
     return null;

@@ -69,7 +69,7 @@ async function withFile<T>(path: string, work: (client: Client) => Promise<T>): 
   try {
     return await work(client);
   } finally {
-    await closeAtOnce(client);
+    await closeAtOnce(client, path);
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Client } from "@libsql/client/sqlite3";
@@ -47,7 +48,7 @@ export function createOpenFiles<One extends { readonly client: Client }>(
 
   async function closeThese(paths: readonly string[]): Promise<void> {
     for (const path of paths) await close(path);
-    if (unclosed > 0) await letGo("minor");
+    if (unclosed > 0) await letGo();
   }
 
   return {
@@ -80,28 +81,31 @@ let unclosed = 0;
 export async function closeFile(client: Pick<Client, "close">): Promise<void> {
   client.close();
   unclosed++;
-  if (unclosed >= unclosedMax) await letGo("minor");
+  if (unclosed >= unclosedMax) await letGo();
 }
 
-/** Closes a file whose descriptors must be free before it is renamed or opened by another thread. */
-export async function closeAtOnce(client: Pick<Client, "close">): Promise<void> {
+/**
+ * Closes the only connection to a file, whose descriptors must be free before it is renamed or opened by another thread.
+ */
+export async function closeAtOnce(client: Pick<Client, "close">, path: string): Promise<void> {
   client.close();
-  // A collection that came while they were in use has made its statements old.
-  await letGo("major");
+  await letGo();
+  // A connection that ends removes its log. If it is there, a collection in the midst of a statement has made that old.
+  if (existsSync(`${path}-wal`)) await letGo("full");
 }
 
-type Collection = "minor" | "major";
-
-let collect: ((how: { readonly type: Collection }) => void) | undefined;
+let collect: ((how?: { readonly type: "minor" }) => void) | undefined;
 
 /**
  * libSQL closes a file once its last statement has been collected, which may be never in a thread that makes little
  * garbage. Most statements are young: a minor collection takes them, and the turn after it closes the files.
  */
-async function letGo(type: Collection): Promise<void> {
+async function letGo(collection: "minor" | "full" = "minor"): Promise<void> {
   unclosed = 0;
   setFlagsFromString("--expose-gc");
   collect ??= runInNewContext("gc") as typeof collect;
-  collect?.({ type });
+  // Node 20 takes every other type for a minor one.
+  if (collection === "full") collect?.();
+  else collect?.({ type: "minor" });
   await nextTurn();
 }

@@ -36,7 +36,7 @@ export async function startWriter(options: WriterOptions, listeners: WriterEvent
   }
 }
 
-/** Rejects once the thread has ended. */
+/** For a lost catalog it rejects only once the thread has ended: another is to open the same files. */
 async function startThread(options: WriterOptions, listeners: WriterEvents): Promise<WriterThread> {
   const worker = new Worker(new URL("./writer.worker.js", import.meta.url), {
     workerData: options,
