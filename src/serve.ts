@@ -45,7 +45,7 @@ export async function serve(
       await pipelines.close();
       await storage.close();
       await rm(addressFile, { force: true });
-      storage.metadata.close();
+      await storage.metadata.close();
     },
   };
 }

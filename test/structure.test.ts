@@ -28,6 +28,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
 /** Library that touches the world → where it may be imported. */
 const borders: Readonly<Record<string, readonly RegExp[]>> = {
   "@libsql/client": [/^store\//, /^src\/host\/lock\.ts$/],
+  libsql: [/^store\/metadata\/db\/connection\/local-file\.ts$/],
   "@influxdata/influxdb-client": [/^store\/series\/influx\//],
   "@peculiar/x509": [/^src\/certificates\/x509\.ts$/],
   "mqtt-packet": [/^ingest\/transports\/(mqtt|broker)\//],

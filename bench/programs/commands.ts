@@ -112,7 +112,7 @@ async function single({ dir, calls, seconds }: BenchOptions, count: number): Pro
   await pause(1000);
   const busy = await measure("command confirmed, ingest at half its limit");
   const { rate } = await load;
-  db.close();
+  await db.close();
   await generator.close();
   await listeners.stop();
   await service.close();
@@ -245,5 +245,5 @@ async function fill(
       args: [dueAt, devices.map(({ id }) => id)],
     },
   ]);
-  db.close();
+  await db.close();
 }

@@ -88,7 +88,7 @@ async function benchEngine(
   const removed = await timed(() => drain(db, series));
   const left = (await series.whichHavePoints(devicesOf("sent", 0, 200))).filter(Boolean).length;
   if (engine === "embedded" && left > 0) throw new Error(`${left} devices still have points`);
-  db.close();
+  await db.close();
   const baseline = `${engine} one after the other`;
   return [
     figure(baseline, alone, oneByOne),

@@ -182,7 +182,7 @@ async function bareInsert(dir: string, count: number): Promise<Figure> {
   const started = performance.now();
   await db.write(statements);
   const seconds = (performance.now() - started) / 1000;
-  db.close();
+  await db.close();
   return { name: "bare inserts", value: seconds, unit: "s" };
 }
 

@@ -33,7 +33,7 @@ export async function fillRegistry(dataDir: string, count: number, copy: string)
     await copyTo(db, copy);
     return registry;
   } finally {
-    db.close();
+    await db.close();
   }
 }
 

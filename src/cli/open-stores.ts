@@ -45,7 +45,7 @@ export async function withStores<T>(
         if (failure === null) await series.close();
       }
     } finally {
-      db.close();
+      await db.close();
     }
   } finally {
     lock.release();

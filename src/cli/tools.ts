@@ -130,7 +130,7 @@ async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): 
         throw new Error("the deployment is empty: start the service first");
       return await action(db);
     } finally {
-      db.close();
+      await db.close();
     }
   } finally {
     lock.release();

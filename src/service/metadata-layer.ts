@@ -35,7 +35,8 @@ export interface MetadataLayer {
   followed(): Promise<void>;
   /** Stops following changes. */
   stopFollowing(): void;
-  close(): void;
+  /** Resolves once nothing of the folder is open any more. */
+  close(): Promise<void>;
 }
 
 const directoryDevicesMax = 50_000;
@@ -93,8 +94,8 @@ export async function openMetadataLayer(
     },
     followed: feed.poll,
     stopFollowing: feed.close,
-    close: () => {
-      db.close();
+    close: async () => {
+      await db.close();
       lock.release();
     },
   };

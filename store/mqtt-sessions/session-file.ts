@@ -1,6 +1,5 @@
-import { pathToFileURL } from "node:url";
 import type { Client } from "@libsql/client";
-import { openClient } from "../metadata/db/db.js";
+import { connect } from "../files/connection.js";
 import { closeAtOnce } from "../series/embedded/open-files.js";
 
 const schema = [
@@ -29,8 +28,10 @@ const schema = [
 
 /** A connection to the saved form of the sessions; makes the file and its tables if missing. */
 export async function openSessionFile(path: string): Promise<Client> {
-  const client = await openClient({ url: pathToFileURL(path).href, shared: false });
+  const client = connect(path);
   try {
+    await client.execute("pragma journal_mode = wal");
+    await client.execute("pragma synchronous = full");
     await client.batch(schema, "write");
     await addReceipts(client);
     return client;

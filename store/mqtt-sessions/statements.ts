@@ -1,4 +1,4 @@
-import { cleanText } from "../metadata/db/db.js";
+import { cleanText } from "../metadata/db/sql-values.js";
 import type { RowChanges } from "./session-rows.js";
 
 /** A statement and its arguments, with texts as libSQL takes them. */

@@ -31,7 +31,7 @@ suite("retention of alerts", (test) => {
     }
   });
   test.after.each(async () => {
-    db.close();
+    await db.close();
     await dir.close();
   });
 

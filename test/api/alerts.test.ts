@@ -50,7 +50,7 @@ worldSuite(
       const db = await openDb({ url, shared: true });
       for (let i = 0; i < times; i++)
         await db.write([raiseAlerts(startedAt + 1000, [{ ...trigger, times: 1, save: 0 }])]);
-      db.close();
+      await db.close();
       const { items } = (await world.call("GET", `${current}?alertName=${alertName}`)).page;
       return items[0] ?? { id: 0 };
     };

@@ -36,7 +36,7 @@ async function withStore(use: (store: SealedStore, dir: string) => Promise<void>
     try {
       await use(store, dir);
     } finally {
-      store.db.close();
+      await store.db.close();
     }
   });
 }
@@ -76,7 +76,7 @@ suite("certs: the authority", (test) => {
       assert.is(again.root, first.root);
       const other = await openStore(dir, Buffer.alloc(32, 8));
       await rejects(() => openAuthority(other, own, now), /MASTER_KEY is not the one/);
-      other.db.close();
+      await other.db.close();
     }));
 
   test("two processes that start at once have the same one", () =>
@@ -86,7 +86,7 @@ suite("certs: the authority", (test) => {
       const opened = await Promise.all(stores.map((one) => openAuthority(one, own, now)));
       assert.is(new Set(opened.map(({ root }) => root)).size, 1);
       assert.equal(await store.db.first("select count(*) n from authority"), { n: 1 });
-      other.db.close();
+      await other.db.close();
     }));
 
   test("no private key lies in the files of the store", () =>

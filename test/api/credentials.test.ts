@@ -41,7 +41,7 @@ suite("remembered credentials", (test) => {
   test.after(async () => {
     Object.assign(crypto, { scrypt });
     syncBuiltinESMExports();
-    db.close();
+    await db.close();
     await dir.close();
   });
   test.before.each(() => {

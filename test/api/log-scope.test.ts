@@ -25,7 +25,7 @@ suite("devices that a log's filters name", (test) => {
       assert.equal(await scopeOf(db, 1, [named("other")], 100_005), { devices: [], truncated: false });
       assert.equal(await scopeOf(db, 1, [], 7), { devices: [7], truncated: false });
       assert.equal(await scopeOf(db, 1, [], 0), { devices: null, truncated: false });
-      db.close();
+      await db.close();
     });
   });
 });

@@ -57,7 +57,7 @@ suite("server certificate", (test) => {
         const before = await certificate().load(now);
         assert.is.not((await certificate(over).load(now)).cert, before.cert);
       }
-      db.close();
+      await db.close();
     }));
 
   test("a damaged file is replaced, and that is told", () =>
@@ -75,7 +75,7 @@ suite("server certificate", (test) => {
         assert.is.not((await certificate().load(Date.now())).cert, first.cert);
         assert.match(faults.pop() ?? "", path);
       }
-      db.close();
+      await db.close();
     }));
 
   testWithOpenssl(test, "openssl takes it for a server's and for these names alone", () =>
@@ -92,7 +92,7 @@ suite("server certificate", (test) => {
       for (const ip of ["127.0.0.1", "::1"]) assert.is((await verify("-verify_ip", ip)).code, 0, ip);
       assert.is.not((await verify("-verify_hostname", "example.org")).code, 0);
       assert.is.not((await verify("-purpose", "sslclient")).code, 0);
-      db.close();
+      await db.close();
     }),
   );
 
@@ -119,7 +119,7 @@ suite("server certificate", (test) => {
       );
       assert.equal(await trustedRoots(store, given, 2), [authority.root, given.root]);
       assert.equal(await trustedRoots(store, authority, 3), [authority.root, given.root]);
-      db.close();
+      await db.close();
     }));
 
   test("TLS_CERT and TLS_KEY: what is wrong with them is said by name", () =>
@@ -150,7 +150,7 @@ suite("server certificate", (test) => {
         assert.instance(problem, ConfigError);
         assert.match(String((problem as Error).message), expected);
       }
-      db.close();
+      await db.close();
     }));
 
   test("settings: each port a number or off, certificate and key together", () => {

@@ -34,10 +34,10 @@ worldSuite("callers who lose their rights during a request", (test, world) => {
       migrates: false,
     });
   });
-  test.after(() => {
+  test.after(async () => {
     Object.assign(crypto, { scrypt });
     syncBuiltinESMExports();
-    db.close();
+    await db.close();
   });
 
   const make = (role = "admin"): Promise<Rec> =>

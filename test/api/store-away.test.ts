@@ -53,7 +53,7 @@ suite("an unavailable store is not a missing record", (test) => {
     stream = (await createDataStream(db, caller, 0, product, { ...fields, dataPoints: [point] })).id;
   });
   test.after(async () => {
-    db.close();
+    await db.close();
     await dir.close();
   });
 

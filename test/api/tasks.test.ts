@@ -53,7 +53,7 @@ async function withRunner(
       tasks,
       db,
     );
-    db.close();
+    await db.close();
   });
 }
 

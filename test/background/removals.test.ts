@@ -19,7 +19,7 @@ suite("draining the removals", (test) => {
     fields = [];
   });
   test.after.each(async () => {
-    db.close();
+    await db.close();
     await dir.close();
   });
 

@@ -219,7 +219,7 @@ suite("group_publish as a task", (test) => {
       assert.is((await fleet.db.all("select 1 from group_control_log")).length, 1);
       assert.is(await groupStatus(fleet), 1);
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -248,7 +248,7 @@ suite("group_publish as a task", (test) => {
         { publishStatus: 1, n: 108 },
       ]);
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -266,7 +266,7 @@ suite("group_publish as a task", (test) => {
       receipts[0]?.(true);
       await until(async () => (await groupStatus(fleet)) === 2, { what: "the group's status" });
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -292,7 +292,7 @@ suite("group_publish as a task", (test) => {
         [1, 0, 0, 1, 1, 0],
       );
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -306,7 +306,7 @@ suite("group_publish as a task", (test) => {
       });
       assert.equal(msg, { publish_success_num: 45, publish_failure_num: 5 });
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -340,7 +340,7 @@ suite("group_publish as a task", (test) => {
         what: "the receipts",
       });
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -356,7 +356,7 @@ suite("group_publish as a task", (test) => {
       await rejects(() => run(fleet, { commands: broken }), /broken/);
       assert.is(await groupStatus(fleet), 0);
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -374,7 +374,7 @@ suite("group_publish as a task", (test) => {
       const statuses = "select publishStatus from control_log where deviceIntID in (10, 110) order by id";
       assert.equal(await fleet.db.all(statuses), [{ publishStatus: 1 }, { publishStatus: 0 }]);
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -397,7 +397,7 @@ suite("group_publish as a task", (test) => {
         await running;
         assert.equal(seen, [45, 45, 90, 108]);
         await fleet.receipts.close();
-        fleet.db.close();
+        await fleet.db.close();
       });
     });
   }
@@ -433,7 +433,7 @@ suite("group_publish as a task", (test) => {
       assert.is(logs.count, members);
       assert.ok(logs.items.every((log) => Buffer.from(log.payload).toString() === payload));
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -447,7 +447,7 @@ suite("group_publish as a task", (test) => {
       const statuses = "select publishStatus from control_log where deviceIntID in (10, 110) order by id";
       assert.equal(await fleet.db.all(statuses), [{ publishStatus: 0 }, { publishStatus: 0 }]);
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -464,7 +464,7 @@ suite("group_publish as a task", (test) => {
       fleet.slow.clear();
       await own;
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 
@@ -478,7 +478,7 @@ suite("group_publish as a task", (test) => {
       assert.equal(await fleet.db.all("select 1 from control_log"), []);
       assert.is(await groupStatus(fleet), 3);
       await fleet.receipts.close();
-      fleet.db.close();
+      await fleet.db.close();
     });
   });
 });

@@ -35,7 +35,7 @@ async function withDb(use: (db: Db) => Promise<void>): Promise<void> {
   await withTempDir(async (dir) => {
     const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
     await use(db);
-    db.close();
+    await db.close();
   });
 }
 

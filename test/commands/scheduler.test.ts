@@ -125,7 +125,7 @@ async function withDb(use: (db: Db, again: () => Promise<Db>) => Promise<void>):
       })),
     ]);
     await use(db, again);
-    for (const one of opened) one.close();
+    for (const one of opened) await one.close();
   });
 }
 

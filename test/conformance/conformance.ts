@@ -117,6 +117,6 @@ async function storeAlerts(url: string, scope: Scope): Promise<{ current: number
     ]);
     ids.push(Number(result?.lastInsertRowid));
   }
-  db.close();
+  await db.close();
   return { current: ids[0] ?? 0, past: ids[2] ?? 0 };
 }

@@ -75,7 +75,7 @@ async function waiting(dir: string): Promise<number> {
   try {
     return await countRemovals(db);
   } finally {
-    db.close();
+    await db.close();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ResultSet } from "@libsql/client";
+import type { WriteResult } from "./connection/connection.js";
 
 /** Types of SQL parameters; objects and arrays are stored as JSON text. */
 export type SqlValue = string | number | boolean | null | Uint8Array | object;
@@ -28,7 +28,7 @@ export interface Db {
    * Runs the statements in one transaction, all or none, and wakes the change feed.
    * @throws StoreError CONFLICT (fields names the column), REFERENCED, UNAVAILABLE
    */
-  write(statements: readonly Statement[]): Promise<ResultSet[]>;
+  write(statements: readonly Statement[]): Promise<WriteResult[]>;
   /**
    * For a write through another connection of this process: no write of this connection runs at the same time; they
    * wait without holding the event loop. The change feed is woken afterwards.
@@ -41,5 +41,6 @@ export interface Db {
   onWrite(listener: () => Promise<void> | void): void;
   /** True when other processes may write to the same metadata. */
   readonly shared: boolean;
-  close(): void;
+  /** Resolves once what was asked before has ended. */
+  close(): Promise<void>;
 }

@@ -1,13 +1,13 @@
-import type { ResultSet } from "@libsql/client";
 import { isUnavailable } from "../../lib/errors.js";
 import { nextTurn } from "../../lib/turns.js";
+import type { WriteResult } from "./connection/connection.js";
 import type { Statement } from "./sql.js";
 
-type Run = (statements: readonly Statement[]) => Promise<ResultSet[]>;
+type Run = (statements: readonly Statement[]) => Promise<WriteResult[]>;
 
 interface Waiting {
   readonly statements: readonly Statement[];
-  readonly resolve: (results: ResultSet[]) => void;
+  readonly resolve: (results: WriteResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
 

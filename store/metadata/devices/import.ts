@@ -1,6 +1,6 @@
 import type { Actor } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
-import { beingRemoved } from "../db/db.js";
+import { beingRemoved } from "../db/sql-errors.js";
 
 /**
  * The devices of an import on their way in. They are gathered in a table of their own, checked there against each other

@@ -35,7 +35,7 @@ suite("imports within their bounds", (test) => {
     db = await openDb({ url: `file:${dir.path}/metadata.db`, shared: false });
   });
   test.after(async () => {
-    db.close();
+    await db.close();
     await dir.close();
   });
 

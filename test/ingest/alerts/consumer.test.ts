@@ -71,7 +71,7 @@ suite("the alerts consumer", (test) => {
   });
   test.after.each(async () => {
     await journal.close();
-    store.db.close();
+    await store.db.close();
     await dir.close();
   });
 

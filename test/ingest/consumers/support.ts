@@ -149,7 +149,7 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     },
     close: async () => {
       await journal.close();
-      real.close();
+      await real.close();
       await dir.close();
     },
   };

@@ -62,7 +62,7 @@ suite("directory", (test) => {
   });
   test.after.each(async () => {
     feed.close();
-    store.db.close();
+    await store.db.close();
     await dir.close();
   });
 

@@ -27,7 +27,7 @@ suite("presence", (test) => {
     device = (await createDevice(store, actor, 0, { ...names, productIntID: product.id })).id;
   });
   test.after(async () => {
-    store.db.close();
+    await store.db.close();
     await dir.close();
   });
   const stored = async () => {

@@ -62,7 +62,7 @@ suite("envelopes", (test) => {
       const grown = (journal.segments.at(-1)?.bytes ?? 0) - before;
       assert.ok(grown < 9600 * 110, `${grown} bytes of ${payload.length}`);
       await journal.close();
-      db.close();
+      await db.close();
     }));
 
   test("while the journal is full they wait, and no more of them than one lies beyond its bound", () =>
@@ -90,7 +90,7 @@ suite("envelopes", (test) => {
       assert.is(count, 3000);
       assert.ok(most <= pendingBytesMax + 300, `${most} bytes pending`);
       await journal.close();
-      db.close();
+      await db.close();
     }));
 
   test("one that is closed half way appends nothing more; the next goes on after what is there", () =>
@@ -128,6 +128,6 @@ suite("envelopes", (test) => {
         Array.from({ length: 2000 }, (_, n) => [n, "a long topic"]),
       );
       await journal.close();
-      db.close();
+      await db.close();
     }));
 });

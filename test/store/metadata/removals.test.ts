@@ -1,4 +1,5 @@
-import { beingRemoved, type Db, openDb } from "../../../store/metadata/db/db.js";
+import { type Db, openDb } from "../../../store/metadata/db/db.js";
+import { beingRemoved } from "../../../store/metadata/db/sql-errors.js";
 import { openStaging } from "../../../store/metadata/devices/import.js";
 import {
   countRemovals,
@@ -25,7 +26,7 @@ suite("pending removals", (test) => {
     db = await openDb({ url: `file:${dir.path}/metadata.db`, shared: false });
   });
   test.after.each(async () => {
-    db.close();
+    await db.close();
     await dir.close();
   });
 

@@ -45,6 +45,6 @@ suite("edits of alert rules", (test) => {
       const now = await getAlertRule(db, tenant, id);
       const edited = await updateAlertRule(db, actor, 1, now, { condition: "dataPoint > 7" });
       assert.is(edited?.condition, "dataPoint > 7");
-      db.close();
+      await db.close();
     }));
 });

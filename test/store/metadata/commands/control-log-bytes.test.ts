@@ -61,7 +61,7 @@ async function withDb(use: (db: Db, dir: string) => Promise<void>): Promise<void
   await withTempDir(async (dir) => {
     const db = await openDb(path(dir));
     await use(db, dir);
-    db.close();
+    await db.close();
   });
 }
 
@@ -133,12 +133,12 @@ suite("bytes of control logs", (test) => {
       ]);
       // The step of the migration itself, whatever steps come after it.
       await first.write(logBytesSchema.map((sql) => ({ sql })));
-      first.close();
+      await first.close();
       const second = await openDb(path(dir));
       assert.equal(await counted(second), wanted);
       await createControlLog(second, actorOf(3), 1, log(7));
       assert.equal(await counted(second), await there(second));
-      second.close();
+      await second.close();
     });
   });
 

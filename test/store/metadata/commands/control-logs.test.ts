@@ -37,7 +37,7 @@ async function withRows(
       (of, filters, page, limit) => listControlLogs(db, 1, of, { page, limit, filters }, contains),
       db,
     );
-    db.close();
+    await db.close();
   });
 }
 

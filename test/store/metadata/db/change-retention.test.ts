@@ -11,7 +11,7 @@ async function withDb(use: (db: Db) => Promise<void>): Promise<void> {
     const db = await openDb({ url: `file:${dir}/metadata.db`, shared: false });
     await db.write([{ sql: "delete from change" }]);
     await use(db);
-    db.close();
+    await db.close();
   });
 }
 

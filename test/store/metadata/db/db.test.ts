@@ -2,7 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { changed } from "../../../../store/metadata/db/changes.js";
-import { cleanText, openDb } from "../../../../store/metadata/db/db.js";
+import { openDb } from "../../../../store/metadata/db/db.js";
 import {
   controlSchema,
   deletedSchema,
@@ -14,6 +14,7 @@ import { dataSchema } from "../../../../store/metadata/db/schema-data.js";
 import { influxSchema } from "../../../../store/metadata/db/schema-influx.js";
 import { logBytesSchema } from "../../../../store/metadata/db/schema-log-bytes.js";
 import { resourcesSchema } from "../../../../store/metadata/db/schema-resources.js";
+import { cleanText } from "../../../../store/metadata/db/sql-values.js";
 import { assert, openTempDir, rejects, suite } from "../../../suite.js";
 
 const standIn = (text: string): string => text.toWellFormed().replaceAll("\0", "\u0001");
@@ -61,7 +62,7 @@ suite("metadata store", (test) => {
       }),
       { numRuns: 100, endOnFailure: true },
     );
-    db.close();
+    await db.close();
   });
 
   test("keeps JSON with lone surrogates readable", async () => {
@@ -72,7 +73,7 @@ suite("metadata store", (test) => {
     ]);
     const row = await db.first<{ bag: string }>("select bag from bags");
     assert.type(JSON.parse(row?.bag ?? "").key, "string");
-    db.close();
+    await db.close();
   });
 
   test("a remote store that is not there is away for now", async () => {
@@ -96,7 +97,7 @@ suite("metadata store", (test) => {
     assert.ok((error as StoreError).fields.tenantID);
     const { n } = (await db.first<{ n: number }>("select count(*) n from tenant")) ?? { n: -1 };
     assert.is(n, 1);
-    db.close();
+    await db.close();
   });
 
   test("tells listeners of committed writes that are in the log of changes, and of those only", async () => {
@@ -112,18 +113,18 @@ suite("metadata store", (test) => {
     assert.is(told, 1);
     await db.write([insertTenant("three", "C4")]);
     assert.is(told, 1, "nobody follows what leaves no trace");
-    db.close();
+    await db.close();
   });
 
   test("opens again without touching what is there", async () => {
     const options = fresh();
     const first = await openDb(options);
     await first.write([insertTenant("one")]);
-    first.close();
+    await first.close();
     const second = await openDb(options);
     assert.equal(await second.all("select tenantName from tenant"), [{ tenantName: "one" }]);
     assert.equal(await second.all("select version from format"), [{ version: schemaVersion }]);
-    second.close();
+    await second.close();
   });
 
   test("a folder of format 8 is read on, without the table that nobody used", async () => {
@@ -150,10 +151,10 @@ suite("metadata store", (test) => {
     assert.equal(await db.all("select version from format"), [{ version: schemaVersion }]);
     assert.equal(await db.all("select tenantName from tenant"), [{ tenantName: "one" }]);
     assert.equal(await db.all("select 1 from sqlite_master where name = 'unreleased'"), []);
-    db.close();
+    await db.close();
     const fresher = await openDb(fresh());
     assert.equal(await fresher.all("select 1 from sqlite_master where name = 'unreleased'"), []);
-    fresher.close();
+    await fresher.close();
   });
 
   test("refuses a newer format and leaves it as it is", async () => {
@@ -163,7 +164,7 @@ suite("metadata store", (test) => {
       { sql: "update format set version = ?", args: [schemaVersion + 1] },
       insertTenant("newer"),
     ]);
-    first.close();
+    await first.close();
     const error = await rejects(() => openDb(options), new RegExp(`format ${schemaVersion + 1}`));
     assert.is((error as StoreError).code, "INVALID");
     const { createClient } = await import("@libsql/client");

@@ -79,7 +79,7 @@ suite("bytes of a page", (test) => {
       const upward = [...ids].reverse();
       assert.equal(await withinPage(db, measured, upward), upward.slice(0, 15), "one has as much again");
       assert.equal(await withinPage(db, { from: "log r" }, ids), ids, "nothing long in it");
-      db.close();
+      await db.close();
     }));
 
   test("logs of a group's members are measured by the payload that stands once", () =>
@@ -107,7 +107,7 @@ suite("bytes of a page", (test) => {
       const found = await listControlLogs(db, 1, null, page, () => true);
       assert.equal([found.items.length, found.count, found.truncated], [40, 50, true]);
       assert.ok(found.items.every(({ payload }) => payload.byteLength === 200_000));
-      db.close();
+      await db.close();
     }));
 
   test("every text column of the schema is known as long or short, and every list with a long one measures it", () =>
@@ -118,7 +118,7 @@ suite("bytes of a page", (test) => {
          where m.type = 'table' and m.name not in (select value from json_each(?)) and upper(p.type) in ('TEXT', 'BLOB', '')`,
         [JSON.stringify([...unlisted])],
       );
-      db.close();
+      await db.close();
       const known = new Set([...long, ...short]);
       const unknown = columns.filter(({ place, name }) => !left.has(place) && !known.has(name));
       assert.equal(

@@ -29,7 +29,7 @@ suite("searching", (test) => {
     db = await openDb({ url: `file:${dir.path}/metadata.db`, shared: false });
   });
   test.after(async () => {
-    db.close();
+    await db.close();
     await dir.close();
   });
   const holds = async (whole: string, pattern: string): Promise<boolean> => {

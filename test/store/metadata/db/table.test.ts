@@ -43,7 +43,7 @@ suite("pages of a table", (test) => {
     ]);
   });
   test.after(async () => {
-    db.close();
+    await db.close();
     await dir.close();
   });
 

@@ -26,7 +26,7 @@ suite("write queue", (test) => {
       const rows = await db.all<{ id: number; createAt: number }>("select id, createAt from tenant");
       assert.is(rows.length, 91);
       assert.ok(rows.every((row) => row.id === row.createAt));
-      db.close();
+      await db.close();
     });
   });
 

@@ -1,6 +1,7 @@
 import { StoreError, type StoreErrorCode } from "../../../../store/lib/errors.js";
-import { beingRemoved, type Db, openDb } from "../../../../store/metadata/db/db.js";
+import { type Db, openDb } from "../../../../store/metadata/db/db.js";
 import { createVault } from "../../../../store/metadata/db/secrets.js";
+import { beingRemoved } from "../../../../store/metadata/db/sql-errors.js";
 import { insertInto } from "../../../../store/metadata/db/table.js";
 import {
   createDevice,
@@ -49,7 +50,7 @@ suite("devices in the store", (test) => {
     productIntID = (await createProduct(db, actor, 0, input)).id;
   });
   test.after.each(async () => {
-    db.close();
+    await db.close();
     await dir.close();
   });
 

@@ -46,7 +46,7 @@ async function elsewhere<T>(
     const actor = { tenant: 1, userIntID: null, username: null };
     return await act({ db, vault: createVault(Buffer.from(masterKey, "hex")) }, actor);
   } finally {
-    db.close();
+    await db.close();
   }
 }
 

@@ -1,0 +1,40 @@
+/** A connection to the metadata, wherever they are kept; `db.ts` makes the store of it. */
+
+/** What SQLite binds. */
+export type BoundValue = string | number | null | Uint8Array;
+
+export interface BoundStatement {
+  readonly sql: string;
+  readonly args: readonly BoundValue[];
+}
+
+/** By column; of columns with one name the first. Blobs are ArrayBuffers. */
+export type Row = Readonly<Record<string, string | number | null | ArrayBuffer>>;
+
+/** What one statement of a transaction did. */
+export interface WriteResult {
+  readonly rowsAffected: number;
+  /** Absent for statements that return rows. */
+  readonly lastInsertRowid: number | undefined;
+  readonly rows: readonly Row[];
+}
+
+export interface Connection {
+  /** Rows of each statement, all of one snapshot. @throws SqlError, and what a remote store's client throws */
+  read(statements: readonly BoundStatement[]): Promise<Row[][]>;
+  /** One transaction, all or none. @throws SqlError, and what a remote store's client throws */
+  write(statements: readonly BoundStatement[]): Promise<WriteResult[]>;
+  /** Resolves once all that was asked before has ended. */
+  close(): Promise<void>;
+}
+
+/** What SQLite refuses; `code` is its own, as SQLITE_BUSY. */
+export class SqlError extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+  ) {
+    super(message);
+    this.name = "SqlError";
+  }
+}

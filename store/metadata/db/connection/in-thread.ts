@@ -1,0 +1,25 @@
+import type { Connection } from "./connection.js";
+import { type Executed, openLocalFile, type RowSet } from "./local-file.js";
+import { rowMaker } from "./rows-text.js";
+
+/** A database file whose calls hold the thread that makes them, for threads that do nothing else. @throws SqlError */
+export function openInThread(path: string): Connection {
+  const file = openLocalFile(path);
+  return {
+    read: async (statements) => file.read(statements).map(rowsOf),
+    write: async (statements) =>
+      file.write(statements).map(({ rowsAffected, lastInsertRowid, ...set }: Executed) => ({
+        rowsAffected,
+        lastInsertRowid,
+        rows: rowsOf(set),
+      })),
+    close: async () => file.close(),
+  };
+}
+
+function rowsOf({ columns, rows }: RowSet) {
+  const toRow = rowMaker(columns);
+  return rows.map((values) =>
+    toRow(values.map((value) => (value instanceof Uint8Array ? new Uint8Array(value).buffer : value))),
+  );
+}

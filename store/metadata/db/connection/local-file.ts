@@ -1,0 +1,126 @@
+import Database from "libsql";
+import type { BoundStatement, BoundValue } from "./connection.js";
+import { SqlError } from "./connection.js";
+
+/** Rows as the engine returns them: an array for each, blobs as Buffers. */
+export interface RowSet {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Value[])[];
+}
+
+type Value = string | number | null | Buffer;
+
+export interface Executed extends RowSet {
+  readonly rowsAffected: number;
+  readonly lastInsertRowid: number | undefined;
+}
+
+/** A database file; each call holds the thread. */
+export interface LocalFile {
+  /** Rows of each statement, all of one snapshot. @throws SqlError */
+  read(statements: readonly BoundStatement[]): RowSet[];
+  /** One transaction, all or none. @throws SqlError */
+  write(statements: readonly BoundStatement[]): Executed[];
+  close(): void;
+}
+
+/** Milliseconds that a statement waits for another connection's lock. */
+const busyMs = 2000;
+/** Statements kept prepared, those used last. */
+const preparedMax = 300;
+
+interface Prepared {
+  readonly statement: Database.Statement;
+  /** Null for a statement that returns no rows. */
+  readonly columns: readonly string[] | null;
+}
+
+/** Opens a file; what is committed is on disk. @throws SqlError */
+export function openLocalFile(path: string): LocalFile {
+  const database = translated(() => new Database(path, { timeout: busyMs }));
+  const prepared = new Map<string, Prepared>();
+
+  /** Preparing takes as long as running most statements does. */
+  function prepare(sql: string): Prepared {
+    const known = prepared.get(sql);
+    if (known !== undefined) {
+      prepared.delete(sql);
+      prepared.set(sql, known);
+      return known;
+    }
+    const statement = database.prepare(sql);
+    const made = statement.reader
+      ? { statement: statement.raw(true), columns: statement.columns().map(({ name }) => name) }
+      : { statement, columns: null };
+    prepared.set(sql, made);
+    const [oldest] = prepared.keys();
+    if (prepared.size > preparedMax && oldest !== undefined) prepared.delete(oldest);
+    return made;
+  }
+
+  function execute({ sql, args }: BoundStatement): Executed {
+    const { statement, columns } = prepare(sql);
+    const bound = args.map(bind);
+    if (columns === null) {
+      const { changes, lastInsertRowid } = statement.run(bound);
+      return { columns: [], rows: [], rowsAffected: changes, lastInsertRowid: Number(lastInsertRowid) };
+    }
+    const rows = statement.all(bound) as Value[][];
+    return { columns, rows, rowsAffected: 0, lastInsertRowid: undefined };
+  }
+
+  function within<T>(begin: string, action: () => T): T {
+    return translated(() => {
+      database.exec(begin);
+      try {
+        const result = action();
+        database.exec("commit");
+        return result;
+      } catch (error) {
+        // Some errors, as a full disk, have rolled it back already.
+        if (database.inTransaction) database.exec("rollback");
+        throw error;
+      }
+    });
+  }
+
+  translated(() => {
+    database.exec("pragma journal_mode = wal");
+    database.exec("pragma synchronous = full");
+    database.exec("pragma foreign_keys = on");
+    const [state] = execute({ sql: "pragma foreign_keys", args: [] }).rows;
+    if (state?.[0] !== 1) throw new SqlError("foreign keys stay off", "SQLITE_MISUSE");
+  });
+  return {
+    read: (statements) => {
+      const [first] = statements;
+      if (statements.length === 1 && first !== undefined) return translated(() => [execute(first)]);
+      return within("begin", () => statements.map(execute));
+    },
+    write: (statements) => within("begin immediate", () => statements.map(execute)),
+    close: () => {
+      prepared.clear();
+      database.close();
+    },
+  };
+}
+
+function bind(value: BoundValue): string | number | null | Buffer {
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new RangeError(`cannot bind ${value}: only finite numbers are stored`);
+  }
+  return value;
+}
+
+/** @throws SqlError for what the engine throws */
+function translated<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+    // SQLITE_IOERR of SQLITE_IOERR_READ.
+    const [code = error.code] = /^SQLITE_[A-Z]+/.exec(error.code) ?? [];
+    throw new SqlError(`${error.code}: ${error.message}`, code);
+  }
+}

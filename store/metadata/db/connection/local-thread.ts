@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { asError } from "../../../lib/errors.js";
+import { threadLimits } from "../../../lib/thread-limits.js";
+import { type BoundStatement, type Row, SqlError, type WriteResult } from "./connection.js";
+import { decodeRows, type RowsText } from "./rows-text.js";
+
+export interface ThreadOptions {
+  readonly path: string;
+}
+
+export interface Asked {
+  readonly id: number;
+  readonly kind: "read" | "write";
+  readonly statements: readonly BoundStatement[];
+}
+
+interface Failure {
+  readonly message: string;
+  /** Of SQLite; null for anything else. */
+  readonly code: string | null;
+}
+
+/** The thread's first message. */
+export interface Opened {
+  readonly error: Failure | null;
+}
+
+export interface WriteText extends Omit<WriteResult, "rows"> {
+  readonly rows: RowsText;
+}
+
+export interface Answer extends Opened {
+  readonly id: number;
+  readonly read: readonly RowsText[];
+  readonly written: readonly WriteText[];
+}
+
+/** A thread with a connection of its own, as seen from the thread that asks it. */
+export interface LocalThread {
+  /** Calls without an answer. */
+  readonly waiting: number;
+  /** Whether it has ended: every further call fails. */
+  readonly ended: boolean;
+  read(statements: readonly BoundStatement[]): Promise<Row[][]>;
+  write(statements: readonly BoundStatement[]): Promise<WriteResult[]>;
+  /** Resolves once what was asked before is answered and the thread has ended. */
+  close(): Promise<void>;
+}
+
+/** Starts a thread; calls made before it has opened the file wait for that. */
+export function startLocalThread(path: string): LocalThread {
+  const worker = new Worker(new URL("./local.worker.js", import.meta.url), {
+    workerData: { path } satisfies ThreadOptions,
+    resourceLimits: threadLimits,
+  });
+  const waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  let ids = 0;
+  let ended: Error | null = null;
+
+  function end(error: Error): void {
+    ended ??= error;
+    for (const { reject } of waiting.values()) reject(ended);
+    waiting.clear();
+    worker.unref();
+  }
+
+  function ask(kind: Asked["kind"], statements: readonly BoundStatement[]): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (ended !== null) return reject(ended);
+      const id = ++ids;
+      waiting.set(id, { resolve, reject });
+      if (waiting.size === 1) worker.ref();
+      worker.postMessage({ id, kind, statements } satisfies Asked);
+    });
+  }
+
+  worker.on("message", (message: Opened | Answer) => {
+    if (!("id" in message)) {
+      if (message.error !== null) end(toError(message.error));
+      return;
+    }
+    const asked = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (waiting.size === 0) worker.unref();
+    if (message.error === null) asked?.resolve(message);
+    else asked?.reject(toError(message.error));
+  });
+  worker.on("error", (error) => end(gone(asError(error).message)));
+  worker.on("exit", (code) => end(gone(`exit code ${code}`)));
+
+  return {
+    get waiting() {
+      return waiting.size;
+    },
+    get ended() {
+      return ended !== null;
+    },
+    read: async (statements) => {
+      const { read } = await ask("read", statements);
+      return Promise.all(read.map(decodeRows));
+    },
+    write: async (statements) => {
+      const { written } = await ask("write", statements);
+      return Promise.all(written.map(async (one) => ({ ...one, rows: await decodeRows(one.rows) })));
+    },
+    close: async () => {
+      if (ended !== null) return;
+      worker.ref();
+      worker.postMessage("close");
+      await once(worker, "exit");
+    },
+  };
+}
+
+function toError({ message, code }: Failure): Error {
+  return code === null ? new Error(message) : new SqlError(message, code);
+}
+
+/** Its code is that of a store that is away: the next call starts another thread. */
+function gone(why: string): SqlError {
+  return new SqlError(`the thread has ended: ${why}`, "SQLITE_IOERR");
+}
