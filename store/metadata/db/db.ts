@@ -1,7 +1,7 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Connection } from "./connection/connection.js";
 import { migrate } from "./migrations.js";
-import type { Db, SqlValue } from "./sql.js";
+import type { Db, SqlValue, Statement } from "./sql.js";
 import { toStoreError } from "./sql-errors.js";
 import { bindSought, bindStored } from "./sql-values.js";
 import type { ThreadGate } from "./thread-gate.js";
@@ -39,13 +39,17 @@ export async function openDb(options: DbOptions): Promise<Db> {
     if (statements.some(({ sql }) => traced.test(sql))) await notify();
     return results;
   });
+  const snapshot = async (statements: readonly Statement[]) => {
+    const bound = statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindSought) }));
+    return run(() => connection.read(bound));
+  };
   const db: Db = {
     shared: options.shared,
     all: async <Row>(sql: string, args: readonly SqlValue[] = []) => {
-      const bound = [{ sql, args: args.map(bindSought) }];
-      const [rows = []] = await run(() => connection.read(bound));
+      const [rows = []] = await snapshot([{ sql, args }]);
       return rows as unknown as Row[];
     },
+    snapshot,
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
     write,
     exclusive: async (action) => {

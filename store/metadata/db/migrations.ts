@@ -1,5 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
+import { countsSchema } from "./schema-counts.js";
 import { dataSchema } from "./schema-data.js";
 import { influxSchema } from "./schema-influx.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
@@ -45,6 +46,7 @@ const migrations: readonly (readonly string[])[] = [
   deletedSchema,
   logBytesSchema,
   unreleasedSchema,
+  countsSchema,
 ];
 
 export const schemaVersion = migrations.length;

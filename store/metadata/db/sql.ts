@@ -23,6 +23,8 @@ export function onlyIfChanged({ sql, args = [] }: Statement): Statement {
 /** The metadata store (products, devices, users …) with the change feed over it. */
 export interface Db {
   all<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row[]>;
+  /** The rows of several statements, all of one snapshot. */
+  snapshot(statements: readonly Statement[]): Promise<unknown[][]>;
   first<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row | undefined>;
   /**
    * Runs the statements in one transaction, all or none, and wakes the change feed.

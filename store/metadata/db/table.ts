@@ -3,6 +3,7 @@ import { readInteger } from "../../lib/number-text.js";
 import { containing } from "./containing.js";
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { withinPage } from "./page-bytes.js";
+import { blockIDs } from "./schema-counts.js";
 import { createSteps, spansOf } from "./steps.js";
 
 /** Parts that every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
@@ -22,6 +23,18 @@ export interface Listing {
   readonly filters: Readonly<Record<string, FilterColumn>>;
   /** Bytes of a row's long values (`bytesOf`); absent if it has none. */
   readonly bytes?: string;
+  /** Counts that the store keeps, instead of counting the rows anew. */
+  readonly counts?: readonly KeptCount[];
+  /** Table that keeps how many rows each block of `blockIDs` ids has; its columns are those of scopes. */
+  readonly blocks?: string;
+}
+
+/** A table whose rows say in `n` of how many rows of the entity they tell. */
+interface KeptCount {
+  /** As `from` of a listing; the table, with the alias `r`, has the columns that scopes and the filters name. */
+  readonly from: string;
+  /** Filters that may be set. */
+  readonly filters: readonly string[];
 }
 
 /** How a filter compares. Text fields also take `<name>_like`. */
@@ -80,6 +93,9 @@ export interface Page<Row> {
  */
 const countedAheadMax = 200;
 
+/** Rows that a list counts; of more it tells that there are at least so many. */
+export const countedRowsMax = 100_000;
+
 /**
  * Newest first. `scope` is a further literal condition with its arguments. The page's ids come from the narrowest index
  * that serves, and only the page's rows are joined: skipped and counted rows are never read whole.
@@ -94,18 +110,57 @@ export async function listRows<Row>(
   if (request.filters.some(({ like }) => like)) return searchRows(db, listing, tenant, request, scope);
   const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
   const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
+  const kept = keptCountOf(listing, request.filters);
+  const ahead = kept === null ? countedAheadMax : 0;
+  const start = await startOf(db, listing, where, args, request);
   const offset = (request.page - 1) * request.limit;
-  const ahead = request.filters.length === 0 ? 0 : countedAheadMax;
-  const found = await db.all<{ id: number }>(
-    `select r.id from ${from} where ${where} order by r.id desc limit ? offset ?`,
-    [...args, request.limit + ahead, offset],
-  );
+  const [found = [], counted = []] = (await db.snapshot([
+    {
+      sql: `select r.id from ${from} where ${where} and r.id < ? order by r.id desc limit ? offset ?`,
+      args: [...args, start.before, request.limit + ahead, offset - start.skipped],
+    },
+    ...(kept === null ? [] : [{ sql: `select coalesce(sum(r.n), 0) n from ${kept} where ${where}`, args }]),
+  ])) as [{ id: number }[], { n: number }[]?];
   const isWhole = found.length < request.limit + ahead && (found.length > 0 || offset === 0);
-  const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
+  const count = counted[0]?.n ?? (isWhole ? offset + found.length : await countRows(db, from, where, args));
   const ids = found.slice(0, request.limit).map((row) => row.id);
   const fitting = await withinPage(db, listing, ids);
   const items = await rowsOf<Row>(db, listing, where, args, fitting);
-  return { items, count, truncated: fitting.length < ids.length };
+  const isCut = fitting.length < ids.length;
+  if (kept !== null || count <= countedRowsMax) return { items, count, truncated: isCut };
+  return { items, count: countedRowsMax, truncated: true };
+}
+
+/** The source of a kept count for these filters; null if there is none. */
+function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): string | null {
+  const found = counts.find((one) =>
+    filters.every(({ field, until }) => until === undefined && one.filters.includes(field)),
+  );
+  if (found === undefined) return null;
+  return filters.length === 0 ? ownTable(found.from) : found.from;
+}
+
+/** Where the rows of a page are looked for: below an id, after so many rows of the list. */
+async function startOf(
+  db: Db,
+  { blocks }: Listing,
+  where: string,
+  args: readonly SqlValue[],
+  { page, limit, filters }: PageRequest,
+): Promise<{ readonly before: number; readonly skipped: number }> {
+  const offset = (page - 1) * limit;
+  if (blocks === undefined || filters.length > 0 || offset < blockIDs) {
+    return { before: Number.MAX_SAFE_INTEGER, skipped: 0 };
+  }
+  const row = await db.first<{ block: number; skipped: number }>(
+    `select block, total - n skipped from (
+       select block, n, sum(n) over (order by block desc) total
+       from (select r.block, sum(r.n) n from ${blocks} r where ${where} group by r.block)
+     ) where total - n <= ? order by block limit 1`,
+    [...args, offset],
+  );
+  if (row === undefined) return { before: Number.MAX_SAFE_INTEGER, skipped: 0 };
+  return { before: (row.block + 1) * blockIDs, skipped: row.skipped };
 }
 
 /** Rows of one step of a search, at first and at most. */
@@ -155,7 +210,10 @@ async function searchRows<Row>(
 }
 
 async function countRows(db: Db, from: string, where: string, args: readonly SqlValue[]): Promise<number> {
-  const row = await db.first<{ n: number }>(`select count(*) n from ${from} where ${where}`, args);
+  const row = await db.first<{ n: number }>(
+    `select count(*) n from (select 1 from ${from} where ${where} limit ?)`,
+    [...args, countedRowsMax + 1],
+  );
   return row?.n ?? 0;
 }
 

@@ -10,6 +10,17 @@ const from = `device r join product p on p.id = r.productIntID join tenant t on 
 
 const bytes = bytesOf("r.description", "r.location", "r.lora", "r.metaData", "r.scopes");
 
+const kept = {
+  counts: [
+    { from: "device_block r", filters: [] },
+    {
+      from: "product_device_count r join product p on p.id = r.productIntID",
+      filters: ["productID", "productName", "productIntID"],
+    },
+  ],
+  blocks: "device_block",
+} satisfies Pick<Listing, "counts" | "blocks">;
+
 /** Filters of both devices and gateways. */
 const commonFilters = {
   deviceID: text("deviceID"),
@@ -61,7 +72,7 @@ const filters = {
 } satisfies Listing["filters"];
 
 /** Devices. */
-export const devices: Listing = { select, from, bytes, filters };
+export const devices: Listing = { select, from, bytes, filters, ...kept };
 
 /** The codes of the interface's Variant B. */
 const kindCode = {
@@ -73,6 +84,7 @@ export const everyKind: Listing = { ...devices, filters: { ...filters, deviceTyp
 
 const countBelow = "(select count(*) from device b where b.gateway = r.id)";
 export const gateways: Listing = {
+  ...kept,
   select: `${select}, ${countBelow} deviceCount`,
   from,
   bytes,

@@ -31,15 +31,17 @@ export interface Product {
 
 /** Products of this protocol have items in place of data points and streams. */
 const lwm2m = 3;
-const countOf = (table: string, further = "") =>
-  `(select count(*) from ${table} c where c.productIntID = r.id ${further})`;
+const countOf = (table: string) => `(select count(*) from ${table} c where c.productIntID = r.id)`;
+/** Devices of the kinds that the condition `further` allows. */
+const devicesOf = (further = "") =>
+  `(select coalesce(sum(c.n), 0) from product_device_count c where c.productIntID = r.id ${further})`;
 const unlessItems = (column: string) => `case r.cloudProtocol when ${lwm2m} then null else ${column} end`;
 
 const listing: Listing = {
   bytes: bytesOf("r.description"),
   select: `r.*,
-    ${countOf("device", "and c.kind = 'device'")} deviceCount,
-    ${countOf("device", "and c.kind = 'gateway'")} gatewayCount,
+    ${devicesOf("and c.kind = 'device'")} deviceCount,
+    ${devicesOf("and c.kind = 'gateway'")} gatewayCount,
     ${countOf("app_template")} appCount,
     ${countOf("data_point")} dataPointCount,
     ${countOf("data_stream")} dataStreamCount`,
@@ -50,7 +52,7 @@ const listing: Listing = {
     description: { column: "r.description", type: "text" },
     cloudProtocol: { column: "r.cloudProtocol", type: "integer" },
     userIntID: { column: "r.userIntID", type: "integer" },
-    deviceCount: { column: countOf("device", "and c.kind = 'device'"), type: "integer" },
+    deviceCount: { column: devicesOf("and c.kind = 'device'"), type: "integer" },
     appCount: { column: countOf("app_template"), type: "integer" },
     dataPointCount: { column: unlessItems(countOf("data_point")), type: "integer" },
     dataStreamCount: { column: unlessItems(countOf("data_stream")), type: "integer" },
@@ -61,7 +63,7 @@ const listing: Listing = {
 /** Devices and gateways are counted together. */
 const everyKind: Listing = {
   ...listing,
-  filters: { ...listing.filters, deviceCount: { column: countOf("device"), type: "integer" } },
+  filters: { ...listing.filters, deviceCount: { column: devicesOf(), type: "integer" } },
 };
 
 export const productFilters = listing.filters;
