@@ -50,7 +50,7 @@ export function openLocalFile(path: string): LocalFile {
     }
     const statement = database.prepare(sql);
     const made = statement.reader
-      ? { statement: statement.raw(true), columns: statement.columns().map(({ name }) => name) }
+      ? { statement: statement.raw(true), columns: namesOf(statement) }
       : { statement, columns: null };
     prepared.set(sql, made);
     const [oldest] = prepared.keys();
@@ -66,7 +66,11 @@ export function openLocalFile(path: string): LocalFile {
       return { columns: [], rows: [], rowsAffected: changes, lastInsertRowid: Number(lastInsertRowid) };
     }
     const rows = statement.all(bound) as Value[][];
-    return { columns, rows, rowsAffected: 0, lastInsertRowid: undefined };
+    const width = rows[0]?.length ?? columns.length;
+    // A column has been added: the engine prepares the statement anew by itself, and its names are no longer these.
+    if (width !== columns.length) prepared.delete(sql);
+    const names = width === columns.length ? columns : namesOf(statement);
+    return { columns: names, rows, rowsAffected: 0, lastInsertRowid: undefined };
   }
 
   function within<T>(begin: string, action: () => T): T {
@@ -104,6 +108,8 @@ export function openLocalFile(path: string): LocalFile {
     },
   };
 }
+
+const namesOf = (statement: Database.Statement): string[] => statement.columns().map(({ name }) => name);
 
 function bind(value: BoundValue): string | number | null | Buffer {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);

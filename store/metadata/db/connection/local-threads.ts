@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.js";
+import { type Connection, SqlError } from "./connection.js";
 import { type LocalThread, startLocalThread } from "./local-thread.js";
 
 /** One long read keeps nobody else waiting. */
@@ -11,6 +11,7 @@ const readersMax = 2;
 export async function openLocalThreads(path: string): Promise<Connection> {
   let writer = startLocalThread(path);
   let readers: LocalThread[] = [];
+  let closed = false;
 
   /** An idle one, else one more, else the one with the fewest calls before this. */
   function reader(): LocalThread {
@@ -25,14 +26,23 @@ export async function openLocalThreads(path: string): Promise<Connection> {
     return readers.reduce((least, one) => (one.waiting < least.waiting ? one : least));
   }
 
+  function assertOpen(): void {
+    if (closed) throw new SqlError("the file is closed", "SQLITE_MISUSE");
+  }
+
   await writer.read([{ sql: "select 1", args: [] }]);
   return {
-    read: (statements) => reader().read(statements),
-    write: (statements) => {
+    read: async (statements) => {
+      assertOpen();
+      return reader().read(statements);
+    },
+    write: async (statements) => {
+      assertOpen();
       if (writer.ended) writer = startLocalThread(path);
       return writer.write(statements);
     },
     close: async () => {
+      closed = true;
       await Promise.all(readers.map((one) => one.close()));
       // The last connection moves the write-ahead log into the file.
       await writer.close();

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { type Db, openDb } from "../../../../store/metadata/db/db.js";
 import {
+  countedRowsMax,
   integer,
   type Listing,
   listRows,
@@ -66,6 +67,22 @@ suite("pages of a table", (test) => {
     (await ask({ limit: 1000, filters: [{ field: "word", like: true, value }] })).items.map(
       ({ word }) => word,
     );
+
+  test("of very many rows a list tells that there are at least so many", async () => {
+    const words = (n: number) => ({
+      sql: `insert into word (tenant, word, size) with recursive c(i) as (select 1 union all select i + 1 from c where i < ?)
+        select 1, 'w', 0 from c`,
+      args: [n],
+    });
+    await db.write([{ sql: "delete from word" }, words(countedRowsMax)]);
+    const exact = await ask({ filters: [{ field: "size", like: false, value: 0 }] });
+    assert.equal([exact.items.length, exact.count, exact.truncated], [10, countedRowsMax, false]);
+    await db.write([words(1)]);
+    for (const filters of [[], [{ field: "size", like: false, value: 0 }]]) {
+      const page = await ask({ filters });
+      assert.equal([page.items.length, page.count, page.truncated], [10, countedRowsMax, true]);
+    }
+  });
 
   test("any page under any filter has the rows and the count that a plain reading gives", async () => {
     const all = await store(Array.from({ length: 700 }, (_, i) => (i % 11 === 0 ? null : `Word ${i}`)));

@@ -1,0 +1,202 @@
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
+import fc from "fast-check";
+import { type Connection, SqlError } from "../../../../store/metadata/db/connection/connection.js";
+import { openInThread } from "../../../../store/metadata/db/connection/in-thread.js";
+import { openLocalThreads } from "../../../../store/metadata/db/connection/local-threads.js";
+import { assert, suite, watchTurns, withTempDir } from "../../../suite.js";
+
+type Opens = (path: string) => Promise<Connection>;
+const ways: readonly (readonly [string, Opens])[] = [
+  ["threads of its own", openLocalThreads],
+  ["the calling thread", async (path) => openInThread(path)],
+];
+
+async function withFile(open: Opens, work: (connection: Connection, path: string) => Promise<void>) {
+  await withTempDir(async (dir) => {
+    const path = join(dir, "a.db");
+    const connection = await open(path);
+    await work(connection, path);
+    await connection.close();
+  });
+}
+
+const asked = (sql: string, ...args: (string | number | null | Uint8Array)[]) => ({ sql, args });
+const rowsOf = async (connection: Connection, sql: string, ...args: (string | number)[]) =>
+  (await connection.read([asked(sql, ...args)]))[0] ?? [];
+
+async function refusal(action: Promise<unknown>): Promise<SqlError> {
+  const error = await action.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof SqlError)) throw new Error(`no SqlError: ${String(error)}`);
+  return error;
+}
+
+/** Counts to `n` within SQLite: a second is some three million. */
+const counting = (n: number) =>
+  asked(
+    "with recursive c(i) as (select 1 union all select i + 1 from c where i < ?) select max(i) n from c",
+    n,
+  );
+
+/** Workers that are started while `work` runs. */
+async function workersOf(work: () => Promise<unknown>): Promise<Worker[]> {
+  const workers: Worker[] = [];
+  const note = (worker: Worker) => workers.push(worker);
+  process.on("worker", note);
+  await work();
+  process.off("worker", note);
+  return workers;
+}
+
+const value = fc.oneof(
+  fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\0", "")),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.maxSafeInteger(),
+  fc.constant(null),
+  fc.uint8Array({ maxLength: 20 }),
+);
+
+for (const [way, open] of ways) {
+  suite(`a connection to a file, in ${way}`, (test) => {
+    test("rows hold what was written, of every type", () =>
+      withFile(open, async (connection) => {
+        await connection.write([asked("create table t (id integer primary key, a any, b any) strict")]);
+        await fc.assert(
+          fc.asyncProperty(fc.array(fc.tuple(value, value), { maxLength: 30 }), async (all) => {
+            const inserts = all.map(([a, b]) => asked("insert into t (a, b) values (?, ?)", a, b));
+            const made = await connection.write([asked("delete from t"), ...inserts]);
+            assert.ok(
+              made.slice(1).every(({ rowsAffected, rows }) => rowsAffected === 1 && rows.length === 0),
+            );
+            const ids = made.slice(1).map(({ lastInsertRowid }) => lastInsertRowid);
+            const found = await rowsOf(connection, "select * from t order by id");
+            assert.equal(
+              found.map(({ id }) => id),
+              ids,
+            );
+            const stored = (one: (typeof all)[number][number]) =>
+              one instanceof Uint8Array ? [...one] : one === 0 ? 0 : one;
+            const shown = (one: unknown) => (one instanceof ArrayBuffer ? [...new Uint8Array(one)] : one);
+            assert.equal(
+              found.map(({ a, b }) => [shown(a), shown(b)]),
+              all.map(([a, b]) => [stored(a), stored(b)]),
+            );
+          }),
+          { numRuns: 100 },
+        );
+      }));
+
+    test("of columns with one name the first counts; a column that is added later is there", () =>
+      withFile(open, async (connection) => {
+        await connection.write([asked("create table t (a integer)"), asked("insert into t values (1)")]);
+        assert.equal(await rowsOf(connection, "select a, 2 a, 3 b from t"), [{ a: 1, b: 3 }]);
+        const all = "select * from t";
+        assert.equal(await rowsOf(connection, all), [{ a: 1 }]);
+        await connection.write([asked("alter table t add column b text default 'x'")]);
+        assert.equal(await rowsOf(connection, all), [{ a: 1, b: "x" }]);
+        assert.equal(await rowsOf(connection, all), [{ a: 1, b: "x" }]);
+      }));
+
+    test("a refused write leaves nothing, says why with SQLite's code, and the next one succeeds", () =>
+      withFile(open, async (connection) => {
+        await connection.write([asked("create table t (a integer unique)")]);
+        const insert = asked("insert into t values (?)", 1);
+        const error = await refusal(connection.write([insert, insert]));
+        assert.is(error.code, "SQLITE_CONSTRAINT");
+        assert.match(error.message, /UNIQUE constraint failed: t\.a/);
+        assert.is((await refusal(connection.read([asked("select nothing")]))).code, "SQLITE_ERROR");
+        const [made] = await connection.write([asked("insert into t values (?) returning a + 1 b", 1)]);
+        assert.equal(made?.rows, [{ b: 2 }]);
+      }));
+
+    test("a file that is no database is refused with the code that says so", () =>
+      withTempDir(async (dir) => {
+        const path = join(dir, "a.db");
+        await writeFile(path, "no database ".repeat(500));
+        const opening = Promise.resolve().then(() => open(path));
+        assert.is((await refusal(opening)).code, "SQLITE_NOTADB");
+      }));
+
+    test("closing puts the write-ahead log into the file", () =>
+      withTempDir(async (dir) => {
+        const path = join(dir, "a.db");
+        const connection = await open(path);
+        await connection.write([asked("create table t (a integer)")]);
+        await rowsOf(connection, "select * from t");
+        await connection.close();
+        if (open === openLocalThreads) assert.not(existsSync(`${path}-wal`));
+      }));
+  });
+}
+
+suite("threads with connections", (test) => {
+  test("a long read holds up neither the loop nor other reads and writes", () =>
+    withFile(openLocalThreads, async (connection) => {
+      await connection.write([asked("create table t (a integer)")]);
+      const ends: string[] = [];
+      const turns = watchTurns();
+      const long = connection.read([counting(3_000_000)]).then(() => ends.push("long"));
+      await connection.write([asked("insert into t values (1)")]).then(() => ends.push("write"));
+      await rowsOf(connection, "select * from t").then(() => ends.push("read"));
+      await long;
+      const { longestMs } = turns.stop();
+      assert.equal(ends, ["write", "read", "long"]);
+      assert.ok(longestMs < 100, `the longest turn took ${longestMs} ms`);
+    }));
+
+  test("statements asked together see one state, whatever is written meanwhile", () =>
+    withFile(openLocalThreads, async (connection) => {
+      await connection.write([asked("create table t (a integer)")]);
+      const count = asked("select count(*) n from t");
+      const asking = connection.read([count, counting(1_000_000), count]);
+      for (let i = 0; i < 5; i++) await connection.write([asked("insert into t values (1)")]);
+      const [before, , after] = await asking;
+      assert.equal(before, after);
+      assert.equal(await rowsOf(connection, "select count(*) n from t"), [{ n: 5 }]);
+    }));
+
+  test("a long answer comes in pieces, each read in a turn of its own", () =>
+    withFile(openLocalThreads, async (connection) => {
+      const size = 20_000;
+      const text = "x".repeat(200);
+      const turns = watchTurns();
+      const rows = await rowsOf(
+        connection,
+        "with recursive c(i) as (select 1 union all select i + 1 from c where i < ?) select i, ? text, cast(i as blob) b from c",
+        size,
+        text,
+      );
+      const { longestMs } = turns.stop();
+      assert.is(rows.length, size);
+      for (const [n, { i, text: found, b }] of rows.entries()) {
+        if (i !== n + 1 || found !== text || Buffer.from(b as ArrayBuffer).toString() !== String(i)) {
+          assert.unreachable(`row ${n} is another`);
+        }
+      }
+      assert.ok(longestMs < 200, `the longest turn took ${longestMs} ms`);
+    }));
+
+  test("after a thread has ended another takes its place, but not once the file is closed", () =>
+    withTempDir(async (dir) => {
+      const path = join(dir, "a.db");
+      let connection: Connection | undefined;
+      const [writer] = await workersOf(async () => {
+        connection = await openLocalThreads(path);
+      });
+      if (connection === undefined || writer === undefined) throw new Error("nothing was opened");
+      const { read, write, close } = connection;
+      await write([asked("create table t (a integer)"), asked("insert into t values (1)")]);
+      const [reader] = await workersOf(() => read([asked("select * from t")]));
+      await Promise.all([writer.terminate(), reader?.terminate()]);
+      await write([asked("insert into t values (2)")]);
+      assert.equal(await read([asked("select * from t")]), [[{ a: 1 }, { a: 2 }]]);
+      await close();
+      assert.is((await refusal(read([asked("select 1")]))).code, "SQLITE_MISUSE");
+    }));
+});
