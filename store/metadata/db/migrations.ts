@@ -1,8 +1,8 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
-import { countsSchema } from "./schema-counts.js";
 import { dataSchema } from "./schema-data.js";
 import { influxSchema } from "./schema-influx.js";
+import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
 import { resourcesSchema } from "./schema-resources.js";
 import type { Db, Statement } from "./sql.js";
@@ -46,7 +46,7 @@ const migrations: readonly (readonly string[])[] = [
   deletedSchema,
   logBytesSchema,
   unreleasedSchema,
-  countsSchema,
+  listsSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -3,7 +3,7 @@ import { readInteger } from "../../lib/number-text.js";
 import { containing } from "./containing.js";
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { withinPage } from "./page-bytes.js";
-import { blockIDs } from "./schema-counts.js";
+import { blockIDs } from "./schema-lists.js";
 import { createSteps, spansOf } from "./steps.js";
 
 /** Parts that every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */

@@ -13,8 +13,9 @@ const removed = `
     where tenant = old.tenant and block = old.id / ${blockIDs} and kind = old.kind;
   update product_device_count set n = n - 1 where productIntID = old.productIntID and kind = old.kind;`;
 
-/** How many devices there are, kept as they come and go, so that no list counts them anew. */
-export const countsSchema: readonly string[] = [
+/** How many devices there are, kept as they come and go, so that no list counts them anew; products in their order. */
+export const listsSchema: readonly string[] = [
+  "create index product_tenant on product (tenant, id)",
   `create table device_block (
     tenant integer not null, block integer not null, kind text not null, n integer not null,
     primary key (tenant, block, kind)

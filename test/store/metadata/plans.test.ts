@@ -1,0 +1,190 @@
+/** How SQLite finds the rows of every list and of its common filters: by an index, without sorting. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { listAlertRules } from "../../../store/metadata/alerts/alert-rules.js";
+import { listAlerts } from "../../../store/metadata/alerts/alerts.js";
+import { listControlLogs, listGroupControlLogs } from "../../../store/metadata/commands/control-logs.js";
+import { listSchedules } from "../../../store/metadata/commands/schedules.js";
+import { listChanges } from "../../../store/metadata/db/changes.js";
+import { type Db, openDb, type Statement } from "../../../store/metadata/db/db.js";
+import { createVault } from "../../../store/metadata/db/secrets.js";
+import type { PageRequest } from "../../../store/metadata/db/table.js";
+import { listDevices, listEveryDevice, listGateways } from "../../../store/metadata/devices/devices.js";
+import { listCarriedDevices } from "../../../store/metadata/gateway-data.js";
+import { listGroups } from "../../../store/metadata/groups/groups.js";
+import { listCerts, listCertsOfDevice } from "../../../store/metadata/policies/certs.js";
+import { listPolicies } from "../../../store/metadata/policies/policies.js";
+import { listSubscriptions } from "../../../store/metadata/policies/subscriptions.js";
+import { listAppTemplates } from "../../../store/metadata/products/app-templates.js";
+import { listDataPoints } from "../../../store/metadata/products/data-points.js";
+import { listDataStreams } from "../../../store/metadata/products/data-streams.js";
+import { listMetrics } from "../../../store/metadata/products/metrics.js";
+import { listProductResources } from "../../../store/metadata/products/product-resources.js";
+import { listProducts } from "../../../store/metadata/products/products.js";
+import { listApiKeys } from "../../../store/metadata/users/api-keys.js";
+import { listUsers } from "../../../store/metadata/users/users.js";
+import { repositoryRoot } from "../../repository.js";
+import { assert, suite, withTempDir } from "../../suite.js";
+
+type List = (db: Db, request: PageRequest) => Promise<unknown>;
+interface Asked {
+  readonly name: string;
+  readonly list: List;
+  /** Filters of which lists are asked often. */
+  readonly filters: readonly string[];
+}
+
+const key = createVault(Buffer.alloc(32));
+const ofProduct = ["productIntID", "productID"];
+const noTest = () => true;
+const devices =
+  (list: typeof listDevices): List =>
+  (db, request) =>
+    list({ db, vault: key }, 1, request);
+
+const gateways: List = (db, request) => listGateways({ db, vault: key }, 1, request);
+
+const lists: readonly Asked[] = [
+  {
+    name: "listDevices",
+    list: devices(listDevices),
+    filters: [...ofProduct, "deviceID", "gateway", "parentDevice"],
+  },
+  { name: "listEveryDevice", list: devices(listEveryDevice), filters: [...ofProduct, "deviceID"] },
+  { name: "listGateways", list: gateways, filters: [...ofProduct, "deviceID"] },
+  { name: "listProducts", list: (db, request) => listProducts(db, 1, request, true), filters: ["productID"] },
+  {
+    name: "listGroups",
+    list: (db, request) => listGroups(db, 1, request),
+    filters: ["groupID", "productIntID"],
+  },
+  { name: "listCarriedDevices", list: (db, request) => listCarriedDevices(db, 1, 1, request), filters: [] },
+  { name: "listUsers", list: (db, request) => listUsers(db, 1, request), filters: ["username"] },
+  { name: "listApiKeys", list: (db, request) => listApiKeys(db, 1, request), filters: [] },
+  { name: "listCerts", list: (db, request) => listCerts(db, 1, request), filters: [] },
+  { name: "listCertsOfDevice", list: (db, request) => listCertsOfDevice(db, 1, request, 1), filters: [] },
+  { name: "listPolicies", list: (db, request) => listPolicies(db, 1, request), filters: [] },
+  {
+    name: "listSubscriptions",
+    list: async (db, request) => {
+      for (const column of ["deviceIntID", "productIntID", "groupIntID"] as const) {
+        await listSubscriptions(db, 1, request, { column, id: 1 });
+      }
+    },
+    filters: ["topic"],
+  },
+  { name: "listAppTemplates", list: (db, request) => listAppTemplates(db, 1, request), filters: ofProduct },
+  {
+    name: "listProductResources",
+    list: (db, request) => listProductResources(db, 1, request),
+    filters: ofProduct,
+  },
+  { name: "listDataPoints", list: (db, request) => listDataPoints(db, 1, request), filters: ofProduct },
+  { name: "listDataStreams", list: (db, request) => listDataStreams(db, 1, request), filters: ofProduct },
+  { name: "listMetrics", list: (db, request) => listMetrics(db, 1, request), filters: ofProduct },
+  {
+    name: "listAlertRules",
+    list: (db, request) => listAlertRules(db, 1, request),
+    filters: ["dataPointIntID"],
+  },
+  {
+    name: "listAlerts",
+    list: async (db, request) => {
+      await listAlerts(db, 1, "current", request);
+      await listAlerts(db, 1, "history", request);
+    },
+    filters: ["deviceIntID", "deviceID"],
+  },
+  { name: "listChanges", list: (db, request) => listChanges(db, 1, request), filters: [] },
+  {
+    name: "listSchedules",
+    list: async (db, request) => {
+      await listSchedules(db, 1, request, null);
+      await listSchedules(db, 1, request, { deviceIntID: 1 });
+      await listSchedules(db, 1, request, { groupIntID: 1 });
+    },
+    filters: [],
+  },
+  {
+    name: "listControlLogs",
+    list: async (db, request) => {
+      await listControlLogs(db, 1, null, request, noTest);
+      await listControlLogs(db, 1, [1], request, noTest);
+      await listControlLogs(db, 1, [1, 2], request, noTest);
+    },
+    filters: ["deviceIntID"],
+  },
+  {
+    name: "listGroupControlLogs",
+    list: (db, request) => listGroupControlLogs(db, 1, request, noTest),
+    filters: [],
+  },
+];
+
+/** A list that is not one of records, or that others stand on. */
+const others = new Set(["listTenants", "listBounded", "listOfDevices", "listRows", "listKind", "listWhere"]);
+
+/** The db, which notes what it is asked; every page of ids has a row. */
+function noting(db: Db, asked: Statement[]): Db {
+  const all: Db["all"] = async (sql, args = []) => {
+    asked.push({ sql, args });
+    return db.all(sql, args);
+  };
+  return {
+    ...db,
+    all,
+    first: async (sql, args) => (await all(sql, args))[0] as never,
+    snapshot: async (statements) => {
+      asked.push(...statements);
+      return statements.map(({ sql }) => (/^select r\.id\b/.test(sql) ? [{ id: 1 }] : [{ n: 1 }]));
+    },
+  };
+}
+
+/** The rows of one page, or the few of one record, are named by their ids and sorted; blocks of ids are some hundred. */
+const isShort = /\bid in\s+\(select|\bfrom device_block\b/;
+
+/** The steps of a plan that read a whole table, or sort it. */
+async function badSteps(db: Db, { sql, args = [] }: Statement): Promise<string[]> {
+  const steps = await db.all<{ detail: string }>(`explain query plan ${sql}`, args);
+  return steps
+    .map(({ detail }) => detail)
+    .filter((detail) => /^SCAN (?!.*(COVERING INDEX|VIRTUAL TABLE|\(subquery))|TEMP B-TREE/.test(detail))
+    .filter((detail) => detail.startsWith("SCAN") || !isShort.test(sql));
+}
+
+suite("plans of lists", (test) => {
+  test("every list of the metadata is here", () => {
+    const folder = join(repositoryRoot(), "store", "metadata");
+    const found = readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts"))
+      .flatMap((path) => [...readFileSync(join(folder, path), "utf8").matchAll(/function (list[A-Z]\w*)/g)])
+      .map(([, name = ""]) => name)
+      .filter((name) => !others.has(name));
+    assert.equal(found.sort(), lists.map(({ name }) => name).sort());
+  });
+
+  test("neither the first page nor one far down scans or sorts, with and without its common filters", () =>
+    withTempDir(async (dir) => {
+      const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
+      const bad: string[] = [];
+      for (const { name, list, filters } of lists) {
+        for (const field of [null, ...filters]) {
+          for (const page of [1, 5000]) {
+            const asked: Statement[] = [];
+            const chosen =
+              field === null ? [] : [{ field, like: false, value: field.endsWith("IntID") ? 1 : "a" }];
+            await list(noting(db, asked), { page, limit: 10, filters: chosen });
+            assert.ok(asked.length > 0, name);
+            for (const statement of asked) {
+              for (const step of await badSteps(db, statement)) {
+                bad.push(`${name} by ${field ?? "nothing"}: ${step}: ${statement.sql.replace(/\s+/g, " ")}`);
+              }
+            }
+          }
+        }
+      }
+      assert.equal([...new Set(bad)], []);
+      await db.close();
+    }));
+});
