@@ -56,6 +56,7 @@ export function startLocalThread(path: string): LocalThread {
   });
   const waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
   let ids = 0;
+  let closing = false;
   let ended: Error | null = null;
 
   function end(error: Error): void {
@@ -82,7 +83,7 @@ export function startLocalThread(path: string): LocalThread {
     }
     const asked = waiting.get(message.id);
     waiting.delete(message.id);
-    if (waiting.size === 0) worker.unref();
+    if (waiting.size === 0 && !closing) worker.unref();
     if (message.error === null) asked?.resolve(message);
     else asked?.reject(toError(message.error));
   });
@@ -106,6 +107,7 @@ export function startLocalThread(path: string): LocalThread {
     },
     close: async () => {
       if (ended !== null) return;
+      closing = true;
       worker.ref();
       worker.postMessage("close");
       await once(worker, "exit");

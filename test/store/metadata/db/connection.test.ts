@@ -150,6 +150,23 @@ suite("threads with connections", (test) => {
       assert.ok(longestMs < 100, `the longest turn took ${longestMs} ms`);
     }));
 
+  test("closing waits for what was asked before", () =>
+    withTempDir(async (dir) => {
+      const path = join(dir, "a.db");
+      const connection = await openLocalThreads(path);
+      await connection.write([asked("create table t (a integer)")]);
+      const calls = Promise.all([
+        connection.write([asked("insert into t values (1)")]),
+        connection.read([counting(500_000)]),
+      ]);
+      await connection.close();
+      const [, [read]] = await calls;
+      assert.equal(read, [{ n: 500_000 }]);
+      const again = await openLocalThreads(path);
+      assert.equal(await rowsOf(again, "select a from t"), [{ a: 1 }]);
+      await again.close();
+    }));
+
   test("statements asked together see one state, whatever is written meanwhile", () =>
     withFile(openLocalThreads, async (connection) => {
       await connection.write([asked("create table t (a integer)")]);
