@@ -248,6 +248,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/metadata/db/change-retention": [7, "yields"],
   "store/metadata/db/changes": [2, "yields"],
   "store/metadata/db/connection/local-thread": [1, "taken"],
+  "store/metadata/db/connection/local-threads": [1, "taken"],
   "store/metadata/db/connection/rows-text": [5, "yields"],
   "store/metadata/db/containing": [3, "limit: patternCharactersMax"],
   "store/metadata/commands/control-log-bytes": [1, "limit: rowsOfTenantMax"],

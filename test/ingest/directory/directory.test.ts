@@ -24,7 +24,7 @@ import {
 } from "../../../store/metadata/products/data-points.js";
 import { createProduct } from "../../../store/metadata/products/products.js";
 import { createTenant } from "../../../store/metadata/users/tenants.js";
-import { assert, openTempDir, rejects, suite } from "../../suite.js";
+import { assert, openTempDir, rejects, suite, until } from "../../suite.js";
 
 suite("directory", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
@@ -118,10 +118,11 @@ suite("directory", (test) => {
   /** A directory whose every look at a device is followed by an edit, which its feed brings before the look ends if it may. */
   async function openHot(edit: () => Promise<unknown>) {
     let looks = 0;
-    const all: typeof store.db.all = async (sql, args) => {
+    const all: typeof store.db.all = async (sql, args = []) => {
       const rows = await store.db.all(sql, args);
       if (sql.includes("policy_device")) {
-        looks++;
+        // What the feed reads again of a device that is in memory is no look for it.
+        if ((args[0] as number[]).some((id) => hot.peek(id) === undefined)) looks++;
         // A write waits for the feed, and the feed may wait for this look.
         const edited = edit().then(() => hotFeed.poll());
         await Promise.race([edited, pause(50)]);
@@ -170,11 +171,16 @@ suite("directory", (test) => {
       entries.map((entry) => entry?.id),
       [id, id, id],
     );
-    assert.ok(looks() <= 5, `${looks()} looks`);
+    assert.ok(looks() <= 3 * entries.length, `${looks()} looks`);
     // What was edited during the last look was applied after it.
     edits = false;
-    await feed.poll();
-    assert.is(hot.peek(id)?.device.token, `token ${n}`);
+    await until(
+      async () => {
+        await feed.poll();
+        return hot.peek(id)?.device.token === `token ${n}`;
+      },
+      { what: "the last edit" },
+    );
     feed.close();
   });
 

@@ -40,6 +40,8 @@ export interface Answer extends Opened {
 export interface LocalThread {
   /** Calls without an answer. */
   readonly waiting: number;
+  /** Whether it has opened the file. */
+  readonly ready: boolean;
   /** Whether it has ended: every further call fails. */
   readonly ended: boolean;
   read(statements: readonly BoundStatement[]): Promise<Row[][]>;
@@ -48,22 +50,39 @@ export interface LocalThread {
   close(): Promise<void>;
 }
 
+interface ThreadListeners {
+  /** It has opened the file, or has answered all that it was asked. */
+  readonly onIdle: () => void;
+  /** It has ended other than by `close`. */
+  readonly onEnd: (error: Error) => void;
+}
+
 /** Starts a thread; calls made before it has opened the file wait for that. */
-export function startLocalThread(path: string): LocalThread {
+export function startLocalThread(path: string, listeners?: ThreadListeners): LocalThread {
   const worker = new Worker(new URL("./local.worker.js", import.meta.url), {
     workerData: { path } satisfies ThreadOptions,
     resourceLimits: threadLimits,
   });
   const waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
   let ids = 0;
+  let ready = false;
   let closing = false;
   let ended: Error | null = null;
 
   function end(error: Error): void {
-    ended ??= error;
+    if (ended !== null) return;
+    ended = error;
     for (const { reject } of waiting.values()) reject(ended);
     waiting.clear();
     worker.unref();
+    if (!closing) listeners?.onEnd(error);
+  }
+
+  /** A thread with nothing to do does not keep the process. */
+  function rest(): void {
+    if (waiting.size > 0 || closing) return;
+    worker.unref();
+    listeners?.onIdle();
   }
 
   function ask(kind: Asked["kind"], statements: readonly BoundStatement[]): Promise<Answer> {
@@ -78,14 +97,15 @@ export function startLocalThread(path: string): LocalThread {
 
   worker.on("message", (message: Opened | Answer) => {
     if (!("id" in message)) {
-      if (message.error !== null) end(toError(message.error));
-      return;
+      if (message.error !== null) return end(toError(message.error));
+      ready = true;
+      return rest();
     }
     const asked = waiting.get(message.id);
     waiting.delete(message.id);
-    if (waiting.size === 0 && !closing) worker.unref();
     if (message.error === null) asked?.resolve(message);
     else asked?.reject(toError(message.error));
+    rest();
   });
   worker.on("error", (error) => end(gone(asError(error).message)));
   worker.on("exit", (code) => end(gone(`exit code ${code}`)));
@@ -93,6 +113,9 @@ export function startLocalThread(path: string): LocalThread {
   return {
     get waiting() {
       return waiting.size;
+    },
+    get ready() {
+      return ready;
     },
     get ended() {
       return ended !== null;

@@ -1,8 +1,14 @@
-import { type Connection, SqlError } from "./connection.js";
+import { type BoundStatement, type Connection, type Row, SqlError } from "./connection.js";
 import { type LocalThread, startLocalThread } from "./local-thread.js";
 
 /** One long read keeps nobody else waiting. */
 const readersMax = 2;
+
+interface Read {
+  readonly statements: readonly BoundStatement[];
+  resolve(rows: Row[][]): void;
+  reject(error: unknown): void;
+}
 
 /**
  * A database file whose calls hold no thread but their own: one thread writes, others read what is committed. Resolves
@@ -11,19 +17,35 @@ const readersMax = 2;
 export async function openLocalThreads(path: string): Promise<Connection> {
   let writer = startLocalThread(path);
   let readers: LocalThread[] = [];
+  const queue: Read[] = [];
+  const reading = new Set<Promise<unknown>>();
   let closed = false;
 
-  /** An idle one, else one more, else the one with the fewest calls before this. */
-  function reader(): LocalThread {
+  /** Hands what waits to readers that have nothing to do; if none has, one more starts, and takes part once it can. */
+  function handOut(): void {
     readers = readers.filter(({ ended }) => !ended);
-    const idle = readers.find(({ waiting }) => waiting === 0);
-    if (idle !== undefined) return idle;
-    if (readers.length < readersMax) {
-      const started = startLocalThread(path);
-      readers.push(started);
-      return started;
+    while (queue.length > 0) {
+      const idle = readers.find(({ ready, waiting }) => ready && waiting === 0);
+      if (idle === undefined) {
+        if (readers.length < readersMax && readers.every(({ ready }) => ready)) startReader();
+        return;
+      }
+      const read = queue.shift();
+      if (read !== undefined) idle.read(read.statements).then(read.resolve, read.reject);
     }
-    return readers.reduce((least, one) => (one.waiting < least.waiting ? one : least));
+  }
+
+  function startReader(): void {
+    readers.push(
+      startLocalThread(path, {
+        onIdle: handOut,
+        onEnd: (error) => {
+          // One that cannot even start would otherwise be followed by another without end.
+          queue.shift()?.reject(error);
+          handOut();
+        },
+      }),
+    );
   }
 
   function assertOpen(): void {
@@ -32,9 +54,16 @@ export async function openLocalThreads(path: string): Promise<Connection> {
 
   await writer.read([{ sql: "select 1", args: [] }]);
   return {
-    read: async (statements) => {
-      assertOpen();
-      return reader().read(statements);
+    read: (statements) => {
+      const read = new Promise<Row[][]>((resolve, reject) => {
+        assertOpen();
+        queue.push({ statements, resolve, reject });
+        handOut();
+      });
+      reading.add(read);
+      const done = () => reading.delete(read);
+      read.then(done, done);
+      return read;
     },
     write: async (statements) => {
       assertOpen();
@@ -43,6 +72,7 @@ export async function openLocalThreads(path: string): Promise<Connection> {
     },
     close: async () => {
       closed = true;
+      await Promise.allSettled(reading);
       await Promise.all(readers.map((one) => one.close()));
       // The last connection moves the write-ahead log into the file.
       await writer.close();
