@@ -95,8 +95,11 @@ export async function openMetadataLayer(
     followed: feed.poll,
     stopFollowing: feed.close,
     close: async () => {
-      await db.close();
-      lock.release();
+      try {
+        await db.close();
+      } finally {
+        lock.release();
+      }
     },
   };
 }

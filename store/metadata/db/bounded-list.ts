@@ -125,14 +125,14 @@ async function scan(
 ): Promise<Page<number>> {
   const from = (page - 1) * limit;
   const device = among === null ? "0" : "r.deviceIntID";
-  const { sql, args, tests, steps } = conditionOf(listing, filters);
+  const { sql, args, tests, steps } = conditionOf(db, listing, filters);
   const items: number[] = [];
   let count = 0;
   let before = Number.MAX_SAFE_INTEGER;
   for (let looked = 0; looked < scanRowsMax; ) {
     const asked = Math.min(steps.rows, scanRowsMax - looked);
-    const last = await steps.run(async () => {
-      const rows = await db.all<ScannedRow>(
+    const last = await steps.run(async (all) => {
+      const rows = await all<ScannedRow>(
         `select r.id, ${device} device, (${sql}) hit${columnsOf(tests)} from ${listing.from}
          where ${scope.sql} and r.id < ? order by r.id desc limit ?`,
         [...args, ...(scope.args ?? []), before, asked],
@@ -165,6 +165,7 @@ interface Tested {
 
 /** The filters as one SQL condition, and those that look at bytes. */
 function conditionOf(
+  db: Db,
   listing: BoundedListing,
   filters: readonly Filter[],
 ): { sql: string; args: SqlValue[]; tests: Tested[]; steps: Steps } {
@@ -182,7 +183,7 @@ function conditionOf(
     }
   }
   const { first, most } = tests.length > 0 ? payloadSteps : rowSteps;
-  return { sql: conditions.join(" and "), args, tests, steps: createSteps(first, most) };
+  return { sql: conditions.join(" and "), args, tests, steps: createSteps(db, first, most) };
 }
 
 function columnsOf(tests: readonly Tested[]): string {
@@ -204,13 +205,13 @@ async function matchingOf(
   ids: readonly number[],
   filters: readonly Filter[],
 ): Promise<number[]> {
-  const { sql, args, tests, steps } = conditionOf(listing, filters);
+  const { sql, args, tests, steps } = conditionOf(db, listing, filters);
   const matching: number[] = [];
   for (let at = 0; at < ids.length; ) {
     const some = ids.slice(at, at + steps.rows);
     at += some.length;
-    await steps.run(async () => {
-      const rows = await db.all<ScannedRow>(
+    await steps.run(async (all) => {
+      const rows = await all<ScannedRow>(
         `select r.id, 0 device, (${sql}) hit${columnsOf(tests)} from ${listing.from}
          where r.id in (select value from json_each(?)) order by r.id desc`,
         [...args, some],

@@ -32,24 +32,28 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const connection = await run(() => connect(options));
   const listeners: (() => Promise<void> | void)[] = [];
   const notify = () => Promise.all(listeners.map((listener) => listener()));
-  const { write, exclusive } = createWriteQueue(async (statements) => {
+  const { write, exclusive, settled } = createWriteQueue(async (statements) => {
     const bound = statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindStored) }));
     const results = await run(() => connection.write(bound));
     // Writes of logs, counters and receipts change nothing that anybody follows.
     if (statements.some(({ sql }) => traced.test(sql))) await notify();
     return results;
   });
-  const snapshot = async (statements: readonly Statement[]) => {
+  const read = async (statements: readonly Statement[], isStep: boolean) => {
     const bound = statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindSought) }));
-    return run(() => connection.read(bound));
+    return run(() => connection.read(bound, isStep));
   };
   const db: Db = {
     shared: options.shared,
     all: async <Row>(sql: string, args: readonly SqlValue[] = []) => {
-      const [rows = []] = await snapshot([{ sql, args }]);
+      const [rows = []] = (await read([{ sql, args }], false)).rows;
       return rows as unknown as Row[];
     },
-    snapshot,
+    snapshot: async (statements) => (await read(statements, false)).rows,
+    inStep: async <Row>(sql: string, args: readonly SqlValue[] = []) => {
+      const { rows, ms } = await read([{ sql, args }], true);
+      return { rows: (rows[0] ?? []) as unknown as Row[], ms };
+    },
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
     write,
     exclusive: async (action) => {
@@ -60,7 +64,10 @@ export async function openDb(options: DbOptions): Promise<Db> {
     onWrite: (listener) => {
       listeners.push(listener);
     },
-    close: () => connection.close(),
+    close: async () => {
+      await settled();
+      await connection.close();
+    },
   };
   if (options.migrates !== false) await migrate(db);
   return db;

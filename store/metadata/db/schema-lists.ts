@@ -11,11 +11,20 @@ const added = `
 const removed = `
   update device_block set n = n - 1
     where tenant = old.tenant and block = old.id / ${blockIDs} and kind = old.kind;
-  update product_device_count set n = n - 1 where productIntID = old.productIntID and kind = old.kind;`;
+  delete from device_block
+    where tenant = old.tenant and block = old.id / ${blockIDs} and kind = old.kind and n = 0;
+  update product_device_count set n = n - 1 where productIntID = old.productIntID and kind = old.kind;
+  delete from product_device_count
+    where productIntID = old.productIntID and kind = old.kind and n = 0;`;
 
-/** How many devices there are, kept as they come and go, so that no list counts them anew; products in their order. */
+/**
+ * How many devices there are, kept as they come and go, so that no list counts them anew, and
+ * indexes of what is listed in the order of its ids. A device is of its product's tenant.
+ */
 export const listsSchema: readonly string[] = [
   "create index product_tenant on product (tenant, id)",
+  "create index user_tenant on user (tenant, id)",
+  "create index api_key_tenant on api_key (tenant, id)",
   `create table device_block (
     tenant integer not null, block integer not null, kind text not null, n integer not null,
     primary key (tenant, block, kind)
@@ -33,6 +42,4 @@ export const listsSchema: readonly string[] = [
   `create trigger device_recounted after update of tenant, kind, productIntID on device
     when new.tenant <> old.tenant or new.kind <> old.kind or new.productIntID <> old.productIntID
     begin ${removed} ${added} end`,
-  `create trigger product_device_count_gone after delete on product
-    begin delete from product_device_count where productIntID = old.id; end`,
 ];

@@ -48,7 +48,7 @@ export function toStoreError(error: unknown): unknown {
   if (message.includes("ADMIN constraint failed")) {
     return new StoreError("REFERENCED", "cannot change the user: the tenant must keep an admin");
   }
-  if (/BUSY|LOCKED|FULL|IOERR|NETWORK|HRANA|SERVER_ERROR/.test(code)) {
+  if (/CLOSED|BUSY|LOCKED|FULL|IOERR|NETWORK|HRANA|SERVER_ERROR/.test(code)) {
     return new StoreError("UNAVAILABLE", `cannot reach the metadata store: ${code}`, {}, { cause: error });
   }
   return error;

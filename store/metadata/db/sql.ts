@@ -25,6 +25,14 @@ export interface Db {
   all<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row[]>;
   /** The rows of several statements, all of one snapshot. */
   snapshot(statements: readonly Statement[]): Promise<unknown[][]>;
+  /**
+   * The rows of one step of long work: reads that are no steps go before it. `ms`: how long it held a thread of this
+   * process.
+   */
+  inStep<Row>(
+    sql: string,
+    args?: readonly SqlValue[],
+  ): Promise<{ readonly rows: Row[]; readonly ms: number }>;
   first<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row | undefined>;
   /**
    * Runs the statements in one transaction, all or none, and wakes the change feed.

@@ -1,33 +1,39 @@
 import { createSlice, sliceMs } from "../../lib/turns.js";
-import type { Condition, Db } from "./sql.js";
+import type { Condition, Db, SqlValue } from "./sql.js";
 
-/** Long work over rows, statement by statement: each takes as many rows as hold the thread for about a slice. */
+/** Long work over rows, statement by statement: each takes as many rows as hold a thread for about a slice. */
 export interface Steps {
   /** Number of rows for the next statement. */
   readonly rows: number;
-  /** Runs a statement over that many rows; other work gets its turn after it. */
-  run<T>(statement: () => Promise<T>): Promise<T>;
+  /** Runs a step over that many rows; it reads by what it is given. Others' reads and other work get their turn. */
+  run<T>(step: (all: Db["all"]) => Promise<T>): Promise<T>;
 }
 
 /** Each statement has a fixed cost too: fewer rows would only make more statements. */
 const least = 16;
 
 /** @param first rows of the first statement; @param most rows of any statement */
-export function createSteps(first: number, most: number): Steps {
+export function createSteps(db: Pick<Db, "inStep">, first: number, most: number): Steps {
   const slice = createSlice();
   let rows = first;
   return {
     get rows() {
       return rows;
     },
-    run: async (statement) => {
-      // Time that a remote store takes does not hold this thread.
-      const before = performance.eventLoopUtilization();
-      const result = await statement();
-      const { active } = performance.eventLoopUtilization(before);
+    run: async (step) => {
+      // Waiting holds nobody up, nor does what a remote store does.
+      let heldMs = 0;
+      let answeredAt = performance.now();
+      const result = await step(async <Row>(sql: string, args: readonly SqlValue[] = []) => {
+        const answer = await db.inStep<Row>(sql, args);
+        heldMs += answer.ms;
+        answeredAt = performance.now();
+        return answer.rows;
+      });
+      heldMs += performance.now() - answeredAt;
       // Only halves the number: something else may have held the thread this once.
-      if (active > sliceMs) rows = Math.max(Math.min(least, first), Math.floor(rows / 2));
-      else if (active < sliceMs / 2) rows = Math.min(most, rows * 2);
+      if (heldMs > sliceMs) rows = Math.max(Math.min(least, first), Math.floor(rows / 2));
+      else if (heldMs < sliceMs / 2) rows = Math.min(most, rows * 2);
       if (slice.isOver()) await slice.next();
       return result;
     },

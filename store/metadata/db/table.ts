@@ -186,13 +186,13 @@ async function searchRows<Row>(
     sql: `r.tenant = ? and (${own.sql})`,
     args: [tenant, ...(own.args ?? [])],
   };
-  const steps = createSteps(searchSteps.first, searchSteps.most);
+  const steps = createSteps(db, searchSteps.first, searchSteps.most);
   const offset = (request.page - 1) * request.limit;
   const ids: number[] = [];
   let count = 0;
   for await (const span of spansOf(db, table, spanned, steps)) {
-    const found = await steps.run(() =>
-      db.all<{ id: number }>(
+    const found = await steps.run((all) =>
+      all<{ id: number }>(
         `select r.id from ${from} where ${where} and r.id >= ? and r.id < ? order by r.id desc`,
         [...args, span.from, span.before],
       ),
@@ -204,7 +204,7 @@ async function searchRows<Row>(
   for (let at = 0; at < fitting.length; ) {
     const some = fitting.slice(at, at + steps.rows);
     at += some.length;
-    items.push(...(await steps.run(() => rowsOf<Row>(db, listing, where, args, some))));
+    items.push(...(await steps.run((all) => rowsOf<Row>({ all }, listing, where, args, some))));
   }
   return { items, count, truncated: fitting.length < ids.length };
 }
@@ -218,7 +218,7 @@ async function countRows(db: Db, from: string, where: string, args: readonly Sql
 }
 
 async function rowsOf<Row>(
-  db: Db,
+  db: Pick<Db, "all">,
   listing: Listing,
   where: string,
   args: readonly SqlValue[],

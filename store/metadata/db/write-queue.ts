@@ -15,6 +15,8 @@ interface WriteQueue {
   readonly write: Run;
   /** Runs `action` in its turn, while no write of this queue runs. */
   exclusive<T>(action: () => Promise<T>): Promise<T>;
+  /** Resolves once nothing waits any more. */
+  settled(): Promise<void>;
 }
 
 /** Statements joined into one transaction, so that a burst of requests costs one sync of the disk. */
@@ -26,7 +28,7 @@ const statementsMax = 64;
  */
 export function createWriteQueue(run: Run): WriteQueue {
   let queue: Waiting[] = [];
-  let running = false;
+  let draining: Promise<void> | null = null;
   let alone: (() => Promise<void>)[] = [];
 
   function take(): Waiting[] {
@@ -57,7 +59,6 @@ export function createWriteQueue(run: Run): WriteQueue {
   }
 
   async function drain(): Promise<void> {
-    running = true;
     // Collects the writes of this turn of the loop.
     await nextTurn();
     while (queue.length > 0 || alone.length > 0) {
@@ -66,19 +67,26 @@ export function createWriteQueue(run: Run): WriteQueue {
       for (const action of actions) await action();
       if (queue.length > 0) await runJoined(take());
     }
-    running = false;
+    draining = null;
+  }
+
+  function start(): void {
+    draining ??= drain();
   }
 
   return {
     write: (statements) =>
       new Promise((resolve, reject) => {
         queue.push({ statements, resolve, reject });
-        if (!running) void drain();
+        start();
       }),
     exclusive: (action) =>
       new Promise((resolve, reject) => {
         alone.push(() => action().then(resolve, reject));
-        if (!running) void drain();
+        start();
       }),
+    settled: async () => {
+      while (draining !== null) await draining;
+    },
   };
 }

@@ -66,12 +66,12 @@ export async function searchIDs(
   most: number,
   ids: number[],
 ): Promise<void> {
-  const steps = createSteps(searchSteps.first, searchSteps.most);
+  const steps = createSteps(db, searchSteps.first, searchSteps.most);
   const own = { sql: "r.tenant = ?", args: [tenant] };
   for await (const { from, before } of spansOf(db, table, own, steps)) {
     if (ids.length >= most) return;
-    const rows = await steps.run(() =>
-      db.all<{ id: number }>(
+    const rows = await steps.run((all) =>
+      all<{ id: number }>(
         `select id from ${table} where tenant = ? and id >= ? and id < ? and ${sql} order by id desc limit ?`,
         [tenant, from, before, ...args, most - ids.length],
       ),

@@ -19,14 +19,28 @@ export interface WriteResult {
   readonly rows: readonly Row[];
 }
 
+/** What statements found. */
+export interface Found {
+  /** Of each statement. */
+  readonly rows: Row[][];
+  /** How long they held a thread of this process. */
+  readonly ms: number;
+}
+
 export interface Connection {
-  /** Rows of each statement, all of one snapshot. @throws SqlError, and what a remote store's client throws */
-  read(statements: readonly BoundStatement[]): Promise<Row[][]>;
+  /**
+   * Reads all statements from one snapshot. `isStep`: a step of long work, which gives way to other reads.
+   * @throws SqlError, and what a remote store's client throws
+   */
+  read(statements: readonly BoundStatement[], isStep?: boolean): Promise<Found>;
   /** One transaction, all or none. @throws SqlError, and what a remote store's client throws */
   write(statements: readonly BoundStatement[]): Promise<WriteResult[]>;
   /** Resolves once all that was asked before has ended. */
   close(): Promise<void>;
 }
+
+/** Of calls after `close`. */
+export const closedCode = "CLOSED";
 
 /** What SQLite refuses; `code` is its own, as SQLITE_BUSY. */
 export class SqlError extends Error {

@@ -6,7 +6,11 @@ import { rowMaker } from "./rows-text.js";
 export function openInThread(path: string): Connection {
   const file = openLocalFile(path);
   return {
-    read: async (statements) => file.read(statements).map(rowsOf),
+    read: async (statements) => {
+      const began = performance.now();
+      const rows = file.read(statements).map(rowsOf);
+      return { rows, ms: performance.now() - began };
+    },
     write: async (statements) =>
       file.write(statements).map(({ rowsAffected, lastInsertRowid, ...set }: Executed) => ({
         rowsAffected,

@@ -1,12 +1,15 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { asError } from "../../../lib/errors.js";
 import { threadLimits } from "../../../lib/thread-limits.js";
-import { type BoundStatement, type Row, SqlError, type WriteResult } from "./connection.js";
+import { gateCells } from "../thread-gate.js";
+import { type BoundStatement, type Found, SqlError, type WriteResult } from "./connection.js";
+import { waitAtExit } from "./exit-gates.js";
 import { decodeRows, type RowsText } from "./rows-text.js";
 
 export interface ThreadOptions {
   readonly path: string;
+  /** Of the gate that each call goes through. */
+  readonly gate: Int32Array<SharedArrayBuffer>;
 }
 
 export interface Asked {
@@ -26,13 +29,15 @@ export interface Opened {
   readonly error: Failure | null;
 }
 
-export interface WriteText extends Omit<WriteResult, "rows"> {
+interface WriteText extends Omit<WriteResult, "rows"> {
   readonly rows: RowsText;
 }
 
 export interface Answer extends Opened {
   readonly id: number;
   readonly read: readonly RowsText[];
+  /** How long the statements took in the thread. */
+  readonly ms: number;
   readonly written: readonly WriteText[];
 }
 
@@ -44,7 +49,7 @@ export interface LocalThread {
   readonly ready: boolean;
   /** Whether it has ended: every further call fails. */
   readonly ended: boolean;
-  read(statements: readonly BoundStatement[]): Promise<Row[][]>;
+  read(statements: readonly BoundStatement[]): Promise<Found>;
   write(statements: readonly BoundStatement[]): Promise<WriteResult[]>;
   /** Resolves once what was asked before is answered and the thread has ended. */
   close(): Promise<void>;
@@ -53,14 +58,16 @@ export interface LocalThread {
 interface ThreadListeners {
   /** It has opened the file, or has answered all that it was asked. */
   readonly onIdle: () => void;
-  /** It has ended other than by `close`. */
-  readonly onEnd: (error: Error) => void;
+  /** It has ended other than by `close`; `wasReady`: after it had opened the file. */
+  readonly onEnd: (error: Error, wasReady: boolean) => void;
 }
 
 /** Starts a thread; calls made before it has opened the file wait for that. */
 export function startLocalThread(path: string, listeners?: ThreadListeners): LocalThread {
+  const gate = gateCells();
+  const giveUpGate = waitAtExit(gate);
   const worker = new Worker(new URL("./local.worker.js", import.meta.url), {
-    workerData: { path } satisfies ThreadOptions,
+    workerData: { path, gate } satisfies ThreadOptions,
     resourceLimits: threadLimits,
   });
   const waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
@@ -75,7 +82,7 @@ export function startLocalThread(path: string, listeners?: ThreadListeners): Loc
     for (const { reject } of waiting.values()) reject(ended);
     waiting.clear();
     worker.unref();
-    if (!closing) listeners?.onEnd(error);
+    if (!closing) listeners?.onEnd(error, ready);
   }
 
   /** A thread with nothing to do does not keep the process. */
@@ -108,7 +115,13 @@ export function startLocalThread(path: string, listeners?: ThreadListeners): Loc
     rest();
   });
   worker.on("error", (error) => end(gone(asError(error).message)));
-  worker.on("exit", (code) => end(gone(`exit code ${code}`)));
+  const exited = new Promise<void>((resolve) => {
+    worker.on("exit", (code) => {
+      end(gone(`exit code ${code}`));
+      giveUpGate();
+      resolve();
+    });
+  });
 
   return {
     get waiting() {
@@ -121,19 +134,18 @@ export function startLocalThread(path: string, listeners?: ThreadListeners): Loc
       return ended !== null;
     },
     read: async (statements) => {
-      const { read } = await ask("read", statements);
-      return Promise.all(read.map(decodeRows));
+      const { read, ms } = await ask("read", statements);
+      return { rows: await Promise.all(read.map(decodeRows)), ms };
     },
     write: async (statements) => {
       const { written } = await ask("write", statements);
       return Promise.all(written.map(async (one) => ({ ...one, rows: await decodeRows(one.rows) })));
     },
     close: async () => {
-      if (ended !== null) return;
       closing = true;
       worker.ref();
       worker.postMessage("close");
-      await once(worker, "exit");
+      await exited;
     },
   };
 }

@@ -1,14 +1,9 @@
-import { type BoundStatement, type Connection, type Row, SqlError } from "./connection.js";
+import { type Connection, closedCode, type Found, SqlError } from "./connection.js";
 import { type LocalThread, startLocalThread } from "./local-thread.js";
+import { createReadQueue } from "./read-queue.js";
 
 /** One long read keeps nobody else waiting. */
 const readersMax = 2;
-
-interface Read {
-  readonly statements: readonly BoundStatement[];
-  resolve(rows: Row[][]): void;
-  reject(error: unknown): void;
-}
 
 /**
  * A database file whose calls hold no thread but their own: one thread writes, others read what is committed. Resolves
@@ -17,21 +12,23 @@ interface Read {
 export async function openLocalThreads(path: string): Promise<Connection> {
   let writer = startLocalThread(path);
   let readers: LocalThread[] = [];
-  const queue: Read[] = [];
+  const queue = createReadQueue();
   const reading = new Set<Promise<unknown>>();
   let closed = false;
 
   /** Hands what waits to readers that have nothing to do; if none has, one more starts, and takes part once it can. */
   function handOut(): void {
     readers = readers.filter(({ ended }) => !ended);
-    while (queue.length > 0) {
+    while (queue.isWaiting) {
       const idle = readers.find(({ ready, waiting }) => ready && waiting === 0);
       if (idle === undefined) {
         if (readers.length < readersMax && readers.every(({ ready }) => ready)) startReader();
         return;
       }
-      const read = queue.shift();
-      if (read !== undefined) idle.read(read.statements).then(read.resolve, read.reject);
+      const read = queue.take();
+      if (read === undefined) return;
+      // A step that has ended lets the next one begin.
+      void idle.read(read.statements).then(read.resolve, read.reject).then(handOut);
     }
   }
 
@@ -39,9 +36,9 @@ export async function openLocalThreads(path: string): Promise<Connection> {
     readers.push(
       startLocalThread(path, {
         onIdle: handOut,
-        onEnd: (error) => {
+        onEnd: (error, wasReady) => {
           // One that cannot even start would otherwise be followed by another without end.
-          queue.shift()?.reject(error);
+          if (!wasReady && !readers.some(({ ready, ended }) => ready && !ended)) queue.take()?.reject(error);
           handOut();
         },
       }),
@@ -49,15 +46,15 @@ export async function openLocalThreads(path: string): Promise<Connection> {
   }
 
   function assertOpen(): void {
-    if (closed) throw new SqlError("the file is closed", "SQLITE_MISUSE");
+    if (closed) throw new SqlError("the file is closed", closedCode);
   }
 
   await writer.read([{ sql: "select 1", args: [] }]);
   return {
-    read: (statements) => {
-      const read = new Promise<Row[][]>((resolve, reject) => {
+    read: (statements, isStep = false) => {
+      const read = new Promise<Found>((resolve, reject) => {
         assertOpen();
-        queue.push({ statements, resolve, reject });
+        queue.add({ statements, resolve, reject }, isStep);
         handOut();
       });
       reading.add(read);

@@ -1,21 +1,23 @@
 /** A thread with a connection of its own to the metadata's file: reads, or all writes. */
 import { parentPort, workerData } from "node:worker_threads";
 import { asError } from "../../../lib/errors.js";
+import { createThreadGate } from "../thread-gate.js";
 import { SqlError } from "./connection.js";
 import { type LocalFile, openLocalFile } from "./local-file.js";
-import type { Answer, Asked, Opened, ThreadOptions, WriteText } from "./local-thread.js";
-import { blobsOf, encodeRows, type RowsText } from "./rows-text.js";
+import type { Answer, Asked, Opened, ThreadOptions } from "./local-thread.js";
+import { encodeRows } from "./rows-text.js";
 
 if (parentPort === null) throw new Error("local.worker runs in a worker thread only");
 const port = parentPort;
 
+const { path, gate: cells } = workerData as ThreadOptions;
+const gate = createThreadGate(cells);
+
 try {
-  const file = openLocalFile((workerData as ThreadOptions).path);
+  const file = await gate.within(async () => openLocalFile(path));
   port.on("message", (asked: Asked | "close") => {
-    if (asked !== "close") return answer(file, asked);
-    file.close();
-    // Nothing is left that would keep the thread alive: ending it from outside could meet a call of libSQL.
-    port.close();
+    // Once the gate is shut, the process is ending.
+    void gate.within(async () => serve(file, asked)).catch(() => undefined);
   });
   port.postMessage({ error: null } satisfies Opened);
 } catch (error) {
@@ -23,31 +25,36 @@ try {
   port.close();
 }
 
-function answer(file: LocalFile, asked: Asked): void {
+function serve(file: LocalFile, asked: Asked | "close"): void {
+  if (asked !== "close") return answer(file, asked);
   try {
-    if (asked.kind === "read") {
-      const read: RowsText[] = file.read(asked.statements).map(encodeRows);
-      return reply({ id: asked.id, error: null, read, written: [] }, read.flatMap(blobsOf));
-    }
-    const written: WriteText[] = file
-      .write(asked.statements)
-      .map(({ rowsAffected, lastInsertRowid, ...set }) => ({
-        rowsAffected,
-        lastInsertRowid,
-        rows: encodeRows(set),
-      }));
-    reply(
-      { id: asked.id, error: null, read: [], written },
-      written.flatMap(({ rows }) => blobsOf(rows)),
-    );
-  } catch (error) {
-    reply({ id: asked.id, error: failureOf(error), read: [], written: [] }, []);
+    file.close();
+  } finally {
+    // Nothing is left that would keep the thread alive: ending it from outside could meet a call of libSQL.
+    port.close();
   }
 }
 
-function reply(message: Answer, blobs: readonly ArrayBuffer[]): void {
-  port.postMessage(message, blobs);
+function answer(file: LocalFile, asked: Asked): void {
+  const began = performance.now();
+  const took = () => performance.now() - began;
+  try {
+    if (asked.kind === "read") {
+      const read = file.read(asked.statements).map(encodeRows);
+      return reply({ id: asked.id, error: null, read, ms: took(), written: [] });
+    }
+    const written = file.write(asked.statements).map(({ rowsAffected, lastInsertRowid, ...set }) => ({
+      rowsAffected,
+      lastInsertRowid,
+      rows: encodeRows(set),
+    }));
+    reply({ id: asked.id, error: null, read: [], ms: took(), written });
+  } catch (error) {
+    reply({ id: asked.id, error: failureOf(error), read: [], ms: took(), written: [] });
+  }
 }
+
+const reply = (message: Answer): void => port.postMessage(message);
 
 function failureOf(error: unknown) {
   return { message: asError(error).message, code: error instanceof SqlError ? error.code : null };

@@ -9,9 +9,11 @@ export async function openRemote(url: string, authToken: string | undefined): Pr
   return {
     read: async (statements) => {
       const [first] = statements;
-      if (statements.length === 1 && first !== undefined)
-        return [rowsOf(await client.execute(toInput(first)))];
-      return (await client.batch(statements.map(toInput), "read")).map(rowsOf);
+      const results =
+        statements.length === 1 && first !== undefined
+          ? [await client.execute(toInput(first))]
+          : await client.batch(statements.map(toInput), "read");
+      return { rows: results.map(rowsOf), ms: 0 };
     },
     write: async (statements) =>
       (await client.batch(statements.map(toInput), "write")).map((result) => ({

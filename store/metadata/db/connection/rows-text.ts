@@ -4,67 +4,59 @@ import type { RowSet } from "./local-file.js";
 
 /**
  * Rows on their way between threads. As JSON text they cost the thread that receives them half of what cloning them
- * would, and nothing is held up by a long answer, since it comes in pieces.
+ * would, and it reads a long answer piece by piece.
  */
 export interface RowsText {
   readonly columns: readonly string[];
-  /** JSON arrays of rows, each an array of values. A blob stands there as null. */
+  /** JSON arrays of rows, each an array of values. */
   readonly pieces: readonly string[];
-  readonly blobs: readonly Blob[];
 }
 
-interface Blob {
-  readonly row: number;
-  readonly column: number;
-  readonly bytes: ArrayBuffer;
+/** A blob stands in the text as its base64. */
+interface BlobText {
+  readonly base64: string;
 }
-
-type Values = Row[string][];
 
 /** Length of a piece, after which it ends with the row under way. */
 const pieceLength = 64 * 1024;
 
 export function encodeRows({ columns, rows }: RowSet): RowsText {
   const pieces: string[] = [];
-  const blobs: Blob[] = [];
   let piece = "";
-  for (const [row, values] of rows.entries()) {
-    const plain = values.map((value, column) => {
-      if (!(value instanceof Uint8Array)) return value;
-      blobs.push({ row, column, bytes: new Uint8Array(value).buffer });
-      return null;
-    });
+  for (const values of rows) {
+    const plain = values.map((value) =>
+      value instanceof Uint8Array ? ({ base64: value.toString("base64") } satisfies BlobText) : value,
+    );
     piece += `${piece === "" ? "[" : ","}${JSON.stringify(plain)}`;
     if (piece.length < pieceLength) continue;
     pieces.push(`${piece}]`);
     piece = "";
   }
   if (piece !== "") pieces.push(`${piece}]`);
-  return { columns, pieces, blobs };
+  return { columns, pieces };
 }
 
-export const blobsOf = ({ blobs }: RowsText): ArrayBuffer[] => blobs.map(({ bytes }) => bytes);
+type ValueText = string | number | null | BlobText;
 
 /** In slices. */
-export async function decodeRows({ columns, pieces, blobs }: RowsText): Promise<Row[]> {
+export async function decodeRows({ columns, pieces }: RowsText): Promise<Row[]> {
   const slice = createSlice();
   const toRow = rowMaker(columns);
   const rows: Row[] = [];
-  let next = 0;
   for (const piece of pieces) {
-    for (const values of JSON.parse(piece) as Values[]) {
-      for (let blob = blobs[next]; blob?.row === rows.length; blob = blobs[++next]) {
-        values[blob.column] = blob.bytes;
-      }
-      rows.push(toRow(values));
-    }
+    for (const values of JSON.parse(piece) as ValueText[][]) rows.push(toRow(values.map(toValue)));
     if (slice.isOver()) await slice.next();
   }
   return rows;
 }
 
-/** Makes rows of values in the order of the columns. */
-export function rowMaker(columns: readonly string[]): (values: Values) => Row {
+function toValue(value: ValueText): Row[string] {
+  if (typeof value !== "object" || value === null) return value;
+  return new Uint8Array(Buffer.from(value.base64, "base64")).buffer;
+}
+
+/** Makes rows of values in the order of the columns; of columns with one name the first counts. */
+export function rowMaker(columns: readonly string[]): (values: readonly Row[string][]) => Row {
   const fields = [...new Map([...columns.entries()].reverse().map(([i, name]) => [name, i]))].reverse();
   return (values) => {
     const row: Record<string, Row[string]> = {};

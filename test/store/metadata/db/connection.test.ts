@@ -1,12 +1,17 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import fc from "fast-check";
+import type { StoreError } from "../../../../store/lib/errors.js";
 import { type Connection, SqlError } from "../../../../store/metadata/db/connection/connection.js";
 import { openInThread } from "../../../../store/metadata/db/connection/in-thread.js";
 import { openLocalThreads } from "../../../../store/metadata/db/connection/local-threads.js";
-import { assert, suite, watchTurns, withTempDir } from "../../../suite.js";
+import { openDb } from "../../../../store/metadata/db/db.js";
+import { assert, rejects, suite, until, watchTurns, withTempDir } from "../../../suite.js";
 
 type Opens = (path: string) => Promise<Connection>;
 const ways: readonly (readonly [string, Opens])[] = [
@@ -25,7 +30,7 @@ async function withFile(open: Opens, work: (connection: Connection, path: string
 
 const asked = (sql: string, ...args: (string | number | null | Uint8Array)[]) => ({ sql, args });
 const rowsOf = async (connection: Connection, sql: string, ...args: (string | number)[]) =>
-  (await connection.read([asked(sql, ...args)]))[0] ?? [];
+  (await connection.read([asked(sql, ...args)])).rows[0] ?? [];
 
 async function refusal(action: Promise<unknown>): Promise<SqlError> {
   const error = await action.then(
@@ -122,23 +127,81 @@ for (const [way, open] of ways) {
         const opening = Promise.resolve().then(() => open(path));
         assert.is((await refusal(opening)).code, "SQLITE_NOTADB");
       }));
-
-    test("closing puts the write-ahead log into the file", () =>
-      withTempDir(async (dir) => {
-        const path = join(dir, "a.db");
-        const connection = await open(path);
-        await connection.write([asked("create table t (a integer)")]);
-        await rowsOf(connection, "select * from t");
-        await connection.close();
-        if (open === openLocalThreads) assert.not(existsSync(`${path}-wal`));
-      }));
   });
 }
 
+/** Both readers have opened the file. */
+async function warmUp({ read }: Connection): Promise<void> {
+  const workers = new Set<Worker>();
+  process.on("worker", (worker) => workers.add(worker));
+  await until(
+    async () => {
+      await Promise.all([read([counting(100_000)]), read([counting(100_000)])]);
+      return workers.size >= 2;
+    },
+    { what: "two readers" },
+  );
+  process.removeAllListeners("worker");
+}
+
 suite("threads with connections", (test) => {
+  test("closing waits for what was asked before, and puts the write-ahead log into the file", () =>
+    withTempDir(async (dir) => {
+      const path = join(dir, "a.db");
+      const connection = await openLocalThreads(path);
+      await connection.write([asked("create table t (a integer)")]);
+      const calls = Promise.all([
+        connection.write([asked("insert into t values (1)")]),
+        connection.read([counting(500_000)]),
+      ]);
+      await connection.close();
+      const [, read] = await calls;
+      assert.equal(read.rows, [[{ n: 500_000 }]]);
+      assert.not(existsSync(`${path}-wal`));
+      const again = await openLocalThreads(path);
+      assert.equal(await rowsOf(again, "select a from t"), [{ a: 1 }]);
+      await again.close();
+    }));
+
+  test("a store that is being closed writes what was asked before, and is away after it", () =>
+    withTempDir(async (dir) => {
+      const url = `file:${join(dir, "metadata.db")}`;
+      const db = await openDb({ url, shared: false });
+      const insert = (name: string) => ({
+        sql: "insert into tenant (tenantID, tenantName, createAt) values (?1, ?1, 0)",
+        args: [name],
+      });
+      const writes = Promise.all(["a", "b", "c"].map((name) => db.write([insert(name)])));
+      const many = db.write(Array.from({ length: 200 }, (_, i) => insert(`d${i}`)));
+      await db.close();
+      await Promise.all([writes, many]);
+      const error = await rejects(() => db.write([insert("e")]));
+      assert.is((error as StoreError).code, "UNAVAILABLE");
+      const again = await openDb({ url, shared: false });
+      assert.is((await again.first<{ n: number }>("select count(*) n from tenant"))?.n, 203);
+      await again.close();
+    }));
+
+  test("however many search, whoever asks for a record waits for a step or two", () =>
+    withFile(openLocalThreads, async (connection) => {
+      await warmUp(connection);
+      const ends: string[] = [];
+      const search = async () => {
+        for (let i = 0; i < 10; i++) await connection.read([counting(30_000)], true);
+        ends.push("search");
+      };
+      const searches = Promise.all(Array.from({ length: 20 }, search));
+      for (let i = 0; i < 20; i++) await rowsOf(connection, "select 1 a").then(() => ends.push("record"));
+      const before = ends.indexOf("search");
+      assert.ok(before === -1 || before >= 20, `a search ended after ${before} records`);
+      await searches;
+      assert.is(ends.length, 40);
+    }));
+
   test("a long read holds up neither the loop nor other reads and writes", () =>
     withFile(openLocalThreads, async (connection) => {
       await connection.write([asked("create table t (a integer)")]);
+      await warmUp(connection);
       const ends: string[] = [];
       const turns = watchTurns();
       const long = connection.read([counting(3_000_000)]).then(() => ends.push("long"));
@@ -150,35 +213,39 @@ suite("threads with connections", (test) => {
       assert.ok(longestMs < 100, `the longest turn took ${longestMs} ms`);
     }));
 
-  test("closing waits for what was asked before", () =>
+  test("the process ends with its own code, whatever the threads are doing", () =>
     withTempDir(async (dir) => {
-      const path = join(dir, "a.db");
-      const connection = await openLocalThreads(path);
-      await connection.write([asked("create table t (a integer)")]);
-      const calls = Promise.all([
-        connection.write([asked("insert into t values (1)")]),
-        connection.read([counting(500_000)]),
-      ]);
-      await connection.close();
-      const [, [read]] = await calls;
-      assert.equal(read, [{ n: 500_000 }]);
-      const again = await openLocalThreads(path);
-      assert.equal(await rowsOf(again, "select a from t"), [{ a: 1 }]);
-      await again.close();
+      const program = fileURLToPath(new URL("./exit.child.js", import.meta.url));
+      for (const [n, counted] of [1, 1, 100, 100, 500_000].entries()) {
+        const child = spawn(process.execPath, [
+          program,
+          join(dir, `${n}.db`),
+          String(200 + 37 * n),
+          String(counted),
+        ]);
+        const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
+        assert.equal([code, signal], [3, null], `rows: ${counted}`);
+      }
     }));
 
   test("statements asked together see one state, whatever is written meanwhile", () =>
     withFile(openLocalThreads, async (connection) => {
       await connection.write([asked("create table t (a integer)")]);
+      await warmUp(connection);
       const count = asked("select count(*) n from t");
-      const asking = connection.read([count, counting(1_000_000), count]);
+      const ends: string[] = [];
+      const asking = connection.read([count, counting(3_000_000), count]).finally(() => ends.push("read"));
+      // Its first statement has begun once another read, asked for after it, is answered.
+      await rowsOf(connection, "select 1 a");
       for (let i = 0; i < 5; i++) await connection.write([asked("insert into t values (1)")]);
-      const [before, , after] = await asking;
-      assert.equal(before, after);
+      ends.push("written");
+      const [before, , after] = (await asking).rows;
+      assert.equal(ends, ["written", "read"]);
+      assert.equal([before, after], [[{ n: 0 }], [{ n: 0 }]]);
       assert.equal(await rowsOf(connection, "select count(*) n from t"), [{ n: 5 }]);
     }));
 
-  test("a long answer comes in pieces, each read in a turn of its own", () =>
+  test("a long answer is read piece by piece", () =>
     withFile(openLocalThreads, async (connection) => {
       const size = 20_000;
       const text = "x".repeat(200);
@@ -196,7 +263,7 @@ suite("threads with connections", (test) => {
           assert.unreachable(`row ${n} is another`);
         }
       }
-      assert.ok(longestMs < 200, `the longest turn took ${longestMs} ms`);
+      assert.ok(longestMs < 100, `the longest turn took ${longestMs} ms`);
     }));
 
   test("after a thread has ended another takes its place, but not once the file is closed", () =>
@@ -212,8 +279,8 @@ suite("threads with connections", (test) => {
       const [reader] = await workersOf(() => read([asked("select * from t")]));
       await Promise.all([writer.terminate(), reader?.terminate()]);
       await write([asked("insert into t values (2)")]);
-      assert.equal(await read([asked("select * from t")]), [[{ a: 1 }, { a: 2 }]]);
+      assert.equal((await read([asked("select * from t")])).rows, [[{ a: 1 }, { a: 2 }]]);
       await close();
-      assert.is((await refusal(read([asked("select 1")]))).code, "SQLITE_MISUSE");
+      assert.is((await refusal(read([asked("select 1")]))).code, "CLOSED");
     }));
 });

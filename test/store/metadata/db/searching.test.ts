@@ -127,12 +127,12 @@ suite("searching", (test) => {
         args: [10_000 + 3 * i, tenant, `d${i}`, `Name ${i}`],
       })),
     );
-    const steps = createSteps(7, 64);
+    const steps = createSteps(db, 7, 64);
     const seen: number[] = [];
     const own = { sql: "r.tenant = ?", args: [tenant] };
     for await (const { from, before } of spansOf(db, "departed_device", own, steps)) {
-      const rows = await steps.run(() =>
-        db.all<{ id: number }>(
+      const rows = await steps.run((all) =>
+        all<{ id: number }>(
           "select id from departed_device where tenant = ? and id >= ? and id < ? order by id desc",
           [tenant, from, before],
         ),
