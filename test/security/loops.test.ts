@@ -8,7 +8,6 @@
  *
  * - `yields`: those that may be long let others in between their steps by store/lib/turns.ts; the file takes it from there.
  * - `awaits`: each step, over a page, a piece or a portion of bounded size, waits for a store, a thread, a disk or a peer.
- *   The embedded metadata answers within the turn: where many pages of it may follow one another, that is `yields`.
  * - `worker`: the file is a worker's or a child's alone; src/main does not come to it.
  * - `startup`: before anybody is served, when the service ends, in a tool of the operator, or in the demo.
  * - `constant`: a table of the code, a number of a few digits, a handful of attempts.
@@ -248,8 +247,9 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/metadata/db/change-retention": [7, "yields"],
   "store/metadata/db/changes": [2, "yields"],
   "store/metadata/db/connection/local-thread": [1, "taken"],
+  "store/metadata/db/connection/exit-gates": [2, "startup"],
   "store/metadata/db/connection/local-threads": [1, "taken"],
-  "store/metadata/db/connection/rows-text": [5, "yields"],
+  "store/metadata/db/connection/rows-text": [4, "yields"],
   "store/metadata/db/containing": [3, "limit: patternCharactersMax"],
   "store/metadata/commands/control-log-bytes": [1, "limit: rowsOfTenantMax"],
   "store/metadata/commands/control-logs": [1, "limit: changesPerWrite"],
@@ -364,7 +364,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/lib/text-bytes": [1, "limit: answerValuesMax"],
   "store/lib/turns": [1, "yields"],
   "store/lib/versions": [2, "taken"],
-  "store/metadata/db/write-queue": [5, "yields"],
+  "store/metadata/db/write-queue": [6, "yields"],
 };
 
 const root = join(import.meta.dirname, "..", "..");

@@ -1,6 +1,6 @@
 import { asError } from "../../../store/lib/errors.js";
+import { createThreadGate, gateCells } from "../../../store/lib/thread-gate.js";
 import type { Db } from "../../../store/metadata/db/db.js";
-import { createThreadGate, gateCells } from "../../../store/metadata/db/thread-gate.js";
 import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
 import { startThread } from "../thread.js";

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../../store/lib/clock.js";
+import { createThreadGate } from "../../../store/lib/thread-gate.js";
 import { openDb } from "../../../store/metadata/db/db.js";
 import { createVault } from "../../../store/metadata/db/secrets.js";
-import { createThreadGate } from "../../../store/metadata/db/thread-gate.js";
 import { exportDevices } from "./export-devices.js";
 import { importDevices } from "./import-devices.js";
 import type { FromWorker, ToWorker, WorkerStart } from "./run-transfer.js";

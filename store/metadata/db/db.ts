@@ -1,10 +1,10 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { ThreadGate } from "../../lib/thread-gate.js";
 import type { Connection } from "./connection/connection.js";
 import { migrate } from "./migrations.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
 import { toStoreError } from "./sql-errors.js";
 import { bindSought, bindStored } from "./sql-values.js";
-import type { ThreadGate } from "./thread-gate.js";
 import { createWriteQueue } from "./write-queue.js";
 
 export type { Condition, Db, SqlValue, Statement } from "./sql.js";

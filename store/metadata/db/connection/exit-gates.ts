@@ -1,4 +1,4 @@
-import { createThreadGate, type ThreadGate } from "../thread-gate.js";
+import { createThreadGate, type ThreadGate } from "../../../lib/thread-gate.js";
 
 /** Milliseconds that the end of the process waits for calls under way. */
 const waitMsMax = 2000;

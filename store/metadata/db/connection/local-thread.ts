@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { asError } from "../../../lib/errors.js";
+import { gateCells } from "../../../lib/thread-gate.js";
 import { threadLimits } from "../../../lib/thread-limits.js";
-import { gateCells } from "../thread-gate.js";
 import { type BoundStatement, type Found, SqlError, type WriteResult } from "./connection.js";
 import { waitAtExit } from "./exit-gates.js";
 import { decodeRows, type RowsText } from "./rows-text.js";

@@ -1,7 +1,7 @@
 /** A thread with a connection of its own to the metadata's file: reads, or all writes. */
 import { parentPort, workerData } from "node:worker_threads";
 import { asError } from "../../../lib/errors.js";
-import { createThreadGate } from "../thread-gate.js";
+import { createThreadGate } from "../../../lib/thread-gate.js";
 import { SqlError } from "./connection.js";
 import { type LocalFile, openLocalFile } from "./local-file.js";
 import type { Answer, Asked, Opened, ThreadOptions } from "./local-thread.js";

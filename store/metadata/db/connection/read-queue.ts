@@ -1,7 +1,7 @@
 import type { BoundStatement, Found } from "./connection.js";
 
 /** A read that waits for a thread. */
-export interface Read {
+interface Read {
   readonly statements: readonly BoundStatement[];
   resolve(found: Found): void;
   reject(error: unknown): void;

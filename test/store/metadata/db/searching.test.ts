@@ -93,10 +93,10 @@ suite("searching", (test) => {
     const statements: number[] = [];
     const counting: Db = {
       ...db,
-      all: async (sql, args) => {
-        const rows = await db.all(sql, args);
-        statements.push(rows.length);
-        return rows as never;
+      inStep: async (sql, args) => {
+        const found = await db.inStep(sql, args);
+        statements.push(found.rows.length);
+        return found as never;
       },
     };
     const filters = [{ field: "description", like: true, value: `${"A".repeat(255)}b` }];

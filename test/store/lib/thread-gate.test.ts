@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createThreadGate, gateCells } from "../../../../store/metadata/db/thread-gate.js";
-import { assert, suite } from "../../../suite.js";
+import { createThreadGate, gateCells } from "../../../store/lib/thread-gate.js";
+import { assert, suite } from "../../suite.js";
 
 suite("a thread's gate", (test) => {
   test("nobody shuts it while somebody is in, and nobody enters once it is shut", async () => {
