@@ -58,6 +58,7 @@ function isInstalled() {
 function fingerprint() {
   const inputs = [
     ...sourceRoots.flatMap((dir) => filesUnder(dir, ".ts")),
+    "src/bundle.mjs",
     "tsconfig.json",
     "package-lock.json",
   ];
@@ -105,6 +106,7 @@ function build() {
   fs.rmSync(stamp, { force: true });
   run("building (tsc)", process.execPath, [at("node_modules/typescript/bin/tsc"), "-p", at("tsconfig.json")]);
   run("describing the interface", process.execPath, [at("dist/src/api/generate.js")]);
+  run("bundling the service", process.execPath, [at("src/bundle.mjs")]);
   fs.writeFileSync(stamp, before);
 }
 

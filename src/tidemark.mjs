@@ -1,3 +1,3 @@
 #!/usr/bin/env node
 // The command `tidemark`: the built program, without installing or building anything.
-await import("../dist/src/main.js");
+await import("../dist/service/src/main.js");

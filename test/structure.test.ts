@@ -1,5 +1,5 @@
 /** The directions and borders of docs/architecture: read off the sources' import lines. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { repositoryRoot } from "./repository.js";
 import { assert, suite } from "./suite.js";
@@ -110,6 +110,20 @@ suite("structure", (test) => {
       ),
     );
     assert.equal(wrong, []);
+  });
+
+  test("the bundle has what its modules find by their own address", () => {
+    const own = /new URL\("(\.[^"]+)", import\.meta\.url\)/g;
+    const found = Object.keys(directions)
+      .flatMap(inFolder)
+      .filter(({ path }) => !path.startsWith("src/demo/"))
+      .flatMap(({ path, text }) => [...text.matchAll(own)].map(([, to = ""]) => join(dirname(path), to)));
+    assert.ok(found.length > 8, `${found.length}`);
+    const isThere = (path: string) => existsSync(join(root, "dist/service", path));
+    assert.equal(
+      found.filter((path) => !isThere(path)),
+      [],
+    );
   });
 
   test("no two rooms import each other", () => {

@@ -55,7 +55,7 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
   let running = await start();
 
   async function start() {
-    const child = startChild("../src/main.js", ["serve"], environment(options, dataDir, apiKey));
+    const child = startChild("../service/src/main.js", ["serve"], environment(options, dataDir, apiKey));
     const line = (await child.next("msg", "listening")) as Record<string, string> & {
       http: string;
       mqtt: string;

@@ -14,7 +14,7 @@ export interface IndexWorker {
  * One request at a time; when the worker crashes, the request under way and all later ones fail. Damage in segments is
  * reported as it is found; a request that meets a damaged index file fails with StoreError CORRUPT.
  */
-export function startIndexWorker(path: string, onDamage: (damage: Damage) => void): IndexWorker {
+function startIndexWorker(path: string, onDamage: (damage: Damage) => void): IndexWorker {
   const worker = new Worker(new URL("./event-index.worker.js", import.meta.url), {
     workerData: { path },
     resourceLimits: threadLimits,
@@ -62,5 +62,17 @@ export function startIndexWorker(path: string, onDamage: (damage: Damage) => voi
       await ask({ kind: "close" }).catch(() => undefined);
       await worker.terminate();
     },
+  };
+}
+
+/** Starts the thread with the first request: a quiet service closes no segment for days. */
+export function createIndexWorker(path: string, onDamage: (damage: Damage) => void): IndexWorker {
+  let worker: IndexWorker | undefined;
+  return {
+    ask: (request) => {
+      worker ??= startIndexWorker(path, onDamage);
+      return worker.ask(request);
+    },
+    close: async () => worker?.close(),
   };
 }

@@ -8,7 +8,7 @@ import { asError, StoreError } from "../lib/errors.js";
 import { singleFlight } from "../lib/single-flight.js";
 import { indexedSegments, openEventIndexFile } from "./event-index.js";
 import type { IndexRequest } from "./event-index.worker.js";
-import { type IndexWorker, startIndexWorker } from "./event-indexer.js";
+import { createIndexWorker, type IndexWorker } from "./event-indexer.js";
 
 export interface RepairedIndex {
   /**
@@ -55,7 +55,7 @@ export async function openRepairedIndex(
     const client = await openEventIndexFile(path);
     try {
       const indexed = await indexedSegments(client);
-      return { client, worker: startIndexWorker(path, onDamage), indexed };
+      return { client, worker: createIndexWorker(path, onDamage), indexed };
     } catch (error) {
       client.close();
       throw error;

@@ -1,11 +1,9 @@
 /** The command line of the program: its words, and what a process of its own ends with. */
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { helpOn, helpWanted } from "../../src/cli/usage.js";
+import { program } from "../program.js";
 import { assert, suite, withTempDir } from "../suite.js";
-
-const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
 function tidemark(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {

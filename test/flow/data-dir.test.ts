@@ -4,12 +4,10 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { program } from "../program.js";
 import { assert, suite, withTempDir } from "../suite.js";
 import { listenersOff } from "../world.js";
 import { startService } from "./support.js";
-
-const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
 async function runToEnd(
   dataDir: string,

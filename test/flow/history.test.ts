@@ -2,14 +2,13 @@
 import { spawn } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { program } from "../program.js";
 import { assert, influxSuite, openTempDir, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";
 import { provision, startService, valuesOf } from "./support.js";
 
-const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const firstSecond = Math.floor(Date.UTC(2022, 0, 1) / 1000);
 
 /** Runs `tidemark`. */

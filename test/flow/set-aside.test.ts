@@ -1,8 +1,8 @@
 /** A message that ends every start: it is found, tried in a thread, set aside, named, and replayed once that is mended. */
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { connectAsync } from "mqtt";
+import { program } from "../program.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { poisonous, poisons } from "./poison.js";
@@ -15,7 +15,6 @@ import {
   valuesOf,
 } from "./support.js";
 
-const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const key = "set-aside:a-secret-of-its-own";
 /** A message parsed to no end takes what there is, in the service as in the thread that tries it. */
 const heap = "--max-old-space-size=160";

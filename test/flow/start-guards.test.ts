@@ -4,15 +4,14 @@ import { once } from "node:events";
 import { existsSync, statfsSync } from "node:fs";
 import { chmod, cp, mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createClient } from "@libsql/client";
+import { program } from "../program.js";
 import { mountSmallDisk } from "../small-disk.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { listenersOff } from "../world.js";
 import { createPublisher } from "./publisher.js";
 import { payloadsOf, provision, startService, valuesOf } from "./support.js";
 
-const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const mebi = 2 ** 20;
 
 /** Starts `serve` and waits for its end. */

@@ -4,15 +4,13 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { readConfig } from "../../src/config/config.js";
 import { createLogger } from "../../src/observability/log.js";
 import { serve } from "../../src/serve.js";
 import { systemClock } from "../../store/lib/clock.js";
+import { program } from "../program.js";
 import { assert, until } from "../suite.js";
 import { listenersOff, type Rec } from "../world.js";
-
-const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
 export interface Reply {
   readonly status: number;

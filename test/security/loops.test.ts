@@ -284,7 +284,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/embedded/parts": [2, "worker"],
   "store/series/embedded/questions": [2, "awaits"],
   "store/series/embedded/reader": [1, "awaits"],
-  "store/series/embedded/readers": [2, "constant"],
+  "store/series/embedded/readers": [1, "constant"],
   "store/series/embedded/registry": [1, "worker"],
   "store/series/embedded/removal": [2, "worker"],
   "store/series/embedded/salvage": [5, "worker"],

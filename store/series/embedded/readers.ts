@@ -21,7 +21,10 @@ interface Reader {
 
 const restartPauseMs = 1000;
 
-/** Reader threads keep nothing that is not in files: one that dies is replaced, and what it was asked fails. */
+/**
+ * Reader threads keep nothing that is not in files: one that dies is replaced, and what it was asked fails. Each starts
+ * with the first call that finds no other idle.
+ */
 export function createReaders({
   dir,
   threads,
@@ -35,8 +38,7 @@ export function createReaders({
   const readers: Reader[] = [];
   let closing: Promise<void> | undefined;
 
-  function start(index: number): void {
-    if (closing !== undefined) return;
+  function start(index: number): Reader {
     const worker = new Worker(new URL("./reader.worker.js", import.meta.url), {
       workerData: { dir, filesMax: readerFilesMax(threads) },
       resourceLimits: threadLimits,
@@ -45,17 +47,19 @@ export function createReaders({
     worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
     worker.on("exit", () => {
       caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));
-      if (closing === undefined) setTimeout(start, restartPauseMs, index).unref();
+      setTimeout(() => closing ?? start(index), restartPauseMs).unref();
     });
-    readers[index] = { worker, caller };
+    const reader = { worker, caller };
+    readers[index] = reader;
+    return reader;
   }
 
-  for (let index = 0; index < Math.max(1, threads); index++) start(index);
-
-  const leastBusy = (): Reader | undefined => {
+  function leastBusy(): Reader {
     const working = readers.filter(({ caller }) => !caller.failed());
-    return working.toSorted((a, b) => a.caller.waiting() - b.caller.waiting())[0] ?? readers[0];
-  };
+    const [best] = working.toSorted((a, b) => a.caller.waiting() - b.caller.waiting());
+    if (best?.caller.waiting() !== 0 && readers.length < threads) return start(readers.length);
+    return best ?? readers[0] ?? start(0);
+  }
 
   const isClosed = (): StoreError => new StoreError("UNAVAILABLE", "cannot read series: the store is closed");
 
@@ -72,10 +76,7 @@ export function createReaders({
       // A reader that has closed its files must get no more calls: it is about to be terminated, and ending a thread
       // within a call aborts the process.
       if (closing !== undefined) return Promise.reject(isClosed());
-      const reader = leastBusy();
-      if (reader === undefined)
-        return Promise.reject(new StoreError("UNAVAILABLE", "cannot read series: no reader"));
-      return reader.caller.call(name, args, more);
+      return leastBusy().caller.call(name, args, more);
     },
     forget: async (paths) => {
       if (closing !== undefined) return closing;

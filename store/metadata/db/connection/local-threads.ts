@@ -5,6 +5,9 @@ import { createReadQueue } from "./read-queue.js";
 /** One long read keeps nobody else waiting. */
 const readersMax = 2;
 
+/** Milliseconds that reads wait for a reader before another starts, which takes longer than most reads. */
+const readerWaitMs = 5;
+
 /**
  * A database file whose calls hold no thread but their own: one thread writes, others read what is committed. Resolves
  * once the file is open. @throws SqlError
@@ -14,22 +17,30 @@ export async function openLocalThreads(path: string): Promise<Connection> {
   let readers: LocalThread[] = [];
   const queue = createReadQueue();
   const reading = new Set<Promise<unknown>>();
+  let adding: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** Hands what waits to readers that have nothing to do; if none has, one more starts, and takes part once it can. */
+  /** Hands what waits to readers that have nothing to do. */
   function handOut(): void {
     readers = readers.filter(({ ended }) => !ended);
     while (queue.isWaiting) {
       const idle = readers.find(({ ready, waiting }) => ready && waiting === 0);
-      if (idle === undefined) {
-        if (readers.length < readersMax && readers.every(({ ready }) => ready)) startReader();
-        return;
-      }
+      if (idle === undefined) return addReader();
       const read = queue.take();
       if (read === undefined) return;
       // A step that has ended lets the next one begin.
       void idle.read(read.statements).then(read.resolve, read.reject).then(handOut);
     }
+  }
+
+  /** One more takes part once it can, if what waits has not been taken until then. */
+  function addReader(): void {
+    if (readers.length === 0) startReader();
+    adding ??= setTimeout(() => {
+      adding = undefined;
+      const areReady = readers.every(({ ready, ended }) => ready && !ended);
+      if (queue.isWaiting && areReady && readers.length < readersMax) startReader();
+    }, readerWaitMs).unref();
   }
 
   function startReader(): void {
@@ -70,6 +81,7 @@ export async function openLocalThreads(path: string): Promise<Connection> {
     close: async () => {
       closed = true;
       await Promise.allSettled(reading);
+      clearTimeout(adding);
       await Promise.all(readers.map((one) => one.close()));
       // The last connection moves the write-ahead log into the file.
       await writer.close();

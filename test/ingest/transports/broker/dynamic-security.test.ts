@@ -3,10 +3,10 @@ import { execFile } from "node:child_process";
 import { pbkdf2Sync } from "node:crypto";
 import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { IClientOptions, MqttClient } from "mqtt";
 import { type AnyService, openService, payloadsOf } from "../../../flow/support.js";
+import { program } from "../../../program.js";
 import { repositoryRoot } from "../../../repository.js";
 import { assert, openTempDir, suite, until } from "../../../suite.js";
 import { listenersOff, type Rec } from "../../../world.js";
@@ -14,7 +14,6 @@ import { brokerMissing, freePort, type Mosquitto, securityPlugin, startMosquitto
 import { makeDevice, pointOf } from "./support.js";
 
 const documented = join(repositoryRoot(), "docs/brokers/mosquitto.conf");
-const program = fileURLToPath(new URL("../../../../src/main.js", import.meta.url));
 const run = promisify(execFile);
 
 suite("mosquitto-config and the dynamic security plugin", (test) => {

@@ -1,0 +1,63 @@
+// node src/bundle.mjs
+// Puts the service and each of its threads into one file each, in dist/service: a start reads a dozen files in place of
+// 800, and takes half the time. Plain JavaScript, because it is a step of the build; it reads the sources, and runs after
+// tsc has checked them and the interface is described.
+import { copyFile, readdir, readFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const folder = join(root, "dist/service");
+const outputOf = (source) => join(folder, source.replace(/\.ts$/, ".js"));
+
+/**
+ * dist/service mirrors the sources: by its `import.meta.url` a module finds there what it expects beside it, its threads
+ * and what the build makes.
+ */
+const ownURLs = {
+  name: "own-urls",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      const own = relative(folder, outputOf(relative(root, path)));
+      return {
+        loader: "ts",
+        contents: text.replaceAll("import.meta.url", `new URL(${JSON.stringify(own)}, serviceURL).href`),
+      };
+    });
+  },
+};
+
+async function bundle(source) {
+  const toFolder = `${relative(dirname(outputOf(source)), folder)}/`;
+  await build({
+    entryPoints: [join(root, source)],
+    outfile: outputOf(source),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    // Native, or read as files.
+    external: ["libsql", "swagger-ui-dist"],
+    sourcemap: "linked",
+    sourcesContent: false,
+    legalComments: "none",
+    logLevel: "warning",
+    plugins: [ownURLs],
+    banner: {
+      // Packages in CommonJS require Node's own modules.
+      js: `import { createRequire as makeRequire } from "node:module";
+const require = makeRequire(import.meta.url), serviceURL = new URL("${toFolder}", import.meta.url);`,
+    },
+  });
+}
+
+const sources = [];
+for (const room of ["src", "ingest", "query", "store"]) {
+  for (const path of await readdir(join(root, room), { recursive: true })) sources.push(join(room, path));
+}
+await Promise.all(
+  ["src/main.ts", ...sources.filter((path) => /\.(worker|child)\.ts$/.test(path))].map(bundle),
+);
+await copyFile(join(root, "dist/openapi.json"), join(folder, "openapi.json"));
