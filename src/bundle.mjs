@@ -38,10 +38,8 @@ async function bundle(source) {
     platform: "node",
     format: "esm",
     target: "node20.19",
-    // Native, or read as files.
-    external: ["libsql", "swagger-ui-dist"],
-    sourcemap: "linked",
-    sourcesContent: false,
+    // Native, read as files, and what main loads once it can be stopped.
+    external: ["libsql", "swagger-ui-dist", "./program.js"],
     legalComments: "none",
     logLevel: "warning",
     plugins: [ownURLs],
@@ -57,7 +55,6 @@ const sources = [];
 for (const room of ["src", "ingest", "query", "store"]) {
   for (const path of await readdir(join(root, room), { recursive: true })) sources.push(join(room, path));
 }
-await Promise.all(
-  ["src/main.ts", ...sources.filter((path) => /\.(worker|child)\.ts$/.test(path))].map(bundle),
-);
+const threads = sources.filter((path) => /\.(worker|child)\.ts$/.test(path));
+await Promise.all(["src/main.ts", "src/program.ts", ...threads].map(bundle));
 await copyFile(join(root, "dist/openapi.json"), join(folder, "openapi.json"));

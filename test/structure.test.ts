@@ -200,9 +200,9 @@ suite("structure", (test) => {
       .filter(({ text }) => /\bprocess\s*(\.|\?\.|\[\s*["'])env\b/.test(text))
       .map((source) => source.path);
     // main hands the environment over; config.ts is what makes sense of it. The demo is a program of its own.
-    assert.equal(readers.sort(), ["src/demo/demo.ts", "src/main.ts"]);
+    assert.equal(readers.sort(), ["src/demo/demo.ts", "src/program.ts"]);
     const callers = inFolder("src").filter(({ text }) => /readConfig\(/.test(text));
-    assert.equal(callers.map((source) => source.path).sort(), ["src/config/config.ts", "src/main.ts"]);
+    assert.equal(callers.map((source) => source.path).sort(), ["src/config/config.ts", "src/program.ts"]);
   });
 
   test("the wall clock of the machine is read in one place", () => {

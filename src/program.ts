@@ -1,0 +1,72 @@
+import { systemClock } from "../store/lib/clock.js";
+import { runTool, tools } from "./cli/tools.js";
+import { helpOn, helpWanted, unknownCommand } from "./cli/usage.js";
+import { ConfigError, readConfig } from "./config/config.js";
+import { createLogger } from "./observability/log.js";
+import { serve } from "./serve.js";
+
+/** SIGTERM and SIGINT, caught from the first moment on. */
+export interface StopSignals {
+  /** Calls `stop` at the first signal, even if it has already come; a second one ends the process at once. */
+  onStop(stop: (signal: NodeJS.Signals) => void): void;
+}
+
+/** Every command but `serve`. */
+export async function runCommand(given: readonly string[]): Promise<void> {
+  const wanted = helpWanted(given);
+  if (wanted !== undefined) {
+    const text = helpOn(wanted);
+    if (text === undefined) return refuse(unknownCommand(wanted ?? ""));
+    process.stdout.write(text);
+    return;
+  }
+  const [command = "serve", ...args] = given;
+  if (command === "serve") {
+    return refuse(`serve takes no ${args[0]}; settings are read from the environment`);
+  }
+  const tool = Object.hasOwn(tools, command) ? tools[command] : undefined;
+  if (tool === undefined) return refuse(unknownCommand(command));
+  process.exitCode = await runTool(tool, args, readConfig(process.env));
+}
+
+function refuse(problem: string): void {
+  process.stderr.write(`tidemark: ${problem}\n`);
+  process.exitCode = 2;
+}
+
+export async function serveUntilStopped(signals: StopSignals): Promise<void> {
+  // Nobody else may read files that the service makes, databases and their logs included.
+  process.umask(0o077);
+  let reload: (() => Promise<void>) | null = null;
+  process.on("SIGHUP", () => void reload?.());
+  const config = readConfig(process.env);
+  const log = createLogger(config.logLevel, (line) => process.stdout.write(line), systemClock.now);
+  const fatal = (error: unknown): void => {
+    log.error("the service cannot go on; start it again, nothing acknowledged is lost", { error });
+    process.exit(1);
+  };
+  const starting = serve(config, log, fatal);
+  signals.onStop((signal) => {
+    log.info("stopping", { signal });
+    const stopping = starting.then(
+      (service) =>
+        service.close().then(() => {
+          log.info("stopped");
+          process.exit(0);
+        }),
+      // A failed start has reported itself.
+      () => undefined,
+    );
+    stopping.catch(fatal);
+  });
+  const service = await starting;
+  reload = service.reload;
+}
+
+/** Ends the process with what is wrong on stderr: code 2 for settings, else 1. */
+export function refuseStart(error: unknown): never {
+  const lines =
+    error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : String(error)];
+  for (const line of lines) process.stderr.write(`tidemark: ${line}\n`);
+  process.exit(error instanceof ConfigError ? 2 : 1);
+}
