@@ -1,5 +1,6 @@
 import type { Db } from "./db/db.js";
-import { integer, type Listing, listRows, type Page, type PageRequest, text } from "./db/table.js";
+import { listRows } from "./db/list-rows.js";
+import { integer, type Listing, type Page, type PageRequest, text } from "./db/table.js";
 
 /** A device that a gateway carries, with what its series are found by. */
 export interface CarriedDevice {

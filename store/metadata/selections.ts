@@ -1,7 +1,8 @@
 import { mapInSlices } from "../lib/turns.js";
 import type { Db } from "./db/db.js";
+import { listRows } from "./db/list-rows.js";
 import { bytesOf } from "./db/page-bytes.js";
-import { fromJson, integer, type Listing, listRows, type Page, type PageRequest, text } from "./db/table.js";
+import { fromJson, integer, type Listing, type Page, type PageRequest, text } from "./db/table.js";
 
 /** The rows that forms offer for choosing: a text to show, a value to send, and further fields. */
 

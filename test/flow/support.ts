@@ -27,7 +27,7 @@ export interface AnyService {
   make(path: string, body: object): Promise<Rec>;
   /** A sample of /metrics, 0 where it is not there. */
   metric(name: string, label?: string): Promise<number>;
-  /** Resolves once every point of what is committed is written. */
+  /** Resolves once every point of what is committed is written. @throws if the service ends before */
   settled(timeoutMs?: number): Promise<void>;
   /** Ends it in order; a process must end by itself with code 0. */
   stop(): Promise<void>;
@@ -65,7 +65,7 @@ export async function startService(
     addresses,
     logged,
     signal: (name) => void child.kill(name),
-    ...callsTo(addresses.http, apiKey),
+    ...callsTo(addresses.http, apiKey, () => hasExited(child)),
     ended: exited(child).then(() => child.exitCode),
     kill: async () => {
       child.kill("SIGKILL");
@@ -80,7 +80,11 @@ export async function startService(
 }
 
 /** How tests ask it. */
-function callsTo(http: string, apiKey: string): Pick<AnyService, "call" | "metric" | "make" | "settled"> {
+function callsTo(
+  http: string,
+  apiKey: string,
+  hasEnded: () => boolean,
+): Pick<AnyService, "call" | "metric" | "make" | "settled"> {
   async function call(method: string, path: string, body?: unknown): Promise<Reply> {
     const response = await fetch(http + path, {
       method,
@@ -108,7 +112,8 @@ function callsTo(http: string, apiKey: string): Pick<AnyService, "call" | "metri
       const lag = async (): Promise<boolean> =>
         (await metric("tidemark_journal_lag_messages{")) === 0 &&
         (await metric("tidemark_journal_pending_bytes ")) === 0;
-      await until(lag, { what: "the points to be written", timeoutMs });
+      await until(async () => hasEnded() || (await lag()), { what: "the points to be written", timeoutMs });
+      if (hasEnded()) throw new Error("the service has ended");
     },
   };
 }
@@ -130,7 +135,7 @@ export async function openService(
   return {
     mqtt: service.mqtt ?? "",
     logged,
-    ...callsTo(service.http, apiKey),
+    ...callsTo(service.http, apiKey, () => false),
     stop: async () => {
       await service.close();
       assert.equal(fatals, []);
@@ -151,8 +156,10 @@ async function keyOfFirstStart(dataDir: string): Promise<string> {
   return first.apiKey;
 }
 
+const hasExited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
 async function exited(child: ChildProcess): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  if (!hasExited(child)) await once(child, "exit");
 }
 
 function listening(

@@ -2,12 +2,12 @@ import { StoreError } from "../../lib/errors.js";
 import { changedIfAny } from "../db/changed-if-any.js";
 import { type Actor, deleteStatements, differing } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
 import {
   getRow,
   integer,
   type Listing,
-  listRows,
   type Page,
   type PageRequest,
   stamps,

@@ -1,12 +1,12 @@
 import { mapInSlices } from "../../lib/turns.js";
 import { type Actor, changedAll, deleteStatements } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
 import {
   getRow,
   integer,
   type Listing,
-  listRows,
   type Page,
   type PageRequest,
   stamps,

@@ -45,20 +45,24 @@ export async function deviceIDsByProducts(
   limit: number,
 ): Promise<number[]> {
   const ofDevice = only === 0 ? { sql: "1", args: [] } : { sql: "id = ?", args: [only] };
-  const products: number[] = [];
-  await searchIDs(db, "product", tenant, named("productName", conditions), Number.MAX_SAFE_INTEGER, products);
+  const search = (table: string, { sql, args }: Condition, most: number): Promise<number[]> =>
+    searchIDs(
+      db,
+      { table, tenant, where: `r.tenant = ? and ${sql}`, args: [tenant, ...args], patterns: [] },
+      most,
+    );
+  const products = await search("product", named("productName", conditions), Number.MAX_SAFE_INTEGER);
   const rows = await db.all<{ id: number }>(
     `select id from device where tenant = ? and ${ofDevice.sql}
        and productIntID in (select value from json_each(?)) limit ?`,
     [tenant, ...ofDevice.args, products, limit + 1],
   );
-  const ids = rows.map((row) => row.id);
+  const present = rows.map((row) => row.id);
   // The product's present name, or the last one if it is deleted.
   const name = "coalesce((select p.productName from product p where p.id = productIntID), productName)";
   const { sql, args } = named(name, conditions);
   const deleted = { sql: `${ofDevice.sql} and ${sql}`, args: [...ofDevice.args, ...args] };
-  await searchIDs(db, "departed_device", tenant, deleted, limit + 1, ids);
-  return ids;
+  return [...present, ...(await search("departed_device", deleted, limit + 1 - present.length))];
 }
 
 function named(name: string, conditions: readonly NameCondition[]): Condition {

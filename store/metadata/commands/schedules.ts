@@ -1,10 +1,10 @@
 import { type Actor, deleteStatements, insertStatements } from "../db/changes.js";
 import type { Db, SqlValue } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
 import {
   integer,
   type Listing,
-  listRows,
   never,
   type Page,
   type PageRequest,

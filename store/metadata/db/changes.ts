@@ -3,12 +3,12 @@ import { repeatedFlight } from "../../lib/single-flight.js";
 import { nextTurn } from "../../lib/turns.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
+import { listRows } from "./list-rows.js";
 import { bytesOf } from "./page-bytes.js";
 import {
   deleteRows,
   insertInto,
   type Listing,
-  listRows,
   type Page,
   type PageRequest,
   time,

@@ -33,7 +33,7 @@ export function containing(column: string, text: string): Statement {
 }
 
 /** The other forms of the pattern's letters beyond ASCII, and the form that each is folded to. */
-function foldings(text: string): Map<string, string> {
+export function foldings(text: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const one of new Set(text)) {
     if (one <= "\u007f") continue;

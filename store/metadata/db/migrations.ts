@@ -5,6 +5,7 @@ import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
 import { resourcesSchema } from "./schema-resources.js";
+import { searchSchema } from "./schema-search.js";
 import type { Db, Statement } from "./sql.js";
 
 /** Additions for commands beyond their logs: which process issued a message, and which messages wait for a receipt. */
@@ -47,6 +48,7 @@ const migrations: readonly (readonly string[])[] = [
   logBytesSchema,
   unreleasedSchema,
   listsSchema,
+  searchSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -1,4 +1,4 @@
-import type { Db } from "./db.js";
+import type { Condition, Db } from "./db.js";
 
 /**
  * Bytes of one page: a list of large rows ends before the row that would exceed this and says so (`Truncated`); the
@@ -29,6 +29,21 @@ export async function withinPage(
   const page = createPageBudget();
   const end = ids.findIndex((id) => !page.fits(sizes.get(id) ?? 0));
   return end < 0 ? ids : ids.slice(0, end);
+}
+
+/** As `withinPage`, within a statement: `page` selects the ids, newest first. */
+export function withinPageSql(
+  { from, bytes }: { readonly from: string; readonly bytes?: string },
+  page: Condition,
+): Condition {
+  if (bytes === undefined) return page;
+  const sizes = `select r.id, row_number() over newest nth, sum(${bytes}) over newest total
+    from ${from} where r.id in (${page.sql})
+    window newest as (order by r.id desc rows unbounded preceding)`;
+  return {
+    sql: `select id from (${sizes}) where nth = 1 or total <= ${pageBytesMax}`,
+    args: page.args,
+  };
 }
 
 /** Counts the rows of one page. */

@@ -41,22 +41,23 @@ export function createSteps(db: Pick<Db, "inStep">, first: number, most: number)
 }
 
 /**
- * Spans of record ids [from, before), newest first, each of as many rows as `steps` then says; `where` applies to a
- * table `r`.
+ * Spans of record ids [from, before), newest first, each of as many rows as `steps` then says, of which `rows` tells
+ * unless they are the last; `where` applies to a table `r`.
  */
 export async function* spansOf(
   db: Db,
   table: string,
   where: Condition,
   steps: Steps,
-): AsyncGenerator<{ readonly from: number; readonly before: number }> {
+): AsyncGenerator<{ readonly from: number; readonly before: number; readonly rows: number }> {
   for (let before = Number.MAX_SAFE_INTEGER; before > 0; ) {
+    const asked = steps.rows;
     const last = await db.first<{ id: number }>(
       `select r.id from ${table} r where ${where.sql} and r.id < ? order by r.id desc limit 1 offset ?`,
-      [...where.args, before, steps.rows - 1],
+      [...where.args, before, asked - 1],
     );
     const from = last?.id ?? 0;
-    yield { from, before };
+    yield { from, before, rows: last === undefined ? 0 : asked };
     before = from;
   }
 }

@@ -2,9 +2,6 @@ import { StoreError } from "../../lib/errors.js";
 import { readInteger } from "../../lib/number-text.js";
 import { containing } from "./containing.js";
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
-import { withinPage } from "./page-bytes.js";
-import { blockIDs } from "./schema-lists.js";
-import { createSteps, spansOf } from "./steps.js";
 
 /** Parts that every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
 
@@ -27,6 +24,8 @@ export interface Listing {
   readonly counts?: readonly KeptCount[];
   /** Table that keeps how many rows each block of `blockIDs` ids has; its columns are those of scopes. */
   readonly blocks?: string;
+  /** An index of the texts of some columns, for `_like`. */
+  readonly texts?: TextIndex;
 }
 
 /** A table whose rows say in `n` of how many rows of the entity they tell. */
@@ -35,6 +34,12 @@ interface KeptCount {
   readonly from: string;
   /** Filters that may be set. */
   readonly filters: readonly string[];
+}
+
+/** An index of trigrams over columns of the entity's own table; see schema-search. */
+export interface TextIndex {
+  readonly table: string;
+  readonly columns: readonly string[];
 }
 
 /** How a filter compares. Text fields also take `<name>_like`. */
@@ -88,151 +93,6 @@ export interface Page<Row> {
   readonly truncated?: boolean;
 }
 
-/**
- * Matches looked for beyond a filtered page: if there are no more than these, finding the page has counted them too.
- */
-const countedAheadMax = 200;
-
-/** Rows that a list counts; of more it tells that there are at least so many. */
-export const countedRowsMax = 100_000;
-
-/**
- * Newest first. `scope` is a further literal condition with its arguments. The page's ids come from the narrowest index
- * that serves, and only the page's rows are joined: skipped and counted rows are never read whole.
- */
-export async function listRows<Row>(
-  db: Db,
-  listing: Listing,
-  tenant: number,
-  request: PageRequest,
-  scope: Statement = { sql: "1" },
-): Promise<Page<Row>> {
-  if (request.filters.some(({ like }) => like)) return searchRows(db, listing, tenant, request, scope);
-  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
-  const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
-  const kept = keptCountOf(listing, request.filters);
-  const ahead = kept === null ? countedAheadMax : 0;
-  const start = await startOf(db, listing, where, args, request);
-  const offset = (request.page - 1) * request.limit;
-  const [found = [], counted = []] = (await db.snapshot([
-    {
-      sql: `select r.id from ${from} where ${where} and r.id < ? order by r.id desc limit ? offset ?`,
-      args: [...args, start.before, request.limit + ahead, offset - start.skipped],
-    },
-    ...(kept === null ? [] : [{ sql: `select coalesce(sum(r.n), 0) n from ${kept} where ${where}`, args }]),
-  ])) as [{ id: number }[], { n: number }[]?];
-  const isWhole = found.length < request.limit + ahead && (found.length > 0 || offset === 0);
-  const count = counted[0]?.n ?? (isWhole ? offset + found.length : await countRows(db, from, where, args));
-  const ids = found.slice(0, request.limit).map((row) => row.id);
-  const fitting = await withinPage(db, listing, ids);
-  const items = await rowsOf<Row>(db, listing, where, args, fitting);
-  const isCut = fitting.length < ids.length;
-  if (kept !== null || count <= countedRowsMax) return { items, count, truncated: isCut };
-  return { items, count: countedRowsMax, truncated: true };
-}
-
-/** The source of a kept count for these filters; null if there is none. */
-function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): string | null {
-  const found = counts.find((one) =>
-    filters.every(({ field, until }) => until === undefined && one.filters.includes(field)),
-  );
-  if (found === undefined) return null;
-  return filters.length === 0 ? ownTable(found.from) : found.from;
-}
-
-/** Where the rows of a page are looked for: below an id, after so many rows of the list. */
-async function startOf(
-  db: Db,
-  { blocks }: Listing,
-  where: string,
-  args: readonly SqlValue[],
-  { page, limit, filters }: PageRequest,
-): Promise<{ readonly before: number; readonly skipped: number }> {
-  const offset = (page - 1) * limit;
-  if (blocks === undefined || filters.length > 0 || offset < blockIDs) {
-    return { before: Number.MAX_SAFE_INTEGER, skipped: 0 };
-  }
-  const row = await db.first<{ block: number; skipped: number }>(
-    `select block, total - n skipped from (
-       select block, n, sum(n) over (order by block desc) total
-       from (select r.block, sum(r.n) n from ${blocks} r where ${where} group by r.block)
-     ) where total - n <= ? order by block limit 1`,
-    [...args, offset],
-  );
-  if (row === undefined) return { before: Number.MAX_SAFE_INTEGER, skipped: 0 };
-  return { before: (row.block + 1) * blockIDs, skipped: row.skipped };
-}
-
-/** Rows of one step of a search, at first and at most. */
-const searchSteps = { first: 50, most: 5000 } as const;
-
-/**
- * `listRows` for searches of text: it works in steps, since the time that a row takes depends on the search and the
- * row.
- */
-async function searchRows<Row>(
-  db: Db,
-  listing: Listing,
-  tenant: number,
-  request: PageRequest,
-  scope: Statement,
-): Promise<Page<Row>> {
-  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
-  const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
-  const [table = ""] = listing.from.split(" ");
-  // A scope on the table's own columns allows an index of its own.
-  const own = reachesJoins(scope.sql) ? { sql: "1" } : scope;
-  const spanned = {
-    sql: `r.tenant = ? and (${own.sql})`,
-    args: [tenant, ...(own.args ?? [])],
-  };
-  const steps = createSteps(db, searchSteps.first, searchSteps.most);
-  const offset = (request.page - 1) * request.limit;
-  const ids: number[] = [];
-  let count = 0;
-  for await (const span of spansOf(db, table, spanned, steps)) {
-    const found = await steps.run((all) =>
-      all<{ id: number }>(
-        `select r.id from ${from} where ${where} and r.id >= ? and r.id < ? order by r.id desc`,
-        [...args, span.from, span.before],
-      ),
-    );
-    for (const { id } of found) if (count++ >= offset && ids.length < request.limit) ids.push(id);
-  }
-  const fitting = await withinPage(db, listing, ids);
-  const items: Row[] = [];
-  for (let at = 0; at < fitting.length; ) {
-    const some = fitting.slice(at, at + steps.rows);
-    at += some.length;
-    items.push(...(await steps.run((all) => rowsOf<Row>({ all }, listing, where, args, some))));
-  }
-  return { items, count, truncated: fitting.length < ids.length };
-}
-
-async function countRows(db: Db, from: string, where: string, args: readonly SqlValue[]): Promise<number> {
-  const row = await db.first<{ n: number }>(
-    `select count(*) n from (select 1 from ${from} where ${where} limit ?)`,
-    [...args, countedRowsMax + 1],
-  );
-  return row?.n ?? 0;
-}
-
-async function rowsOf<Row>(
-  db: Pick<Db, "all">,
-  listing: Listing,
-  where: string,
-  args: readonly SqlValue[],
-  ids: readonly number[],
-): Promise<Row[]> {
-  if (ids.length === 0) return [];
-  // The conditions apply again: a join may yield a record more than once, and a row may have changed since.
-  return await db.all<Row>(
-    `select ${listing.select} from ${listing.from}
-     where ${where} and r.id in (select value from json_each(?)) order by r.id desc`,
-    [...args, ids],
-  );
-}
-
 /** The condition of a list: its tenant, its scope, its filters. */
 export function conditionOf(
   listing: Listing,
@@ -267,14 +127,31 @@ export function filterCondition(
 }
 
 /** Whether a condition may refer to another table than the entity's own. */
-function reachesJoins(where: string): boolean {
+export function reachesJoins(where: string): boolean {
   return /\b(?!r\.)\w+\./.test(where);
 }
 
 /** `from` without joins that only look something up; unchanged if one of them may drop or repeat rows. */
-function ownTable(from: string): string {
+export function ownTable(from: string): string {
   const found = /^(\w+ r)(?:\s+(?:left\s+)?join\s+\w+\s+(\w+)\s+on\s+\2\.id\s*=\s*r\.\w+)*\s*$/.exec(from);
   return found?.[1] ?? from;
+}
+
+/** The rows of a page, newest first. */
+export async function rowsOf<Row>(
+  db: Pick<Db, "all">,
+  listing: Listing,
+  where: string,
+  args: readonly SqlValue[],
+  ids: readonly number[],
+): Promise<Row[]> {
+  if (ids.length === 0) return [];
+  // The conditions apply again: a join may yield a record more than once, and a row may have changed since.
+  return await db.all<Row>(
+    `select ${listing.select} from ${listing.from}
+     where ${where} and r.id in (select value from json_each(?)) order by r.id desc`,
+    [...args, ids],
+  );
 }
 
 /** One row of the tenant, by record id. @throws StoreError NOT_FOUND */

@@ -1,17 +1,10 @@
 import { mapInSlices } from "../../lib/turns.js";
 import { type Actor, changed, deleteStatements, differing, updateStatements } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { deleting } from "../db/referrers.js";
 import type { Vault } from "../db/secrets.js";
-import {
-  fromJson,
-  getRow,
-  insertInto,
-  type Listing,
-  listRows,
-  type Page,
-  type PageRequest,
-} from "../db/table.js";
+import { fromJson, getRow, insertInto, type Listing, type Page, type PageRequest } from "../db/table.js";
 import { auditOf, type DeviceInput, toColumns } from "./columns.js";
 import { devices as deviceListing, everyKind, gateways } from "./listing.js";
 import type { Device } from "./record.js";

@@ -1,4 +1,5 @@
 import { bytesOf } from "../db/page-bytes.js";
+import { deviceTexts } from "../db/schema-search.js";
 import { type FilterColumn, integer, type Listing, real, stamps, text } from "../db/table.js";
 
 /** Rows of the device table as lists show and filter them. */
@@ -19,7 +20,8 @@ const kept = {
     },
   ],
   blocks: "device_block",
-} satisfies Pick<Listing, "counts" | "blocks">;
+  texts: deviceTexts,
+} satisfies Pick<Listing, "counts" | "blocks" | "texts">;
 
 /** Filters of both devices and gateways. */
 const commonFilters = {

@@ -1,6 +1,8 @@
 import { containing } from "../db/containing.js";
-import type { Condition, Db, Statement } from "../db/db.js";
-import { createSteps, spansOf } from "../db/steps.js";
+import type { Db, Statement } from "../db/db.js";
+import { matchesOf, type Search } from "../db/matches.js";
+import { deviceTexts } from "../db/schema-search.js";
+import type { TextIndex } from "../db/table.js";
 
 /** Names of devices and gateways, including deleted ones: logs outlive them. */
 
@@ -34,48 +36,42 @@ export async function deviceIDsByNames(
   limit: number,
 ): Promise<number[]> {
   const found: Statement[] = conditions.map(({ column, like, value }) =>
-    like ? containing(column, value) : { sql: `${column} = ?`, args: [value] },
+    like ? containing(`r.${column}`, value) : { sql: `r.${column} = ?`, args: [value] },
   );
-  if (only !== 0) found.push({ sql: "id = ?", args: [only] });
-  const where = found.map(({ sql }) => sql);
-  const args = found.flatMap((one) => one.args ?? []);
-  const part = (table: string) =>
-    `select id from ${table} where tenant = ?${where.map((one) => ` and ${one}`).join("")}`;
-  if (conditions.some(({ like }) => like)) {
-    const ids: number[] = [];
-    for (const table of ["device", "departed_device"])
-      await searchIDs(db, table, tenant, { sql: where.join(" and "), args }, limit + 1, ids);
-    return ids;
+  if (only !== 0) found.push({ sql: "r.id = ?", args: [only] });
+  const where = ["r.tenant = ?", ...found.map(({ sql }) => sql)].join(" and ");
+  const args = [tenant, ...found.flatMap((one) => one.args ?? [])];
+  if (only === 0 && conditions.some(({ like }) => like)) {
+    const patterns = conditions.flatMap(({ column, like, value }) =>
+      like ? [{ column, pattern: value }] : [],
+    );
+    const search = { tenant, where, args, patterns };
+    const present = await searchIDs(db, { ...search, table: "device", texts: deviceTexts }, limit + 1);
+    const missing = limit + 1 - present.length;
+    return [...present, ...(await searchIDs(db, { ...search, table: "departed_device" }, missing))];
   }
+  const part = (table: string) => `select r.id from ${table} r where ${where}`;
   const rows = await db.all<{ id: number }>(
     `${part("device")} union all ${part("departed_device")} limit ?`,
-    [tenant, ...args, tenant, ...args, limit + 1],
+    [...args, ...args, limit + 1],
   );
   return rows.map((row) => row.id);
 }
 
-/** Rows of one step of a search, at first and at most. */
-const searchSteps = { first: 50, most: 5000 } as const;
+/** One table's rows of a tenant, searched by texts. */
+type NameSearch = Pick<Search, "tenant" | "where" | "args" | "patterns"> & {
+  readonly table: string;
+  readonly texts?: TextIndex;
+};
 
-/** Adds the ids of a tenant's rows that match a condition on text, in steps, until there are `most`. */
-export async function searchIDs(
-  db: Db,
-  table: string,
-  tenant: number,
-  { sql, args }: Condition,
-  most: number,
-  ids: number[],
-): Promise<void> {
-  const steps = createSteps(db, searchSteps.first, searchSteps.most);
-  const own = { sql: "r.tenant = ?", args: [tenant] };
-  for await (const { from, before } of spansOf(db, table, own, steps)) {
-    if (ids.length >= most) return;
-    const rows = await steps.run((all) =>
-      all<{ id: number }>(
-        `select id from ${table} where tenant = ? and id >= ? and id < ? and ${sql} order by id desc limit ?`,
-        [tenant, from, before, ...args, most - ids.length],
-      ),
-    );
-    for (const { id } of rows) ids.push(id);
+/** The newest ids of rows that match, at most so many. */
+export async function searchIDs(db: Db, search: NameSearch, most: number): Promise<number[]> {
+  const { table, texts, tenant } = search;
+  const within = { sql: "r.tenant = ?", args: [tenant] };
+  const ids: number[] = [];
+  for await (const { found } of await matchesOf(db, { ...search, texts, from: `${table} r`, within })) {
+    ids.push(...found);
+    if (ids.length >= most) break;
   }
+  return ids.slice(0, most);
 }

@@ -7,17 +7,9 @@ import {
 } from "../db/changes.js";
 import type { Db } from "../db/db.js";
 import { shortID } from "../db/ids.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
-import {
-  getRow,
-  integer,
-  type Listing,
-  listRows,
-  type Page,
-  type PageRequest,
-  stamps,
-  text,
-} from "../db/table.js";
+import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
 import { devicesShownMax } from "../products/products.js";
 
 /** Devices of one product that receive commands together. */

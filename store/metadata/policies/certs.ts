@@ -6,17 +6,9 @@ import {
   updateStatements,
 } from "../db/changes.js";
 import type { Db } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { deleting } from "../db/referrers.js";
-import {
-  getRow,
-  integer,
-  type Listing,
-  listRows,
-  type Page,
-  type PageRequest,
-  text,
-  time,
-} from "../db/table.js";
+import { getRow, integer, type Listing, type Page, type PageRequest, text, time } from "../db/table.js";
 import type { SealedStore } from "../users/authority.js";
 
 /** A certificate as lists show it. */

@@ -6,17 +6,9 @@ import {
   updateStatements,
 } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
-import {
-  getRow,
-  integer,
-  type Listing,
-  listRows,
-  type Page,
-  type PageRequest,
-  stamps,
-  text,
-} from "../db/table.js";
+import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
 
 /** A topic access rule for the devices that it is bound to. */
 export interface Policy {

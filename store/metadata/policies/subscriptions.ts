@@ -2,11 +2,11 @@ import { StoreError } from "../../lib/errors.js";
 import { changedIfAny } from "../db/changed-if-any.js";
 import type { Actor } from "../db/changes.js";
 import type { Db } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import {
   getRow,
   integer,
   type Listing,
-  listRows,
   notFound,
   type Page,
   type PageRequest,

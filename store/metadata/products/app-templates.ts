@@ -6,13 +6,13 @@ import {
   updateStatements,
 } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
 import {
   fromJson,
   getRow,
   integer,
   type Listing,
-  listRows,
   type Page,
   type PageRequest,
   stamps,

@@ -2,6 +2,7 @@ import { mapInSlices } from "../../lib/turns.js";
 import type { Kind } from "../../series/series.js";
 import { type Actor, changed, deleteStatements, differing, updateStatements } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
 import { deleting } from "../db/referrers.js";
 import {
@@ -10,7 +11,6 @@ import {
   getRow,
   integer,
   type Listing,
-  listRows,
   type Page,
   type PageRequest,
   real,

@@ -1,6 +1,7 @@
 import { mapInSlices } from "../../lib/turns.js";
 import { type Actor, changed, deleteStatements, differing, updateStatements } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
 import { deleting } from "../db/referrers.js";
 import {
@@ -9,7 +10,6 @@ import {
   insertInto,
   integer,
   type Listing,
-  listRows,
   type Page,
   type PageRequest,
   text,

@@ -6,8 +6,9 @@ import {
   updateStatements,
 } from "../db/changes.js";
 import type { Db } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
-import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "../db/table.js";
+import { getRow, integer, type Listing, type Page, type PageRequest, text } from "../db/table.js";
 
 export interface Metric {
   readonly id: number;

@@ -1,10 +1,10 @@
 import { type Actor, deleteStatements, insertStatements } from "../db/changes.js";
 import type { Db } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import {
   getRow,
   integer,
   type Listing,
-  listRows,
   never,
   type Page,
   type PageRequest,

@@ -7,9 +7,10 @@ import {
 } from "../db/changes.js";
 import type { Db } from "../db/db.js";
 import { shortID } from "../db/ids.js";
+import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
 import { deleting } from "../db/referrers.js";
-import { getRow, type Listing, listRows, type Page, type PageRequest, stamps } from "../db/table.js";
+import { getRow, type Listing, type Page, type PageRequest, stamps } from "../db/table.js";
 
 export interface Product {
   readonly id: number;

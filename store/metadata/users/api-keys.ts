@@ -1,15 +1,8 @@
 import { type Actor, changed, deleteStatements } from "../db/changes.js";
 import type { Db } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { stillAdmin } from "../db/standing.js";
-import {
-  getRow,
-  insertInto,
-  type Listing,
-  listRows,
-  type Page,
-  type PageRequest,
-  time,
-} from "../db/table.js";
+import { getRow, insertInto, type Listing, type Page, type PageRequest, time } from "../db/table.js";
 import type { Role } from "./users.js";
 
 export interface ApiKey {

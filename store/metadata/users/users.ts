@@ -1,12 +1,12 @@
 import { StoreError } from "../../lib/errors.js";
 import { type Actor, changed, deleteStatements, differing } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
 import { stillAdmin, stillPassword } from "../db/standing.js";
 import {
   getRow,
   insertInto,
   type Listing,
-  listRows,
   type Page,
   type PageRequest,
   stamps,

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import Database from "libsql";
 import type { BoundStatement, BoundValue } from "./connection.js";
 import { SqlError } from "./connection.js";
@@ -28,6 +29,11 @@ export interface LocalFile {
 const busyMs = 2000;
 /** Statements kept prepared, those used last. */
 const preparedMax = 300;
+/** A write-ahead log of this many bytes is emptied; while it cannot be, it is tried after each `logBytesMore`. */
+const logBytesMax = 16 * 2 ** 20;
+const logBytesMore = 2 ** 20;
+/** Milliseconds that a write waits for readers so that the log can be emptied. */
+const restartBusyMs = 100;
 
 interface Prepared {
   readonly statement: Database.Statement;
@@ -39,6 +45,7 @@ interface Prepared {
 export function openLocalFile(path: string): LocalFile {
   const database = translated(() => new Database(path, { timeout: busyMs }));
   const prepared = new Map<string, Prepared>();
+  let emptyLogAt = logBytesMax;
 
   /** Preparing takes as long as running most statements does. */
   function prepare(sql: string): Prepared {
@@ -88,6 +95,25 @@ export function openLocalFile(path: string): LocalFile {
     });
   }
 
+  /**
+   * SQLite writes at the begin of its log again only when nobody reads from it: beside reads that overlap, it would
+   * grow for as long as they do (https://sqlite.org/wal.html, "Avoiding Excessively Large WAL Files").
+   */
+  function boundLog(): void {
+    const bytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes() < emptyLogAt) return;
+    database.exec(`pragma busy_timeout = ${restartBusyMs}`);
+    try {
+      database.exec("pragma wal_checkpoint(truncate)");
+    } catch (error) {
+      // What was committed is in the log, whether or not it could be moved now.
+      if (!(error instanceof Database.SqliteError)) throw error;
+    } finally {
+      database.exec(`pragma busy_timeout = ${busyMs}`);
+    }
+    emptyLogAt = Math.max(logBytesMax, bytes() + logBytesMore);
+  }
+
   translated(() => {
     database.exec("pragma journal_mode = wal");
     database.exec("pragma synchronous = full");
@@ -101,7 +127,11 @@ export function openLocalFile(path: string): LocalFile {
       if (statements.length === 1 && first !== undefined) return translated(() => [execute(first)]);
       return within("begin", () => statements.map(execute));
     },
-    write: (statements) => within("begin immediate", () => statements.map(execute)),
+    write: (statements) => {
+      const executed = within("begin immediate", () => statements.map(execute));
+      boundLog();
+      return executed;
+    },
     close: () => {
       prepared.clear();
       database.close();

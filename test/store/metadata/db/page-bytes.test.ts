@@ -43,7 +43,7 @@ const short = [
 const unlisted = new Set([
   ...["authority", "authority_root", "checkpoint", "departed_device", "device_ingest", "field_generation"],
   ...["influx_bucket", "influx_conflict", "quarantine", "removal", "session", "sqlite_sequence", "task"],
-  ...["template_default"],
+  ...["template_default", "device_text", "device_text_config", "device_text_data", "device_text_idx"],
 ]);
 /** Columns of listed tables that their lists leave out. */
 const left = new Set(["cert.cert", "cert.key", "cert.root"]);

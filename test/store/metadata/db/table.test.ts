@@ -1,14 +1,8 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { type Db, openDb } from "../../../../store/metadata/db/db.js";
-import {
-  countedRowsMax,
-  integer,
-  type Listing,
-  listRows,
-  type PageRequest,
-  text,
-} from "../../../../store/metadata/db/table.js";
+import { countedRowsMax, listRows } from "../../../../store/metadata/db/list-rows.js";
+import { integer, type Listing, type PageRequest, text } from "../../../../store/metadata/db/table.js";
 import { assert, openTempDir, suite } from "../../../suite.js";
 
 interface Word {

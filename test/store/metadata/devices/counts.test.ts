@@ -2,8 +2,9 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { type Db, openDb } from "../../../../store/metadata/db/db.js";
+import { listRows } from "../../../../store/metadata/db/list-rows.js";
 import { blockIDs } from "../../../../store/metadata/db/schema-lists.js";
-import { type Listing, listRows } from "../../../../store/metadata/db/table.js";
+import type { Listing } from "../../../../store/metadata/db/table.js";
 import { devices, everyKind, gateways } from "../../../../store/metadata/devices/listing.js";
 import { assert, suite, withTempDir } from "../../../suite.js";
 

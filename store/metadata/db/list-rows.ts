@@ -1,0 +1,137 @@
+import type { Db, SqlValue, Statement } from "./db.js";
+import { withinPage, withinPageSql } from "./page-bytes.js";
+import { blockIDs } from "./schema-lists.js";
+import { searchRows } from "./search-rows.js";
+import {
+  conditionOf,
+  type Filter,
+  type Listing,
+  ownTable,
+  type Page,
+  type PageRequest,
+  reachesJoins,
+  rowsOf,
+} from "./table.js";
+
+/**
+ * Matches looked for beyond a filtered page: if there are no more than these, finding the page has counted them too.
+ */
+const countedAheadMax = 200;
+
+/** Rows that a list counts; of more it tells that there are at least so many. */
+export const countedRowsMax = 100_000;
+
+/** Where the rows of a list come from. */
+interface Source {
+  readonly listing: Listing;
+  /** Tables and joins that the condition needs. */
+  readonly from: string;
+  readonly where: string;
+  readonly args: readonly SqlValue[];
+}
+
+/**
+ * Newest first. `scope` is a further literal condition with its arguments. The page's ids come from the narrowest index
+ * that serves, and only the page's rows are joined: skipped and counted rows are never read whole.
+ */
+export async function listRows<Row>(
+  db: Db,
+  listing: Listing,
+  tenant: number,
+  request: PageRequest,
+  scope: Statement = { sql: "1" },
+): Promise<Page<Row>> {
+  if (request.filters.some(({ like }) => like)) return searchRows(db, listing, tenant, request, scope);
+  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
+  const source = { listing, from: reachesJoins(where) ? listing.from : ownTable(listing.from), where, args };
+  const kept = keptCountOf(listing, request.filters);
+  return kept === null ? pageOfFound(db, source, request) : pageOfCounted(db, source, request, kept);
+}
+
+/** The source of a kept count for these filters; null if there is none. */
+function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): string | null {
+  const found = counts.find((one) =>
+    filters.every(({ field, until }) => until === undefined && one.filters.includes(field)),
+  );
+  if (found === undefined) return null;
+  return filters.length === 0 ? ownTable(found.from) : found.from;
+}
+
+/** A page of rows that the store has counted, in one question: finding its ids twice costs less than another. */
+async function pageOfCounted<Row>(
+  db: Db,
+  { listing, from, where, args }: Source,
+  request: PageRequest,
+  kept: string,
+): Promise<Page<Row>> {
+  const start = await startOf(db, listing, where, args, request);
+  const page = {
+    sql: `select r.id from ${from} where ${where} and r.id < ? order by r.id desc limit ? offset ?`,
+    args: [...args, start.before, request.limit, offsetOf(request) - start.skipped],
+  };
+  const fitting = withinPageSql(listing, page);
+  const [items = [], ids = [], counted = []] = (await db.snapshot([
+    {
+      sql: `select ${listing.select} from ${listing.from}
+        where ${where} and r.id in (${fitting.sql}) order by r.id desc`,
+      args: [...args, ...fitting.args],
+    },
+    { sql: `select count(*) n from (${page.sql})`, args: page.args },
+    { sql: `select coalesce(sum(r.n), 0) n from ${kept} where ${where}`, args },
+  ])) as [Row[], { n: number }[]?, { n: number }[]?];
+  return { items, count: counted[0]?.n ?? 0, truncated: items.length < (ids[0]?.n ?? 0) };
+}
+
+/** A page of rows that are counted as they are found. */
+async function pageOfFound<Row>(
+  db: Db,
+  { listing, from, where, args }: Source,
+  request: PageRequest,
+): Promise<Page<Row>> {
+  const offset = offsetOf(request);
+  const found = await db.all<{ id: number }>(
+    `select r.id from ${from} where ${where} order by r.id desc limit ? offset ?`,
+    [...args, request.limit + countedAheadMax, offset],
+  );
+  const isWhole = found.length < request.limit + countedAheadMax && (found.length > 0 || offset === 0);
+  const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
+  const ids = found.slice(0, request.limit).map((row) => row.id);
+  const fitting = await withinPage(db, listing, ids);
+  const items = await rowsOf<Row>(db, listing, where, args, fitting);
+  const isCut = fitting.length < ids.length;
+  if (count <= countedRowsMax) return { items, count, truncated: isCut };
+  return { items, count: countedRowsMax, truncated: true };
+}
+
+const offsetOf = ({ page, limit }: PageRequest): number => (page - 1) * limit;
+
+/** Where the rows of a page are looked for: below an id, after so many rows of the list. */
+async function startOf(
+  db: Db,
+  { blocks }: Listing,
+  where: string,
+  args: readonly SqlValue[],
+  request: PageRequest,
+): Promise<{ readonly before: number; readonly skipped: number }> {
+  const offset = offsetOf(request);
+  if (blocks === undefined || request.filters.length > 0 || offset < blockIDs) {
+    return { before: Number.MAX_SAFE_INTEGER, skipped: 0 };
+  }
+  const row = await db.first<{ block: number; skipped: number }>(
+    `select block, total - n skipped from (
+       select block, n, sum(n) over (order by block desc) total
+       from (select r.block, sum(r.n) n from ${blocks} r where ${where} group by r.block)
+     ) where total - n <= ? order by block limit 1`,
+    [...args, offset],
+  );
+  if (row === undefined) return { before: Number.MAX_SAFE_INTEGER, skipped: 0 };
+  return { before: (row.block + 1) * blockIDs, skipped: row.skipped };
+}
+
+async function countRows(db: Db, from: string, where: string, args: readonly SqlValue[]): Promise<number> {
+  const row = await db.first<{ n: number }>(
+    `select count(*) n from (select 1 from ${from} where ${where} limit ?)`,
+    [...args, countedRowsMax + 1],
+  );
+  return row?.n ?? 0;
+}

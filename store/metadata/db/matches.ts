@@ -1,0 +1,87 @@
+import type { Condition, Db, SqlValue } from "./db.js";
+import { createSteps, spansOf } from "./steps.js";
+import type { TextIndex } from "./table.js";
+import { trigramQuery } from "./text-index.js";
+
+/** Rows of a table, searched by texts. */
+export interface Search {
+  readonly tenant: number;
+  /** The table, with the alias `r`, and the joins that `where` needs. */
+  readonly from: string;
+  /** What rows must be like, the tenant included. */
+  readonly where: string;
+  readonly args: readonly SqlValue[];
+  /** Where they are looked for: the tenant, and what else an index may serve. */
+  readonly within: Condition;
+  readonly texts: TextIndex | undefined;
+  /** Column of the table and what it must contain; `where` says so too. */
+  readonly patterns: readonly { readonly column: string; readonly pattern: string }[];
+}
+
+/** What one step has looked at. */
+interface Looked {
+  readonly rows: number;
+  /** Ids that match, newest first. */
+  readonly found: readonly number[];
+}
+
+/** Where there are no more rows, they are looked through, whatever an index would find. */
+const fewRows = 2000;
+/** Rows of one step, at first and at most. */
+const rowSteps = { first: 50, most: 5000 } as const;
+/** As `rowSteps`, of rows that an index has found. */
+const foundSteps = { first: 250, most: 5000 } as const;
+
+/** Newest first, over what the index has found, if it can tell and there are many rows, or over all of them. */
+export async function matchesOf(db: Db, search: Search): Promise<AsyncGenerator<Looked>> {
+  const { tenant, from, within, texts, patterns } = search;
+  const indexed = patterns.filter(({ column }) => texts?.columns.includes(column));
+  const query = trigramQuery(
+    tenant,
+    indexed.map(({ pattern }) => pattern),
+  );
+  if (texts === undefined || query === null) return throughRows(db, search);
+  const few = await db.first<{ n: number }>(
+    `select count(*) n from (select 1 from ${tableOf(from)} r where ${within.sql} limit ?)`,
+    [...within.args, fewRows + 1],
+  );
+  return (few?.n ?? 0) <= fewRows ? throughRows(db, search) : throughIndex(db, search, texts, query);
+}
+
+const tableOf = (from: string): string => from.split(" ", 1)[0] ?? "";
+
+async function* throughRows(db: Db, { from, where, args, within }: Search): AsyncGenerator<Looked> {
+  const steps = createSteps(db, rowSteps.first, rowSteps.most);
+  for await (const span of spansOf(db, tableOf(from), within, steps)) {
+    const found = await steps.run((all) =>
+      all<{ id: number }>(
+        `select r.id from ${from} where ${where} and r.id >= ? and r.id < ? order by r.id desc`,
+        [...args, span.from, span.before],
+      ),
+    );
+    yield { rows: span.rows, found: found.map(({ id }) => id) };
+  }
+}
+
+async function* throughIndex(
+  db: Db,
+  { from, where, args }: Search,
+  { table }: TextIndex,
+  query: string,
+): AsyncGenerator<Looked> {
+  const steps = createSteps(db, foundSteps.first, foundSteps.most);
+  const joined = from.replace(/^(\w+) r\b/, "cross join $1 r on r.id = c.id");
+  for (let before = Number.MAX_SAFE_INTEGER; before > 0; ) {
+    const asked = steps.rows;
+    const rows = await steps.run((all) =>
+      all<{ id: number; hit: number }>(
+        `select c.id, (${where}) hit from (
+           select rowid id from ${table} where ${table} match ? and rowid < ? order by rowid desc limit ?
+         ) c ${joined} order by c.id desc`,
+        [...args, query, before, asked],
+      ),
+    );
+    yield { rows: rows.length, found: rows.flatMap(({ id, hit }) => (hit === 1 ? [id] : [])) };
+    before = rows.length < asked ? 0 : (rows.at(-1)?.id ?? 0);
+  }
+}

@@ -1,0 +1,87 @@
+import type { Db, SqlValue, Statement } from "./db.js";
+import { matchesOf, type Search } from "./matches.js";
+import { withinPage } from "./page-bytes.js";
+import { createSteps } from "./steps.js";
+import {
+  conditionOf,
+  type Filter,
+  type Listing,
+  ownTable,
+  type Page,
+  type PageRequest,
+  reachesJoins,
+  rowsOf,
+} from "./table.js";
+
+/** Rows that one search looks at; of more it tells that there may be others. */
+export const searchedRowsMax = 100_000;
+/** Matches that a search counts beyond its page. */
+export const searchedMatchesMax = 1000;
+/** Rows of a page that are read in one step, at first and at most. */
+const pageSteps = { first: 50, most: 1000 } as const;
+
+/**
+ * `listRows` for searches of text. They work in steps, since the time that a row takes depends on the search and the
+ * row, and end at a bound: then the page is the newest matches' and says `truncated`.
+ */
+export async function searchRows<Row>(
+  db: Db,
+  listing: Listing,
+  tenant: number,
+  request: PageRequest,
+  scope: Statement,
+): Promise<Page<Row>> {
+  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
+  const own = reachesJoins(scope.sql) ? { sql: "1" } : scope;
+  const matches = await matchesOf(db, {
+    tenant,
+    from: reachesJoins(where) ? listing.from : ownTable(listing.from),
+    where,
+    args,
+    within: { sql: `r.tenant = ? and (${own.sql})`, args: [tenant, ...(own.args ?? [])] },
+    texts: listing.texts,
+    patterns: patternsOf(listing, request.filters),
+  });
+  const offset = (request.page - 1) * request.limit;
+  const countMax = Math.max(searchedMatchesMax, offset + request.limit);
+  const ids: number[] = [];
+  let [count, looked, isCut] = [0, 0, false];
+  for await (const { rows, found } of matches) {
+    for (const id of found) {
+      if (count >= offset && ids.length < request.limit) ids.push(id);
+      count++;
+    }
+    looked += rows;
+    isCut = count > countMax || looked > searchedRowsMax;
+    if (isCut) break;
+  }
+  const { items, cut } = await pageOf<Row>(db, listing, where, args, ids);
+  return { items, count: Math.min(count, countMax), truncated: cut || isCut };
+}
+
+/** What columns of the entity's own table must contain. */
+function patternsOf({ filters }: Listing, asked: readonly Filter[]): Search["patterns"] {
+  return asked.flatMap(({ field, like, value }) => {
+    const column = filters[field]?.column ?? "";
+    return like && column.startsWith("r.") ? [{ column: column.slice(2), pattern: String(value) }] : [];
+  });
+}
+
+/** The rows of a page, a step at a time. */
+async function pageOf<Row>(
+  db: Db,
+  listing: Listing,
+  where: string,
+  args: readonly SqlValue[],
+  ids: readonly number[],
+): Promise<{ readonly items: Row[]; readonly cut: boolean }> {
+  const fitting = await withinPage(db, listing, ids);
+  const steps = createSteps(db, pageSteps.first, pageSteps.most);
+  const items: Row[] = [];
+  for (let at = 0; at < fitting.length; ) {
+    const some = fitting.slice(at, at + steps.rows);
+    at += some.length;
+    items.push(...(await steps.run((all) => rowsOf<Row>({ all }, listing, where, args, some))));
+  }
+  return { items, cut: fitting.length < ids.length };
+}
