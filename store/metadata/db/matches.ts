@@ -1,7 +1,7 @@
 import type { Condition, Db, SqlValue } from "./db.js";
 import { createSteps, spansOf } from "./steps.js";
 import type { TextIndex } from "./table.js";
-import { trigramQuery } from "./text-index.js";
+import { type Probe, probing, rarestOf, termsOf } from "./text-index.js";
 
 /** Rows of a table, searched by texts. */
 export interface Search {
@@ -26,27 +26,33 @@ interface Looked {
 }
 
 /** Where there are no more rows, they are looked through, whatever an index would find. */
-const fewRows = 2000;
+const fewRows = 500;
 /** Rows of one step, at first and at most. */
 const rowSteps = { first: 50, most: 5000 } as const;
 /** As `rowSteps`, of rows that an index has found. */
-const foundSteps = { first: 250, most: 5000 } as const;
+const foundSteps = { first: 500, most: 5000 } as const;
 
 /** Newest first, over what the index has found, if it can tell and there are many rows, or over all of them. */
 export async function matchesOf(db: Db, search: Search): Promise<AsyncGenerator<Looked>> {
   const { tenant, from, within, texts, patterns } = search;
   const indexed = patterns.filter(({ column }) => texts?.columns.includes(column));
-  const query = trigramQuery(
+  const terms = termsOf(
     tenant,
     indexed.map(({ pattern }) => pattern),
   );
-  if (texts === undefined || query === null) return throughRows(db, search);
-  const few = await db.first<{ n: number }>(
-    `select count(*) n from (select 1 from ${tableOf(from)} r where ${within.sql} limit ?)`,
-    [...within.args, fewRows + 1],
-  );
-  return (few?.n ?? 0) <= fewRows ? throughRows(db, search) : throughIndex(db, search, texts, query);
+  if (texts === undefined || terms.length === 0) return throughRows(db, search);
+  const few = {
+    sql: `select count(*) n from (select 1 from ${tableOf(from)} r where ${within.sql} limit ?)`,
+    args: [...within.args, fewRows + 1],
+  };
+  const [counted, probes] = await db.snapshot([few, probing(texts.table, terms)]);
+  const [count] = counted as { readonly n: number }[];
+  if ((count?.n ?? 0) <= fewRows) return throughRows(db, search);
+  const query = rarestOf(probes as Probe[]);
+  return query === null ? nothing() : throughIndex(db, search, texts, query);
 }
+
+async function* nothing(): AsyncGenerator<Looked> {}
 
 const tableOf = (from: string): string => from.split(" ", 1)[0] ?? "";
 
@@ -73,15 +79,17 @@ async function* throughIndex(
   const joined = from.replace(/^(\w+) r\b/, "cross join $1 r on r.id = c.id");
   for (let before = Number.MAX_SAFE_INTEGER; before > 0; ) {
     const asked = steps.rows;
-    const rows = await steps.run((all) =>
-      all<{ id: number; hit: number }>(
-        `select c.id, (${where}) hit from (
+    const [looked] = await steps.run((all) =>
+      all<{ rows: number; last: number | null; found: string }>(
+        `select count(*) rows, min(c.id) last, json_group_array(c.id) filter (where ${where}) found from (
            select rowid id from ${table} where ${table} match ? and rowid < ? order by rowid desc limit ?
-         ) c ${joined} order by c.id desc`,
+         ) c ${joined}`,
         [...args, query, before, asked],
       ),
     );
-    yield { rows: rows.length, found: rows.flatMap(({ id, hit }) => (hit === 1 ? [id] : [])) };
-    before = rows.length < asked ? 0 : (rows.at(-1)?.id ?? 0);
+    if (looked === undefined) return;
+    const { rows, last, found } = looked;
+    yield { rows, found: (JSON.parse(found) as number[]).sort((a, b) => b - a) };
+    before = rows < asked ? 0 : (last ?? 0);
   }
 }

@@ -1,20 +1,52 @@
 import { foldings } from "./containing.js";
 import { tenantMark } from "./schema-search.js";
+import type { Condition } from "./sql.js";
 
-/** Trigrams that are looked for, of a longer pattern spread over it: what they find is compared with the rows anyway. */
-const trigramsMax = 12;
+/** Of a longer pattern so many trigrams, spread over it. */
+const trigramsMax = 8;
+/** A term that leaves less than this share of the rows is worth looking up beside the rarest one. */
+const selectiveShare = 0.5;
+/** Of each term the newest rows tell how rare it is. */
+const probedRows = 64;
 
-/** What to look for in an index of trigrams (FTS5 syntax); null if a pattern says too little for it. */
-export function trigramQuery(tenant: number, patterns: readonly string[]): string | null {
-  const found = new Set(patterns.flatMap(trigramsOf));
-  if (found.size === 0) return null;
-  const all = [...found];
+/**
+ * The terms that every row has which is the tenant's and contains these patterns, quoted for FTS5; none if the patterns
+ * say too little.
+ */
+export function termsOf(tenant: number, patterns: readonly string[]): string[] {
+  const all = [...new Set(patterns.flatMap(trigramsOf))];
+  if (all.length === 0) return [];
   const step = Math.max(1, all.length / trigramsMax);
-  const some = Array.from(
-    { length: Math.min(all.length, trigramsMax) },
-    (_, i) => all[Math.floor(i * step)] ?? "",
-  );
-  return [tenantMark(tenant), ...some].map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(" AND ");
+  const some = all.filter((_, i) => Math.floor(i / step) !== Math.floor((i - 1) / step));
+  return [tenantMark(tenant), ...some].map((term) => `"${term.replaceAll('"', '""')}"`);
+}
+
+/** What a probe says of one term: how many of the newest rows it looked at, and their ids. */
+export interface Probe {
+  readonly term: string;
+  readonly rows: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** Asks for a `Probe` of each term. */
+export function probing(table: string, terms: readonly string[]): Condition {
+  const one = `select ? term, count(*) rows, min(rowid) low, max(rowid) high
+    from (select rowid from ${table} where ${table} match ? order by rowid desc limit ${probedRows})`;
+  return { sql: terms.map(() => one).join(" union all "), args: terms.flatMap((term) => [term, term]) };
+}
+
+/** The query that finds the fewest rows for what it costs: the rarest term, and one more if that helps; null: none. */
+export function rarestOf(probes: readonly Probe[]): string | null {
+  if (probes.some(({ rows }) => rows === 0)) return null;
+  const newest = Math.max(...probes.map(({ high }) => high ?? 0));
+  const shares = probes
+    .map(({ term, rows, low }) => ({ term, share: rows / (newest - (low ?? 0) + 1) }))
+    .sort((a, b) => a.share - b.share);
+  const [first, second] = shares;
+  return [first, second]
+    .flatMap((one) => (one !== undefined && (one === first || one.share < selectiveShare) ? [one.term] : []))
+    .join(" AND ");
 }
 
 /**
