@@ -1,8 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { Directory } from "../../ingest/directory/directory.js";
 import type { Connections } from "../../ingest/sessions/connections.js";
 import type { Downlinks } from "../../ingest/sessions/downlinks.js";
 import { StoreError } from "../../store/lib/errors.js";
-import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
+import {
+  type CommandTarget,
+  findCommandTarget,
+  type TargetKey,
+} from "../../store/metadata/commands/command-targets.js";
 import {
   createControlLog,
   type NewControlLog,
@@ -36,6 +41,8 @@ export interface Commands {
    * UNAVAILABLE if nothing can be kept for the device
    */
   publish(actor: Actor, target: CommandTarget, command: Command): Promise<boolean>;
+  /** A device or gateway of the tenant. */
+  target(tenant: number, key: TargetKey): Promise<CommandTarget | undefined>;
   /** Null if nobody would receive it, a policy forbids it, or it would have to be kept and nothing can be kept now. */
   routeTo(target: CommandTarget, command: Pick<Command, "topic" | "qos">): Promise<CommandRoute | null>;
   /** The log that is written before the command is sent. */
@@ -66,6 +73,7 @@ interface CommandsDeps extends RoutingDeps {
   readonly sessions: Pick<Connections, "has" | "sendToAll" | "waitingBytes">;
   readonly downlinks: Downlinks;
   readonly receipts: Receipts;
+  readonly directory: Pick<Directory, "get" | "peek" | "peekByDeviceID">;
   /** Why the journal takes nothing, or null. */
   readonly stopped: () => string | null;
   /** Milliseconds since 1970. */
@@ -79,7 +87,7 @@ const takenLookMs = 20;
 const keptLookMs = 10;
 
 export function createCommands(deps: CommandsDeps): Commands {
-  const { db, node, sessions, downlinks, receipts, stopped, now } = deps;
+  const { db, node, sessions, downlinks, directory, receipts, stopped, now } = deps;
   const { failed, issued, confirmed, noReceipt } = publishStatuses;
   const routing = createRouting(deps);
   const inFlight = createInFlightBytes(sessions.has);
@@ -121,6 +129,14 @@ export function createCommands(deps: CommandsDeps): Commands {
     });
 
   return {
+    target: async (tenant, key) => {
+      // Of one that is connected everything is known; the feed of changes keeps it so.
+      const known =
+        "deviceID" in key ? directory.peekByDeviceID(key.deviceID) : directory.peek(key.deviceIntID);
+      if (known == null || known.device.tenant !== tenant) return findCommandTarget(db, tenant, key);
+      const { id, deviceID, blocked, parent } = known.device;
+      return { id, deviceID, blocked, carrier: parent };
+    },
     routeTo: async (target, { topic, qos }) => {
       const route = await routing.find(target, topic, qos);
       return refusal(route) === null ? route : null;

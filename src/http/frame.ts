@@ -168,16 +168,18 @@ async function frame(
   const isHead = context.req.method === "HEAD";
   let response: Response;
   let variant = deps.variant;
+  // Headers that are set later make the response anew.
+  const always = () => ({ "X-Request-Id": requestID, "Api-Variant": variant });
   try {
     variant = variantOf(context, deps.variant);
-    response = respond(await action(variant), isHead);
+    const answer = await action(variant);
+    response = respond(answer, { ...answer.headers, ...always() }, isHead);
   } catch (error) {
     const known = toApiError(error);
     if (known.errorCode === "INTERNAL_ERROR") deps.log.error("request failed", { requestID, error });
-    response = respondError(known);
+    const { status, headers, body } = failureOf(known);
+    response = new Response(body, { status, headers: { ...headers, ...always() } });
   }
-  response.headers.set("X-Request-Id", requestID);
-  response.headers.set("Api-Variant", variant);
   deps.log.debug("request", {
     requestID,
     method: context.req.method,
@@ -188,8 +190,8 @@ async function frame(
   return response;
 }
 
-function respond(answer: Answer, isHead: boolean): Response {
-  const { status, headers = {} } = answer;
+function respond(answer: Answer, headers: Readonly<Record<string, string>>, isHead: boolean): Response {
+  const { status, type = jsonType } = answer;
   let { body } = answer;
   if (isHead && body !== undefined) {
     // The client has left: the answer is not written, and anything that it has opened is closed now.
@@ -198,15 +200,10 @@ function respond(answer: Answer, isHead: boolean): Response {
   }
   if (body === undefined) return new Response(null, { status, headers });
   const whole = isPlain(body) ? jsonOf(body) : (body as ConstructorParameters<typeof Response>[0]);
-  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? jsonType, ...headers } });
+  return new Response(whole, { status, headers: { "Content-Type": type, ...headers } });
 }
 
 /** Makes long answers as their reader takes them. */
 function jsonOf(body: object): string | ReadableStream<Uint8Array> {
   return isLong(body) ? streamOf(chunksOfTexts(jsonTexts(body))) : JSON.stringify(body);
-}
-
-function respondError(error: ApiError): Response {
-  const { status, headers, body } = failureOf(error);
-  return new Response(body, { status, headers });
 }

@@ -3,9 +3,9 @@ import { inboxTopic, isTopicName, isWithin, type TopicBounds } from "../../inges
 import { payloadBytesMax } from "../../ingest/uplinks/accept.js";
 import {
   type CommandTarget,
-  findCommandTarget,
   findGroupTarget,
   type GroupTarget,
+  type TargetKey,
 } from "../../store/metadata/commands/command-targets.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Caller } from "../http/caller.js";
@@ -72,13 +72,13 @@ export function commandOf(body: SentCommand, bounds: TopicBounds): CommandSent {
 
 /** @throws ApiError PARAMETER_INVALID, DATA_NOT_FOUND */
 export function deviceTarget(
-  db: Db,
+  find: (tenant: number, key: TargetKey) => Promise<CommandTarget | undefined>,
   { tenant }: Caller,
   { deviceID, deviceIntID }: { deviceID?: Nullish<string>; deviceIntID?: Nullish<number> },
 ): Promise<CommandTarget> {
   return targetOf(["deviceID", "deviceIntID"], [deviceID, deviceIntID], {
-    byText: (text) => findCommandTarget(db, tenant, { deviceID: text }),
-    byID: (id) => findCommandTarget(db, tenant, { deviceIntID: id }),
+    byText: (text) => find(tenant, { deviceID: text }),
+    byID: (id) => find(tenant, { deviceIntID: id }),
   });
 }
 

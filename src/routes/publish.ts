@@ -37,7 +37,7 @@ export function publishRoutes({ db, commands, tasks, config }: AppDeps): Route[]
       answer: { status: 201, schema: published },
       errors: ["DATA_NOT_FOUND", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body }) => {
-        const target = await deviceTarget(db, caller, body);
+        const target = await deviceTarget(commands.target, caller, body);
         const command = commandOf(body, config.topics);
         const payload = Buffer.from(command.payload);
         const done = await commands.publish(caller, target, { ...command, payload });

@@ -81,7 +81,7 @@ export function scheduleRoutes(deps: AppDeps): Route[] {
   return [...createRoutes(deps), ...listRoutes(deps), ...removeRoutes(deps)];
 }
 
-function createRoutes({ db, zone, now, config }: AppDeps): Route[] {
+function createRoutes({ db, zone, now, config, commands }: AppDeps): Route[] {
   const answer = { status: 201 } as const;
   return [
     route({
@@ -96,7 +96,7 @@ function createRoutes({ db, zone, now, config }: AppDeps): Route[] {
       handle: async ({ caller, body }) => {
         const at = now();
         const timing = timingOf(body, zone, at);
-        const { id: deviceIntID } = await deviceTarget(db, caller, body);
+        const { id: deviceIntID } = await deviceTarget(commands.target, caller, body);
         const command = commandOf(body, config.topics);
         const to = { publishType: publishTypes.device, deviceIntID, groupIntID: null, needAck: 1 };
         const payload = Buffer.from(command.payload);

@@ -44,7 +44,11 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   const registry = createSessionRegistry(createChanges(), createMeter(), [], bounds);
   const sessions = createConnections({ registry, now });
   const entries = new Map<number, DeviceEntry>();
-  const directory = { peek: (id: number) => entries.get(id), get: async (id: number) => entries.get(id) };
+  const directory = {
+    peek: (id: number) => entries.get(id),
+    peekByDeviceID: () => undefined,
+    get: async (id: number) => entries.get(id),
+  };
   const journal: Fleet["journal"] = { stopped: null, given: [] };
   const records = { send: ({ id }: DeviceEntry) => void journal.given.push(id) };
   const downlinks = createDownlinks({ registry, records, directory, now });

@@ -367,7 +367,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/lib/text-bytes": [1, "limit: answerValuesMax"],
   "store/lib/turns": [1, "yields"],
   "store/lib/versions": [2, "taken"],
-  "store/metadata/db/write-queue": [6, "yields"],
+  "store/metadata/db/write-queue": [6, "awaits"],
 };
 
 const root = join(import.meta.dirname, "..", "..");

@@ -9,6 +9,9 @@ export interface CommandTarget {
   readonly carrier: number | null;
 }
 
+/** What names a device or gateway within its tenant. */
+export type TargetKey = { readonly deviceID: string } | { readonly deviceIntID: number };
+
 /** Columns of a device `d`. */
 export const commandTargetColumns =
   "d.id, d.deviceID, d.blocked, coalesce(d.gateway, d.parentDevice) carrier";
@@ -17,7 +20,7 @@ export const commandTargetColumns =
 export function findCommandTarget(
   db: Db,
   tenant: number,
-  key: { readonly deviceID: string } | { readonly deviceIntID: number },
+  key: TargetKey,
 ): Promise<CommandTarget | undefined> {
   const [condition, value]: [string, SqlValue] =
     "deviceID" in key ? ["deviceID = ?", key.deviceID] : ["id = ?", key.deviceIntID];

@@ -137,14 +137,30 @@ export interface NewControlLog {
   readonly publishStatus: PublishStatus;
 }
 
-export function insertLog(actor: Actor, now: number, { ttl, ...given }: NewControlLog): Statement {
+export function insertLog(actor: Actor, now: number, { ttl, ...log }: NewControlLog): Statement {
   const { tenant, username: publishUser, userIntID } = actor;
-  const log = given.groupLogIntID === null ? given : { ...given, payload: nothing };
   const expiresAt = log.publishStatus === publishStatuses.issued ? now + ttl * 1000 : null;
   return insertInto("control_log", { tenant, ...log, expiresAt, publishUser, userIntID, createAt: now });
 }
 
-const nothing = new Uint8Array(0);
+/**
+ * Inserts the logs of members of one group, all of one command, if the statement before it, in the same transaction,
+ * changed one row. Its rows are their ids, in the order of the members.
+ */
+export function insertMemberLogs(actor: Actor, now: number, logs: readonly NewControlLog[]): Statement {
+  const { tenant, username, userIntID } = actor;
+  const [{ node, topic, ttl, groupLogIntID }] = logs as [NewControlLog];
+  const rows = logs.map(({ deviceIntID, qos, publishStatus }) => [deviceIntID, qos, publishStatus]);
+  return {
+    sql: `insert into control_log (tenant, node, topic, groupLogIntID, publishUser, userIntID, createAt, payload,
+        deviceIntID, qos, publishStatus, expiresAt)
+      select ?, ?, ?, ?, ?, ?, ?, x'', value ->> 0, value ->> 1, value ->> 2,
+        iif(value ->> 2 = ${publishStatuses.issued}, ?, null)
+      from json_each(?) where changes() = 1 order by key returning id`,
+    args: [tenant, node, topic, groupLogIntID, username, userIntID, now, now + ttl * 1000, rows],
+    rows: logs.length,
+  };
+}
 
 /** Returns the record id. */
 export async function createControlLog(

@@ -1,5 +1,4 @@
 import { isUnavailable } from "../../lib/errors.js";
-import { nextTurn } from "../../lib/turns.js";
 import type { WriteResult } from "./connection/connection.js";
 import type { Statement } from "./sql.js";
 
@@ -59,8 +58,8 @@ export function createWriteQueue(run: Run): WriteQueue {
   }
 
   async function drain(): Promise<void> {
-    // Collects the writes of this turn of the loop.
-    await nextTurn();
+    // Collects the writes of one action; those that come while they are under way go together after them.
+    await undefined;
     while (queue.length > 0 || alone.length > 0) {
       const actions = alone;
       alone = [];

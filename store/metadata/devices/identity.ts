@@ -18,7 +18,10 @@ export type DeviceIdentity = Pick<
   | "productIntID"
   | "productID"
   | "scopes"
->;
+> & {
+  /** The gateway or parent device above it, or null. */
+  readonly parent: number | null;
+};
 
 type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
   readonly token: ArrayBuffer;
@@ -28,15 +31,27 @@ type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
 const noScopes: DeviceIdentity["scopes"] = [];
 
 const select = `select r.id, r.tenant, r.deviceID, r.deviceUsername, r.token, r.authType, r.blocked,
-    r.productIntID, p.productID, r.scopes
+    r.productIntID, p.productID, r.scopes, coalesce(r.gateway, r.parentDevice) parent
   from device r join product p on p.id = r.productIntID`;
 
 /** @throws StoreError CORRUPT */
 export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIdentity {
-  const { id, tenant, deviceID, deviceUsername, authType, blocked, productIntID, productID } = row;
+  const { id, tenant, deviceID, deviceUsername, authType, blocked, productIntID, productID, parent } = row;
   const token = vault.open(new Uint8Array(row.token));
   const scopes = row.scopes === "[]" ? noScopes : (fromJson<unknown[]>(row.scopes) ?? noScopes);
-  return { id, tenant, deviceID, deviceUsername, token, authType, blocked, productIntID, productID, scopes };
+  return {
+    id,
+    tenant,
+    deviceID,
+    deviceUsername,
+    token,
+    authType,
+    blocked,
+    productIntID,
+    productID,
+    scopes,
+    parent,
+  };
 }
 
 /**

@@ -1,13 +1,12 @@
 import { type CommandTarget, commandTargetColumns } from "../commands/command-targets.js";
 import {
-  insertLog,
+  insertMemberLogs,
   type NewControlLog,
   publishStatuses,
   updateGroupStatus,
 } from "../commands/control-logs.js";
 import type { Actor } from "../db/changes.js";
 import type { Db } from "../db/db.js";
-import { onlyIfChanged } from "../db/sql.js";
 import { insertInto, notFound } from "../db/table.js";
 
 /** The sending of one message to a group: every member is in exactly one batch, even across restarts. */
@@ -95,16 +94,15 @@ export async function commitGroupBatch(
   logs: readonly NewControlLog[],
 ): Promise<number[]> {
   const { id, after, lastMember, handedOver, failed } = batch;
-  const [taken, ...made] = await db.write([
+  const [taken, made] = await db.write([
     {
       sql: `update group_control_log set lastMember = ?, handedOver = handedOver + ?, failed = failed + ?
         where id = ? and lastMember = ?`,
       args: [lastMember, handedOver, failed, id, after],
     },
-    // Each statement depends on the one before it, the first one on the update.
-    ...logs.map((log) => onlyIfChanged(insertLog(actor, now, log))),
+    ...(logs.length === 0 ? [] : [insertMemberLogs(actor, now, logs)]),
   ]);
-  if (taken?.rowsAffected === 1) return made.map((result) => Number(result.lastInsertRowid));
+  if (taken?.rowsAffected === 1) return (made?.rows ?? []).map(({ id }) => Number(id));
   const rows = await db.all<{ id: number }>(
     `select id from control_log where groupLogIntID = ? and deviceIntID > ? and deviceIntID <= ?
      order by deviceIntID`,
