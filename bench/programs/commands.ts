@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { type LocalFile, openLocalFile } from "../../store/metadata/db/connection/local-file.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
 import type { Api } from "../load/api-client.js";
 import { type DeviceRecord, provision, writeCredentials } from "../load/fleet.js";
@@ -15,6 +16,8 @@ import { startTidemark, type Tidemark } from "../subjects/tidemark.js";
 const connected = { full: 1000, quick: 200 };
 const groupMembers = { full: 10_000, quick: 1000 };
 const pendingSchedules = { full: 100_000, quick: 10_000 };
+const idleName = "command confirmed, at rest";
+const warmUpCalls = 1000;
 const dueSchedules = { full: 1000, quick: 200 };
 
 /** Commands to one device, to a group and on schedule, each to the moment at which their logs say confirmed. */
@@ -53,17 +56,17 @@ interface Logs {
 /** Milliseconds from the request to the log that says confirmed: of the answer, and of the row in the store. */
 async function confirmed(
   api: Api,
-  db: Db,
+  metadata: LocalFile,
   device: DeviceRecord,
 ): Promise<{ answered: number; took: number }> {
   const begun = performance.now();
   await api.post("/api/v1/device_publish", { deviceIntID: device.id, payload: '{"open":1}' });
   const answered = performance.now() - begun;
   // Asking the service would keep it from the very work that is waited for.
-  const newest = "select publishStatus from control_log where deviceIntID = ? order by id desc limit 1";
+  const sql = "select publishStatus from control_log where deviceIntID = ? order by id desc limit 1";
   for (;;) {
-    const row = await db.first<{ publishStatus: number }>(newest, [device.id]);
-    if (row?.publishStatus === 2) return { answered, took: performance.now() - begun };
+    const [newest] = metadata.read([{ sql, args: [device.id] }]);
+    if (newest?.rows[0]?.[0] === 2) return { answered, took: performance.now() - begun };
     await pause(1);
   }
 }
@@ -80,13 +83,13 @@ async function single({ dir, calls, seconds }: BenchOptions, count: number): Pro
     credentialsFile: await writeCredentials(dir, devices.slice(0, 50)),
   });
   await generator.round({ seconds: 1 });
-  const db = await openMetadata(service.dataDir);
+  const metadata = openLocalFile(join(service.dataDir, "metadata.db"));
   const measure = async (name: string): Promise<Figure> => {
     const histogram = createHistogram();
     const answers = createHistogram();
     const cpuBefore = cpuSeconds(service.pid());
     for (let i = 0; i < calls; i++) {
-      const { answered, took } = await confirmed(api, db, devices[(i * 7) % count] as DeviceRecord);
+      const { answered, took } = await confirmed(api, metadata, devices[(i * 7) % count] as DeviceRecord);
       histogram.record(took);
       answers.record(answered);
       await pause(5);
@@ -95,6 +98,7 @@ async function single({ dir, calls, seconds }: BenchOptions, count: number): Pro
     const cpu = ((cpuSeconds(service.pid()) - cpuBefore) / calls) * 1000;
     const answered = answers.latencies().p50;
     const detail = {
+      "target ms": name === idleName ? 3 : 5,
       "answered ms p50": answered,
       "p90 ms": p90,
       "p99 ms": p99,
@@ -103,7 +107,9 @@ async function single({ dir, calls, seconds }: BenchOptions, count: number): Pro
     };
     return { name, value: p50, unit: "ms", detail };
   };
-  const idle = await measure("command confirmed, at rest");
+  // What has not been compiled yet takes twice as long.
+  for (let i = 0; i < warmUpCalls; i++) await confirmed(api, metadata, devices[i % count] as DeviceRecord);
+  const idle = await measure(idleName);
   const { rate: limit } = await generator.round({ seconds });
   await service.stored();
   const ratePerSecond = limit / 2;
@@ -112,11 +118,11 @@ async function single({ dir, calls, seconds }: BenchOptions, count: number): Pro
   await pause(1000);
   const busy = await measure("command confirmed, ingest at half its limit");
   const { rate } = await load;
-  await db.close();
+  metadata.close();
   await generator.close();
   await listeners.stop();
   await service.close();
-  return [idle, { ...busy, baseline: idle.name, detail: { ...busy.detail, "target ms": 5, "msg/s": rate } }];
+  return [idle, { ...busy, baseline: idle.name, detail: { ...busy.detail, "msg/s": rate } }];
 }
 
 async function group({ dir }: BenchOptions, count: number): Promise<Figure[]> {
