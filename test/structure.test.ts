@@ -65,6 +65,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/service/server-identity.ts", "certificates: their end"],
   ["src/devices/", "records"],
   ["src/server/request-turns.ts", "its clock is monotonic, and given"],
+  ["store/metadata/db/connection/short-reads.ts", "its clock is monotonic, and given"],
   ["src/routes/", "records, expiry, and ranges of time"],
   ["src/service/", "records, certificates, expiry of sessions"],
   ["src/tasks/", "records and download links"],

@@ -4,6 +4,7 @@ import { type Client, createClient, type InStatement } from "@libsql/client";
 import { type BareHono, startBareHono } from "../baselines/bare-hono.js";
 import { type Api, createApi } from "../load/api-client.js";
 import { percentileOf } from "../load/histogram.js";
+import { timed, warmUp } from "../load/timing.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { fillRegistry, type Registry } from "../subjects/registry.js";
@@ -152,8 +153,12 @@ async function measure(subjects: Subjects, question: Question, calls: number): P
   let asked = 0;
   const askService = () => ask(service.api(), question, question.path(asked), asked++);
   const askBare = () => ask(bareApi, question, `/${nameOf(question)}`, asked++);
-  const warmUp = await askService();
-  await hono.answer({ name: nameOf(question), ...warmUp });
+  await hono.answer({ name: nameOf(question), ...(await askService()) });
+  await warmUp(async () => {
+    await askBare();
+    await table.execute(question.statement(asked++));
+    await askService();
+  });
   const times = { hono: [] as number[], statement: [] as number[], service: [] as number[] };
   await loopDelayMs(service);
   for (let call = 0; call < calls; call++) {
@@ -172,12 +177,6 @@ async function ask(api: Api, question: Question, path: string, call: number) {
   const answer = await api.call(question.method, path, question.body?.(call));
   if (answer.status < 300) return answer;
   throw new Error(`cannot ${question.name}: ${answer.status} ${answer.text.slice(0, 300)}`);
-}
-
-async function timed(action: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await action();
-  return performance.now() - started;
 }
 
 interface Together {

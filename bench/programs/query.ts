@@ -6,6 +6,7 @@ import { type ChartQuestion, chartQuestions } from "../load/charts.js";
 import { credentialOf, type FleetOfDevices, provision } from "../load/fleet.js";
 import { percentileOf } from "../load/histogram.js";
 import { minuteBatches, payloadsOf, type Question, questions, valueAt, yearBefore } from "../load/history.js";
+import { timed, warmUp } from "../load/timing.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { startTidemark, type Tidemark, type TidemarkOptions } from "../subjects/tidemark.js";
@@ -45,9 +46,11 @@ export async function benchQuery(options: BenchOptions): Promise<Figure[]> {
   return figures;
 }
 
-/** Asks both in turn, after one untimed call each whose answers must agree. */
+/** Asks both in turn, after untimed calls whose answers must agree. */
 async function compare(pair: Pair, question: Question, calls: number): Promise<Figure[]> {
-  assertSame(await pair.tidemark(question), await pair.bare(question), `${pair.name}, ${question.name}`);
+  await warmUp(async () => {
+    assertSame(await pair.tidemark(question), await pair.bare(question), `${pair.name}, ${question.name}`);
+  });
   const times = { tidemark: [] as number[], bare: [] as number[] };
   for (let call = 0; call < calls; call++) {
     times.bare.push(await timed(() => pair.bare(question)));
@@ -61,7 +64,7 @@ async function compare(pair: Pair, question: Question, calls: number): Promise<F
 }
 
 async function chartFigure(name: string, ask: () => Promise<void>, calls: number): Promise<Figure> {
-  await ask();
+  await warmUp(ask);
   const times: number[] = [];
   for (let call = 0; call < calls; call++) times.push(await timed(ask));
   return latency(name, times);
@@ -74,12 +77,6 @@ function latency(name: string, times: readonly number[]): Figure {
     unit: "ms p50",
     detail: { "p99 ms": percentileOf(times, 0.99) },
   };
-}
-
-async function timed(action: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await action();
-  return performance.now() - started;
 }
 
 const toleranceRelative = 1e-9;

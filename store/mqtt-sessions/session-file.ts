@@ -1,6 +1,6 @@
 import type { Client } from "@libsql/client";
+import { closeAtOnce } from "../files/closing.js";
 import { connect } from "../files/connection.js";
-import { closeAtOnce } from "../series/embedded/open-files.js";
 
 const schema = [
   `create table if not exists session (

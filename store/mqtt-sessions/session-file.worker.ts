@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { Transaction } from "@libsql/client";
+import { closeAtOnce } from "../files/closing.js";
 import { serveCalls } from "../series/embedded/calls.js";
 import { asStoreError } from "../series/embedded/failures.js";
-import { closeAtOnce } from "../series/embedded/open-files.js";
 import { unpack } from "./packed-statement.js";
 import { openSessionFile } from "./session-file.js";
 import type { SessionFileCalls } from "./session-file-thread.js";

@@ -1,7 +1,7 @@
 import type { Client } from "@libsql/client";
+import { closeAtOnce } from "../files/closing.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { createLock } from "../lib/turns.js";
-import { closeAtOnce } from "../series/embedded/open-files.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
 import { type SessionFileThread, startSessionFileThread } from "./session-file-thread.js";
 import type { RowChanges, SavedRows } from "./session-rows.js";

@@ -121,9 +121,9 @@ suite("credentials and a clock that is reset", (test) => {
       secretHash: hashGenerated(key.appSecret),
     };
     const db = {
-      first: async () => {
+      lookUp: async () => {
         asked++;
-        return row;
+        return [[row]];
       },
     } as unknown as Db;
     return { db, asked: () => asked };

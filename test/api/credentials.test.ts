@@ -50,9 +50,9 @@ suite("remembered credentials", (test) => {
 
   const counting = (): Db => ({
     ...db,
-    first: <Row>(...args: Parameters<Db["first"]>) => {
+    lookUp: (statements) => {
       reads++;
-      return db.first<Row>(...args);
+      return db.lookUp(statements);
     },
   });
   const open = (chosen?: Parameters<typeof createAuthenticator>[2]) =>
@@ -173,10 +173,10 @@ suite("remembered credentials", (test) => {
     });
     const slow: Db = {
       ...db,
-      first: async <Row>(...args: Parameters<Db["first"]>) => {
-        const row = await db.first<Row>(...args);
+      lookUp: async (statements) => {
+        const rows = await db.lookUp(statements);
         await gate;
-        return row;
+        return rows;
       },
     };
     const authenticator = createAuthenticator(slow, clock);

@@ -26,6 +26,10 @@ function awayAt(db: Db, table: string): Db {
       check(sql);
       return db.all(sql, args);
     },
+    lookUp: async (statements) => {
+      for (const { sql } of statements) check(sql);
+      return db.lookUp(statements);
+    },
     first: async (sql, args) => {
       check(sql);
       return db.first(sql, args);

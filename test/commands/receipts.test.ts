@@ -39,7 +39,8 @@ suite("receipts that arrive while the last ones are written", (test) => {
       const heard: number[] = [];
       const all = async (_sql: string, [last = 0]: readonly unknown[] = []) =>
         rows.filter(({ id }) => id > Number(last));
-      const db = { all, first: async () => ({ id: 0 }), onWrite: () => undefined } as unknown as Db;
+      const lookUp: Db["lookUp"] = async ([statement]) => [await all("", statement?.args)];
+      const db = { all, lookUp, first: async () => ({ id: 0 }), onWrite: () => undefined } as unknown as Db;
       const feed = await openChangeFeed(db, ({ id }) => void heard.push(id), 1000);
       rows.push({ id: 1 });
       const first = feed.poll();

@@ -280,7 +280,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/embedded/mender": [1, "worker"],
   "store/series/embedded/names": [1, "constant"],
   "store/series/embedded/names-log": [2, "worker"],
-  "store/series/embedded/open-files": [2, "yields"],
+  "store/series/embedded/open-files": [2, "awaits"],
   "store/series/embedded/part-list": [2, "worker"],
   "store/series/embedded/parts": [2, "worker"],
   "store/series/embedded/questions": [2, "awaits"],

@@ -1,4 +1,4 @@
-import type { Db, SqlValue } from "../db/db.js";
+import { type Db, lookUpFirst, type SqlValue } from "../db/db.js";
 
 /** A device or gateway that may receive a command. */
 export interface CommandTarget {
@@ -24,7 +24,8 @@ export function findCommandTarget(
 ): Promise<CommandTarget | undefined> {
   const [condition, value]: [string, SqlValue] =
     "deviceID" in key ? ["deviceID = ?", key.deviceID] : ["id = ?", key.deviceIntID];
-  return db.first<CommandTarget>(
+  return lookUpFirst<CommandTarget>(
+    db,
     `select ${commandTargetColumns} from device d where d.tenant = ? and d.${condition}`,
     [tenant, value],
   );

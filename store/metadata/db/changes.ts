@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { repeatedFlight } from "../../lib/single-flight.js";
 import { nextTurn } from "../../lib/turns.js";
-import type { Db, SqlValue, Statement } from "./db.js";
+import { type Db, forFewRows, type SqlValue, type Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
 import { listRows } from "./list-rows.js";
 import { bytesOf } from "./page-bytes.js";
@@ -169,8 +169,9 @@ export interface ChangeFeed {
   close(): void;
 }
 
-/** Changes read in one step, so that a burst does not hold the loop. */
+/** Changes read in one step, so that a burst does not hold the loop; after a single write there are few. */
 const changesPerPoll = 500;
+const changesAtFirst = 20;
 
 /**
  * Follows the change table from its present end. Local writes wake the feed at once; with a shared database it also
@@ -183,14 +184,14 @@ export async function openChangeFeed(
 ): Promise<ChangeFeed> {
   let last = (await db.first<{ id: number }>("select coalesce(max(id), 0) id from change"))?.id ?? 0;
   const { run: poll } = repeatedFlight(async () => {
-    for (;;) {
-      const sql = "select * from change where id > ? order by id limit ?";
-      const rows = await db.all<Change>(sql, [last, changesPerPoll]);
+    for (let most = changesAtFirst; ; most = changesPerPoll) {
+      const { all } = most === changesAtFirst ? forFewRows(db) : db;
+      const rows = await all<Change>("select * from change where id > ? order by id limit ?", [last, most]);
       for (const row of rows) {
         await listener(row);
         last = row.id;
       }
-      if (rows.length < changesPerPoll) return;
+      if (rows.length < most) return;
       // Local reads resolve within the turn of the loop, so a long feed gives way between its steps.
       await nextTurn();
     }

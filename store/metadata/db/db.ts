@@ -8,6 +8,7 @@ import { bindSought, bindStored } from "./sql-values.js";
 import { createWriteQueue } from "./write-queue.js";
 
 export type { Condition, Db, SqlValue, Statement } from "./sql.js";
+export { forFewRows, lookUpFirst } from "./sql.js";
 
 interface DbOptions {
   /** `file:` path or a remote libSQL address. */
@@ -39,8 +40,10 @@ export async function openDb(options: DbOptions): Promise<Db> {
     if (statements.some(({ sql }) => traced.test(sql))) await notify();
     return results;
   });
+  const boundToRead = (statements: readonly Statement[]) =>
+    statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindSought) }));
   const read = async (statements: readonly Statement[], isStep: boolean) => {
-    const bound = statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindSought) }));
+    const bound = boundToRead(statements);
     return run(() => connection.read(bound, isStep));
   };
   const db: Db = {
@@ -53,6 +56,10 @@ export async function openDb(options: DbOptions): Promise<Db> {
     inStep: async <Row>(sql: string, args: readonly SqlValue[] = []) => {
       const { rows, ms } = await read([{ sql, args }], true);
       return { rows: (rows[0] ?? []) as unknown as Row[], ms };
+    },
+    lookUp: async (statements) => {
+      const bound = boundToRead(statements);
+      return run(async () => connection.readHere?.(bound) ?? (await connection.read(bound)).rows);
     },
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
     write,

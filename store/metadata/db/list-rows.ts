@@ -1,4 +1,4 @@
-import type { Db, SqlValue, Statement } from "./db.js";
+import { type Db, forFewRows, type SqlValue, type Statement } from "./db.js";
 import { withinPage, withinPageSql } from "./page-bytes.js";
 import { blockIDs } from "./schema-lists.js";
 import { searchRows } from "./search-rows.js";
@@ -20,6 +20,10 @@ const countedAheadMax = 200;
 
 /** Rows that a list counts; of more it tells that there are at least so many. */
 export const countedRowsMax = 100_000;
+
+/** Pages of so few rows near the begin of a list are read at once. */
+const shortPage = 50;
+const shortOffset = 500;
 
 /** Where the rows of a list come from. */
 interface Source {
@@ -45,8 +49,14 @@ export async function listRows<Row>(
   const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
   const source = { listing, from: reachesJoins(where) ? listing.from : ownTable(listing.from), where, args };
   const kept = keptCountOf(listing, request.filters);
-  return kept === null ? pageOfFound(db, source, request) : pageOfCounted(db, source, request, kept);
+  if (kept !== null) return pageOfCounted(isShort(request) ? forFewRows(db) : db, db, source, request, kept);
+  const isFound = request.filters.length === 0 && !/\bselect\b/.test(scope.sql);
+  return pageOfFound(isFound && isShort(request) ? forFewRows(db) : db, db, source, request);
 }
+
+/** Whether the index need only go over a few rows. */
+const isShort = (request: PageRequest): boolean =>
+  request.limit <= shortPage && offsetOf(request) <= shortOffset;
 
 /** The source of a kept count for these filters; null if there is none. */
 function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): string | null {
@@ -59,6 +69,7 @@ function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): stri
 
 /** A page of rows that the store has counted, in one question: finding its ids twice costs less than another. */
 async function pageOfCounted<Row>(
+  reads: Pick<Db, "snapshot">,
   db: Db,
   { listing, from, where, args }: Source,
   request: PageRequest,
@@ -70,7 +81,7 @@ async function pageOfCounted<Row>(
     args: [...args, start.before, request.limit, offsetOf(request) - start.skipped],
   };
   const fitting = withinPageSql(listing, page);
-  const [items = [], ids = [], counted = []] = (await db.snapshot([
+  const [items = [], ids = [], counted = []] = (await reads.snapshot([
     {
       sql: `select ${listing.select} from ${listing.from}
         where ${where} and r.id in (${fitting.sql}) order by r.id desc`,
@@ -84,20 +95,21 @@ async function pageOfCounted<Row>(
 
 /** A page of rows that are counted as they are found. */
 async function pageOfFound<Row>(
+  reads: Pick<Db, "all">,
   db: Db,
   { listing, from, where, args }: Source,
   request: PageRequest,
 ): Promise<Page<Row>> {
   const offset = offsetOf(request);
-  const found = await db.all<{ id: number }>(
+  const found = await reads.all<{ id: number }>(
     `select r.id from ${from} where ${where} order by r.id desc limit ? offset ?`,
     [...args, request.limit + countedAheadMax, offset],
   );
   const isWhole = found.length < request.limit + countedAheadMax && (found.length > 0 || offset === 0);
   const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
   const ids = found.slice(0, request.limit).map((row) => row.id);
-  const fitting = await withinPage(db, listing, ids);
-  const items = await rowsOf<Row>(db, listing, where, args, fitting);
+  const fitting = await withinPage(reads, listing, ids);
+  const items = await rowsOf<Row>(reads, listing, where, args, fitting);
   const isCut = fitting.length < ids.length;
   if (count <= countedRowsMax) return { items, count, truncated: isCut };
   return { items, count: countedRowsMax, truncated: true };

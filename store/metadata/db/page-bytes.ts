@@ -16,7 +16,7 @@ export function bytesOf(...columns: readonly string[]): string {
 
 /** The first of the ids, in their order, whose rows fit a page together; `from` and `bytes` are as in a listing. */
 export async function withinPage(
-  db: Db,
+  db: Pick<Db, "all">,
   { from, bytes }: { readonly from: string; readonly bytes?: string },
   ids: readonly number[],
 ): Promise<readonly number[]> {

@@ -33,6 +33,11 @@ export interface Db {
     sql: string,
     args?: readonly SqlValue[],
   ): Promise<{ readonly rows: Row[]; readonly ms: number }>;
+  /**
+   * The rows of statements that find a few rows by an index, all of one snapshot: read in the calling thread if that
+   * does not hold it for long, as `snapshot` otherwise.
+   */
+  lookUp(statements: readonly Statement[]): Promise<unknown[][]>;
   first<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row | undefined>;
   /**
    * Runs the statements in one transaction, all or none, and wakes the change feed.
@@ -54,3 +59,22 @@ export interface Db {
   /** Resolves once what was asked before has ended. */
   close(): Promise<void>;
 }
+
+/** The one row that a statement finds by an index. */
+export async function lookUpFirst<Row>(
+  db: Pick<Db, "lookUp">,
+  sql: string,
+  args: readonly SqlValue[],
+): Promise<Row | undefined> {
+  const [rows = []] = await db.lookUp([{ sql, args }]);
+  return rows[0] as Row | undefined;
+}
+
+/** `db` for statements that find a few rows by an index. */
+export const forFewRows = (db: Pick<Db, "lookUp">): Pick<Db, "all" | "snapshot"> => ({
+  all: async <Row>(sql: string, args: readonly SqlValue[] = []) => {
+    const [rows = []] = await db.lookUp([{ sql, args }]);
+    return rows as Row[];
+  },
+  snapshot: db.lookUp,
+});

@@ -1,7 +1,8 @@
 import { StoreError } from "../../lib/errors.js";
 import { readInteger } from "../../lib/number-text.js";
 import { containing } from "./containing.js";
-import type { Condition, Db, SqlValue, Statement } from "./db.js";
+import type { Condition, Db, SqlValue, Statement } from "./sql.js";
+import { forFewRows, lookUpFirst } from "./sql.js";
 
 /** Parts that every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
 
@@ -156,7 +157,8 @@ export async function rowsOf<Row>(
 
 /** One row of the tenant, by record id. @throws StoreError NOT_FOUND */
 export async function getRow<Row>(db: Db, listing: Listing, tenant: number, id: number): Promise<Row> {
-  const row = await db.first<Row>(
+  const row = await lookUpFirst<Row>(
+    db,
     `select ${listing.select} from ${listing.from} where r.tenant = ? and r.id = ?`,
     [tenant, id],
   );
@@ -201,6 +203,9 @@ function quote(column: string): string {
   return column === "enum" ? `"enum"` : column;
 }
 
+/** So many ids are looked up at once. */
+const shortIDs = 20;
+
 /**
  * Record ids for id texts: a canonical decimal is tried as record id first, otherwise the text is the string id
  * in `column`. Repeated ids count once. @throws StoreError NOT_FOUND naming the first unknown one
@@ -212,12 +217,13 @@ export async function resolveIDs(
   texts: readonly string[],
 ): Promise<number[]> {
   const scope = table.scope ?? "1";
+  const { all } = texts.length <= shortIDs ? forFewRows(db) : db;
   const numbers = texts.filter(isRecordID).map(Number);
   const byNumber = new Set(
     numbers.length === 0
       ? []
       : (
-          await db.all<{ id: number }>(
+          await all<{ id: number }>(
             `select id from ${table.name} where tenant = ? and ${scope} and id in (select value from json_each(?))`,
             [tenant, numbers],
           )
@@ -228,7 +234,7 @@ export async function resolveIDs(
   // Binds one parameter for each text: json_each must never decode text from outside.
   for (let at = 0; table.column !== null && at < rest.length; at += 500) {
     const some = rest.slice(at, at + 500);
-    const rows = await db.all<{ id: number; text: string }>(
+    const rows = await all<{ id: number; text: string }>(
       `select id, ${table.column} text from ${table.name}
        where tenant = ? and ${scope} and ${table.column} in (${some.map(() => "?").join(", ")})`,
       [tenant, ...some],

@@ -1,4 +1,4 @@
-import type { Db } from "../db/db.js";
+import { type Db, lookUpFirst } from "../db/db.js";
 
 /** A device as queries of data need it: its ids, and its tenant. */
 export interface DeviceRef {
@@ -16,7 +16,8 @@ export function findDeviceRef(
   by: { readonly deviceID: string } | { readonly id: number },
 ): Promise<DeviceRef | undefined> {
   const [column, value] = "id" in by ? ["id", by.id] : ["deviceID", by.deviceID];
-  return db.first<DeviceRef>(
+  return lookUpFirst<DeviceRef>(
+    db,
     `select d.id, d.tenant, d.deviceID, d.productIntID, p.productID
      from device d join product p on p.id = d.productIntID where d.tenant = ? and d.${column} = ?`,
     [tenant, value],

@@ -1,5 +1,5 @@
 import { type Actor, changed, deleteStatements } from "../db/changes.js";
-import type { Db } from "../db/db.js";
+import { type Db, lookUpFirst } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
 import { stillAdmin } from "../db/standing.js";
 import { getRow, insertInto, type Listing, type Page, type PageRequest, time } from "../db/table.js";
@@ -47,7 +47,7 @@ export function getApiKey(db: Db, tenant: number, id: number): Promise<ApiKey> {
 }
 
 export function findApiKey(db: Db, appID: string): Promise<ApiKey | undefined> {
-  return db.first<ApiKey>(`select ${listing.select} from ${listing.from} where r.appID = ?`, [appID]);
+  return lookUpFirst<ApiKey>(db, `select ${listing.select} from ${listing.from} where r.appID = ?`, [appID]);
 }
 
 type NewApiKey = Pick<ApiKey, "userIntID" | "name" | "appID" | "secretHash" | "role" | "expiresAt">;

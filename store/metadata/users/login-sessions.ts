@@ -1,4 +1,4 @@
-import type { Db } from "../db/db.js";
+import { type Db, lookUpFirst } from "../db/db.js";
 import type { Role, User } from "./users.js";
 
 /** A login of a user, named by the hash of its bearer token. */
@@ -40,7 +40,8 @@ export async function createSession(
 const expiredKeptMs = 7 * 86_400_000;
 
 export function findSession(db: Db, tokenHash: string): Promise<LoginSession | undefined> {
-  return db.first<LoginSession>(
+  return lookUpFirst<LoginSession>(
+    db,
     `select s.id, s.tenant, t.tenantID, s.userIntID, u.username, u.role, s.expiresAt
      from session s join user u on u.id = s.userIntID join tenant t on t.id = s.tenant where s.tokenHash = ?`,
     [tokenHash],

@@ -1,12 +1,12 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
+import { closeFile } from "../../files/closing.js";
 import { isDamage } from "../../files/database-faults.js";
 import { catalogFormat, catalogSchema, partFormat, removalsOf } from "./catalog-schema.js";
 import { type Month, monthOf } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
-import { closeFile } from "./open-files.js";
 import { isBlank, storedSeries, storedTimes } from "./part-file.js";
 import { type FoundFile, isKnown, placeFiles } from "./spans.js";
 import { inTransaction, openFile } from "./sqlite.js";

@@ -1,8 +1,5 @@
-import { existsSync } from "node:fs";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { Client } from "@libsql/client/sqlite3";
-import { nextTurn } from "../../lib/turns.js";
+import { closeFile, freeDescriptors } from "../../files/closing.js";
 
 /**
  * Connections to files in all threads of the store together: each has three descriptors and a page cache, so their
@@ -48,7 +45,7 @@ export function createOpenFiles<One extends { readonly client: Client }>(
 
   async function closeThese(paths: readonly string[]): Promise<void> {
     for (const path of paths) await close(path);
-    if (unclosed > 0) await letGo();
+    await freeDescriptors();
   }
 
   return {
@@ -67,45 +64,4 @@ export function createOpenFiles<One extends { readonly client: Client }>(
     close: (...paths) => closeThese(paths.filter((path) => open.has(path))),
     closeAll: () => closeThese([...open.keys()]),
   };
-}
-
-/** Closed files of this thread whose descriptors may wait for the next collection. */
-const unclosedMax = 8;
-/** Closed files whose descriptors may not be free yet. */
-let unclosed = 0;
-
-/**
- * Closes a file, even one that could not be fully opened. Of many closed files only a few keep their descriptors for
- * a while.
- */
-export async function closeFile(client: Pick<Client, "close">): Promise<void> {
-  client.close();
-  unclosed++;
-  if (unclosed >= unclosedMax) await letGo();
-}
-
-/**
- * Closes the only connection to a file, whose descriptors must be free before it is renamed or opened by another thread.
- */
-export async function closeAtOnce(client: Pick<Client, "close">, path: string): Promise<void> {
-  client.close();
-  await letGo();
-  // A connection that ends removes its log. If it is there, a collection in the midst of a statement has made that old.
-  if (existsSync(`${path}-wal`)) await letGo("full");
-}
-
-let collect: ((how?: { readonly type: "minor" }) => void) | undefined;
-
-/**
- * libSQL closes a file once its last statement has been collected, which may be never in a thread that makes little
- * garbage. Most statements are young: a minor collection takes them, and the turn after it closes the files.
- */
-async function letGo(collection: "minor" | "full" = "minor"): Promise<void> {
-  unclosed = 0;
-  setFlagsFromString("--expose-gc");
-  collect ??= runInNewContext("gc") as typeof collect;
-  // Node 20 takes every other type for a minor one.
-  if (collection === "full") collect?.();
-  else collect?.({ type: "minor" });
-  await nextTurn();
 }

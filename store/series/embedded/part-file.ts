@@ -2,10 +2,10 @@
 
 import { existsSync, statSync } from "node:fs";
 import type { Client } from "@libsql/client/sqlite3";
+import { closeFile } from "../../files/closing.js";
 import { headFault } from "../../files/database-file.js";
 import { StoreError } from "../../lib/errors.js";
 import { newerFormat, partFormat } from "./catalog-schema.js";
-import { closeFile } from "./open-files.js";
 import { openFile, type Pragmas, whileBusy } from "./sqlite.js";
 
 // sum: checksum; tail: the last value of a number chunk (checksums.ts); both null in chunks from before format 2

@@ -3,11 +3,11 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import type { Client, Row } from "@libsql/client/sqlite3";
+import { closeFile } from "../../files/closing.js";
 import { isDamage } from "../../files/database-faults.js";
 import { createBreather } from "../../lib/turns.js";
 import { chunkSum } from "./checksums.js";
 import { insertChunks, type NewChunk } from "./chunk-rows.js";
-import { closeFile } from "./open-files.js";
 import { openPartFile } from "./part-file.js";
 import { inTransaction, openFile } from "./sqlite.js";
 

@@ -1,9 +1,9 @@
 import { pathToFileURL } from "node:url";
 import { type Client, createClient, type Transaction } from "@libsql/client/sqlite3";
+import { closeFile } from "../../files/closing.js";
 import { StoreError } from "../../lib/errors.js";
 import { retry } from "../../lib/retry.js";
 import { asStoreError, codeOf } from "./failures.js";
-import { closeFile } from "./open-files.js";
 
 export type Pragmas = Readonly<Record<string, string | number>>;
 

@@ -125,7 +125,7 @@ suite("directory", (test) => {
         if ((args[0] as number[]).some((id) => hot.peek(id) === undefined)) looks++;
         // A write waits for the feed, and the feed may wait for this look.
         const edited = edit().then(() => hotFeed.poll());
-        await Promise.race([edited, pause(50)]);
+        await Promise.race([edited, pause(300)]);
       }
       return rows as never;
     };

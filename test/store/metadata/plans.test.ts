@@ -133,14 +133,20 @@ function noting(db: Db, asked: Statement[]): Db {
     asked.push({ sql, args });
     return /^select r\.id from/.test(sql) ? (ids as never) : db.all(sql, args);
   };
+  const answerTo = ({ sql }: Statement): object[] => {
+    if (/^select r\.id from/.test(sql)) return ids;
+    return /^select (count|coalesce)\(/.test(sql) ? [{ n: 1 }] : [];
+  };
+  const snapshot: Db["snapshot"] = async (statements) => {
+    asked.push(...statements);
+    return statements.map(answerTo);
+  };
   return {
     ...db,
     all,
     first: async (sql, args) => (await all(sql, args))[0] as never,
-    snapshot: async (statements) => {
-      asked.push(...statements);
-      return statements.map(({ sql }) => (/^select (count|coalesce)\(/.test(sql) ? [{ n: 1 }] : []));
-    },
+    snapshot,
+    lookUp: snapshot,
   };
 }
 

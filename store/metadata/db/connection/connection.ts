@@ -33,6 +33,11 @@ export interface Connection {
    * @throws SqlError, and what a remote store's client throws
    */
   read(statements: readonly BoundStatement[], isStep?: boolean): Promise<Found>;
+  /**
+   * As `read`, of a few rows that an index finds, in the calling thread; null if they might hold it now. Absent where
+   * that is no faster. @throws SqlError
+   */
+  readHere?(statements: readonly BoundStatement[]): Row[][] | null;
   /** One transaction, all or none. @throws SqlError, and what a remote store's client throws */
   write(statements: readonly BoundStatement[]): Promise<WriteResult[]>;
   /** Resolves once all that was asked before has ended. */

@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.js";
+import type { Connection, Row } from "./connection.js";
 import { type Executed, openLocalFile, type RowSet } from "./local-file.js";
 import { rowMaker } from "./rows-text.js";
 
@@ -21,7 +21,8 @@ export function openInThread(path: string): Connection {
   };
 }
 
-function rowsOf({ columns, rows }: RowSet) {
+/** Rows by column, blobs as ArrayBuffers. */
+export function rowsOf({ columns, rows }: RowSet): Row[] {
   const toRow = rowMaker(columns);
   return rows.map((values) =>
     toRow(values.map((value) => (value instanceof Uint8Array ? new Uint8Array(value).buffer : value))),

@@ -25,8 +25,8 @@ export interface LocalFile {
   close(): void;
 }
 
-/** Milliseconds that a statement waits for another connection's lock. */
-const busyMs = 2000;
+/** Milliseconds that a statement waits for another connection's lock, unless told. */
+const usualBusyMs = 2000;
 /** Statements kept prepared, those used last. */
 const preparedMax = 300;
 /** A write-ahead log of this many bytes is emptied; while it cannot be, it is tried after each `logBytesMore`. */
@@ -41,8 +41,8 @@ interface Prepared {
   readonly columns: readonly string[] | null;
 }
 
-/** Opens a file; what is committed is on disk. @throws SqlError */
-export function openLocalFile(path: string): LocalFile {
+/** Opens a file; what is committed is on disk. `busyMs`: how long a statement waits for a lock. @throws SqlError */
+export function openLocalFile(path: string, busyMs = usualBusyMs): LocalFile {
   const database = translated(() => new Database(path, { timeout: busyMs }));
   const prepared = new Map<string, Prepared>();
   let emptyLogAt = logBytesMax;

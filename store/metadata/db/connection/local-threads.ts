@@ -1,6 +1,7 @@
 import { type Connection, closedCode, type Found, SqlError } from "./connection.js";
 import { type LocalThread, startLocalThread } from "./local-thread.js";
 import { createReadQueue } from "./read-queue.js";
+import { openShortReads } from "./short-reads.js";
 
 /** One long read keeps nobody else waiting. */
 const readersMax = 2;
@@ -61,7 +62,9 @@ export async function openLocalThreads(path: string): Promise<Connection> {
   }
 
   await writer.read([{ sql: "select 1", args: [] }]);
+  const shortReads = openShortReads(path);
   return {
+    readHere: shortReads.read,
     read: (statements, isStep = false) => {
       const read = new Promise<Found>((resolve, reject) => {
         assertOpen();
@@ -83,8 +86,8 @@ export async function openLocalThreads(path: string): Promise<Connection> {
       await Promise.allSettled(reading);
       clearTimeout(adding);
       await Promise.all(readers.map((one) => one.close()));
-      // The last connection moves the write-ahead log into the file.
       await writer.close();
+      await shortReads.close();
     },
   };
 }

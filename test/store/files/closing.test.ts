@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "../../../../store/files/connection.js";
-import { closeAtOnce } from "../../../../store/series/embedded/open-files.js";
-import { assert, suite, withTempDir } from "../../../suite.js";
+import { closeAtOnce } from "../../../store/files/closing.js";
+import { connect } from "../../../store/files/connection.js";
+import { assert, suite, withTempDir } from "../../suite.js";
 
-suite("open files", (test) => {
+suite("closing files", (test) => {
   test("a file is closed at once though collections came in the midst of its statements", () =>
     withTempDir(async (dir) => {
       const path = join(dir, "a.db");
