@@ -1,6 +1,7 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ThreadGate } from "../../lib/thread-gate.js";
 import type { Connection } from "./connection/connection.js";
+import { guarded } from "./guarded.js";
 import { migrate } from "./migrations.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
 import { toStoreError } from "./sql-errors.js";
@@ -34,8 +35,11 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const listeners: (() => Promise<void> | void)[] = [];
   const notify = () => Promise.all(listeners.map((listener) => listener()));
   const { write, exclusive, settled } = createWriteQueue(async (statements) => {
-    const bound = statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindStored) }));
-    const results = await run(() => connection.write(bound));
+    const { all, own } = guarded(
+      statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindStored) })),
+    );
+    const made = await run(() => connection.write(all));
+    const results = made.filter((_, i) => own[i] === true);
     // Writes of logs, counters and receipts change nothing that anybody follows.
     if (statements.some(({ sql }) => traced.test(sql))) await notify();
     return results;

@@ -1,5 +1,5 @@
 import { type Db, forFewRows, type SqlValue, type Statement } from "./db.js";
-import { withinPage, withinPageSql } from "./page-bytes.js";
+import { pageBytesMax, withinPage, withinPageSql } from "./page-bytes.js";
 import { blockIDs } from "./schema-lists.js";
 import { searchRows } from "./search-rows.js";
 import {
@@ -21,9 +21,12 @@ const countedAheadMax = 200;
 /** Rows that a list counts; of more it tells that there are at least so many. */
 export const countedRowsMax = 100_000;
 
-/** Pages of so few rows near the begin of a list are read at once. */
+/** Pages of so few rows and bytes near the begin of a list are read at once. */
 const shortPage = 50;
 const shortOffset = 500;
+const shortBytes = 256 * 1024;
+/** Of so many rows that the index goes over, one at least is of the list. */
+const sparseShare = 20;
 
 /** Where the rows of a list come from. */
 interface Source {
@@ -49,14 +52,30 @@ export async function listRows<Row>(
   const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
   const source = { listing, from: reachesJoins(where) ? listing.from : ownTable(listing.from), where, args };
   const kept = keptCountOf(listing, request.filters);
-  if (kept !== null) return pageOfCounted(isShort(request) ? forFewRows(db) : db, db, source, request, kept);
-  const isFound = request.filters.length === 0 && !/\bselect\b/.test(scope.sql);
-  return pageOfFound(isFound && isShort(request) ? forFewRows(db) : db, db, source, request);
+  if (kept === null) return pageOfFound(db, source, request);
+  if (listing.short === true && (await isShort(db, source, request, kept))) {
+    const page = await pageOfCounted<Row>(forFewRows(db), db, source, request, kept, shortBytes);
+    if (page.truncated !== true) return page;
+  }
+  return pageOfCounted(db, db, source, request, kept);
 }
 
-/** Whether the index need only go over a few rows. */
-const isShort = (request: PageRequest): boolean =>
-  request.limit <= shortPage && offsetOf(request) <= shortOffset;
+/** Whether the index goes over a few rows: the page is small and near the begin, and the list has most of its rows. */
+async function isShort(
+  db: Db,
+  { listing: { blocks }, where, args }: Source,
+  request: PageRequest,
+  kept: string,
+): Promise<boolean> {
+  if (blocks === undefined || request.filters.length > 0) return false;
+  if (request.limit > shortPage || offsetOf(request) > shortOffset) return false;
+  const [tenant = 0] = args;
+  const [own, all] = (await db.lookUp([
+    { sql: `select coalesce(sum(r.n), 0) n from ${kept} where ${where}`, args },
+    { sql: `select coalesce(sum(r.n), 0) n from ${blocks} r where r.tenant = ?`, args: [tenant] },
+  ])) as { readonly n: number }[][];
+  return (all?.[0]?.n ?? 0) <= sparseShare * Math.max(shortPage, own?.[0]?.n ?? 0);
+}
 
 /** The source of a kept count for these filters; null if there is none. */
 function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): string | null {
@@ -74,13 +93,14 @@ async function pageOfCounted<Row>(
   { listing, from, where, args }: Source,
   request: PageRequest,
   kept: string,
+  bytesMax = pageBytesMax,
 ): Promise<Page<Row>> {
   const start = await startOf(db, listing, where, args, request);
   const page = {
     sql: `select r.id from ${from} where ${where} and r.id < ? order by r.id desc limit ? offset ?`,
     args: [...args, start.before, request.limit, offsetOf(request) - start.skipped],
   };
-  const fitting = withinPageSql(listing, page);
+  const fitting = withinPageSql(listing, page, bytesMax);
   const [items = [], ids = [], counted = []] = (await reads.snapshot([
     {
       sql: `select ${listing.select} from ${listing.from}
@@ -95,21 +115,20 @@ async function pageOfCounted<Row>(
 
 /** A page of rows that are counted as they are found. */
 async function pageOfFound<Row>(
-  reads: Pick<Db, "all">,
   db: Db,
   { listing, from, where, args }: Source,
   request: PageRequest,
 ): Promise<Page<Row>> {
   const offset = offsetOf(request);
-  const found = await reads.all<{ id: number }>(
+  const found = await db.all<{ id: number }>(
     `select r.id from ${from} where ${where} order by r.id desc limit ? offset ?`,
     [...args, request.limit + countedAheadMax, offset],
   );
   const isWhole = found.length < request.limit + countedAheadMax && (found.length > 0 || offset === 0);
   const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
   const ids = found.slice(0, request.limit).map((row) => row.id);
-  const fitting = await withinPage(reads, listing, ids);
-  const items = await rowsOf<Row>(reads, listing, where, args, fitting);
+  const fitting = await withinPage(db, listing, ids);
+  const items = await rowsOf<Row>(db, listing, where, args, fitting);
   const isCut = fitting.length < ids.length;
   if (count <= countedRowsMax) return { items, count, truncated: isCut };
   return { items, count: countedRowsMax, truncated: true };

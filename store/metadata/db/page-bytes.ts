@@ -35,13 +35,14 @@ export async function withinPage(
 export function withinPageSql(
   { from, bytes }: { readonly from: string; readonly bytes?: string },
   page: Condition,
+  bytesMax = pageBytesMax,
 ): Condition {
   if (bytes === undefined) return page;
   const sizes = `select r.id, row_number() over newest nth, sum(${bytes}) over newest total
     from ${from} where r.id in (${page.sql})
     window newest as (order by r.id desc rows unbounded preceding)`;
   return {
-    sql: `select id from (${sizes}) where nth = 1 or total <= ${pageBytesMax}`,
+    sql: `select id from (${sizes}) where nth = 1 or total <= ${bytesMax}`,
     args: page.args,
   };
 }

@@ -1,6 +1,6 @@
 import type { Db, SqlValue, Statement } from "./db.js";
-import { matchesOf, type Search } from "./matches.js";
 import { withinPage } from "./page-bytes.js";
+import { matchesOf, type Search } from "./search.js";
 import { createSteps } from "./steps.js";
 import {
   conditionOf,

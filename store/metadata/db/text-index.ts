@@ -36,17 +36,21 @@ export function probing(table: string, terms: readonly string[]): Condition {
   return { sql: terms.map(() => one).join(" union all "), args: terms.flatMap((term) => [term, term]) };
 }
 
-/** The query that finds the fewest rows for what it costs: the rarest term, and one more if that helps; null: none. */
-export function rarestOf(probes: readonly Probe[]): string | null {
-  if (probes.some(({ rows }) => rows === 0)) return null;
-  const newest = Math.max(...probes.map(({ high }) => high ?? 0));
-  const shares = probes
+/**
+ * The query that finds the fewest rows for what it costs: the rarest trigram, and one more if that helps, of the tenant
+ * (the first term), unless it is the only one; null: there are none.
+ */
+export function rarestOf([mark, ...trigrams]: readonly Probe[], isOnlyTenant: boolean): string | null {
+  if (mark === undefined || [mark, ...trigrams].some(({ rows }) => rows === 0)) return null;
+  const newest = Math.max(...[mark, ...trigrams].map(({ high }) => high ?? 0));
+  const [first, second] = trigrams
     .map(({ term, rows, low }) => ({ term, share: rows / (newest - (low ?? 0) + 1) }))
     .sort((a, b) => a.share - b.share);
-  const [first, second] = shares;
-  return [first, second]
-    .flatMap((one) => (one !== undefined && (one === first || one.share < selectiveShare) ? [one.term] : []))
-    .join(" AND ");
+  const found = [
+    ...(first === undefined ? [] : [first.term]),
+    ...(second !== undefined && second.share < selectiveShare ? [second.term] : []),
+  ];
+  return [...(isOnlyTenant ? [] : [mark.term]), ...found].join(" AND ");
 }
 
 /**

@@ -74,7 +74,7 @@ const filters = {
 } satisfies Listing["filters"];
 
 /** Devices. */
-export const devices: Listing = { select, from, bytes, filters, ...kept };
+export const devices: Listing = { select, from, bytes, filters, ...kept, short: true };
 
 /** The codes of the interface's Variant B. */
 const kindCode = {

@@ -1,7 +1,7 @@
 import { containing } from "../db/containing.js";
 import type { Db, Statement } from "../db/db.js";
-import { matchesOf, type Search } from "../db/matches.js";
 import { deviceTexts } from "../db/schema-search.js";
+import { matchesOf, type Search } from "../db/search.js";
 import type { TextIndex } from "../db/table.js";
 
 /** Names of devices and gateways, including deleted ones: logs outlive them. */

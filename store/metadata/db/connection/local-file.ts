@@ -100,27 +100,29 @@ export function openLocalFile(path: string, busyMs = usualBusyMs): LocalFile {
    * grow for as long as they do (https://sqlite.org/wal.html, "Avoiding Excessively Large WAL Files").
    */
   function boundLog(): void {
-    const bytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    if (bytes() < emptyLogAt) return;
-    database.exec(`pragma busy_timeout = ${restartBusyMs}`);
+    if (logBytes(path) < emptyLogAt) return;
     try {
+      database.exec(`pragma busy_timeout = ${restartBusyMs}`);
       database.exec("pragma wal_checkpoint(truncate)");
-    } catch (error) {
-      // What was committed is in the log, whether or not it could be moved now.
-      if (!(error instanceof Database.SqliteError)) throw error;
-    } finally {
       database.exec(`pragma busy_timeout = ${busyMs}`);
+    } catch {
+      // What was committed is in the log, whether or not it could be moved now.
     }
-    emptyLogAt = Math.max(logBytesMax, bytes() + logBytesMore);
+    emptyLogAt = Math.max(logBytesMax, logBytes(path) + logBytesMore);
   }
 
-  translated(() => {
-    database.exec("pragma journal_mode = wal");
-    database.exec("pragma synchronous = full");
-    database.exec("pragma foreign_keys = on");
-    const [state] = execute({ sql: "pragma foreign_keys", args: [] }).rows;
-    if (state?.[0] !== 1) throw new SqlError("foreign keys stay off", "SQLITE_MISUSE");
-  });
+  try {
+    translated(() => {
+      database.exec("pragma journal_mode = wal");
+      database.exec("pragma synchronous = full");
+      database.exec("pragma foreign_keys = on");
+      const [state] = execute({ sql: "pragma foreign_keys", args: [] }).rows;
+      if (state?.[0] !== 1) throw new SqlError("foreign keys stay off", "SQLITE_MISUSE");
+    });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
   return {
     read: (statements) => {
       const [first] = statements;
@@ -137,6 +139,15 @@ export function openLocalFile(path: string, busyMs = usualBusyMs): LocalFile {
       database.close();
     },
   };
+}
+
+/** Bytes of the write-ahead log; 0 if nothing can be said of it. */
+function logBytes(path: string): number {
+  try {
+    return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  } catch {
+    return 0;
+  }
 }
 
 const namesOf = (statement: Database.Statement): string[] => statement.columns().map(({ name }) => name);

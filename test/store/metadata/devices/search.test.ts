@@ -171,6 +171,43 @@ suite("searching devices", (test) => {
       await db.write([{ sql: "insert into device_text (device_text) values ('integrity-check')" }]);
     }));
 
+  test("what changes() tells is not what the index writes of an earlier write of the same transaction", () =>
+    withDevices(1, async (db) => {
+      const id = 2_000_000;
+      const writes = await db.write([
+        insert({ id, tenant: 1, name: "a name", serial: null }),
+        { sql: "update product set productName = 'x' where id = 99" },
+        {
+          sql: "insert into departed_device (id, tenant, deviceID, deviceName) select 1, 1, 'x', 'x' where changes() = 1",
+        },
+        { sql: "update product set productName = 'y' where id = 1" },
+        {
+          sql: "insert into departed_device (id, tenant, deviceID, deviceName) select 2, 1, 'y', 'y' where changes() = 1",
+        },
+        {
+          sql: "insert into departed_device (id, tenant, deviceID, deviceName) select 3, 1, 'z', 'z' where changes() = 1",
+        },
+      ]);
+      assert.equal(
+        writes.map(({ rowsAffected }) => rowsAffected),
+        [1, 0, 0, 1, 1, 1],
+      );
+      assert.equal(await db.all("select id from departed_device order by id"), [{ id: 2 }, { id: 3 }]);
+      // Two writes that come together share a transaction.
+      const claim = [
+        { sql: "update product set productName = 'x' where id = 99" },
+        {
+          sql: "insert into departed_device (id, tenant, deviceID, deviceName) select 9, 1, 'x', 'x' where changes() = 1",
+        },
+      ];
+      const rename = { sql: "update device set deviceName = 'another' where id = ?", args: [id] };
+      const note = {
+        sql: "insert into change (tenant, at, action, entity, recordID) values (1, 0, 'update', 'device', 1)",
+      };
+      await Promise.all([db.write([]), db.write([rename, note]), db.write(claim)]);
+      assert.equal(await db.all("select id from departed_device where id = 9"), []);
+    }));
+
   test("several filters hold together, and pages follow one another", () =>
     withDevices(3000, async (db) => {
       const filters = [like("deviceName", "FILLER 12"), like("deviceID", "f1-1")];
@@ -200,6 +237,9 @@ suite("searching devices", (test) => {
 
   test("a search that no index serves ends after so many rows, and says so", () =>
     withDevices(searchedRowsMax + 20_000, async (db) => {
+      const [newest] = await db.all<{ id: number }>("select max(id) id from device where tenant = 1");
+      const own = await found(db, 1, [like("deviceName", "filler")], 1, 10);
+      assert.is(own.ids[0], newest?.id, "more newer rows of another tenant than are looked at");
       const none = await found(db, 1, [like("deviceName", "zz")]);
       assert.equal(none, { ids: [], count: 0, truncated: true });
       const oldest = await found(db, 1, [like("description", "nothing like it")]);

@@ -45,10 +45,12 @@ export async function matchesOf(db: Db, search: Search): Promise<AsyncGenerator<
     sql: `select count(*) n from (select 1 from ${tableOf(from)} r where ${within.sql} limit ?)`,
     args: [...within.args, fewRows + 1],
   };
-  const [counted, probes] = await db.snapshot([few, probing(texts.table, terms)]);
+  const tenants = { sql: "select count(*) n from (select 1 from tenant limit 2)" };
+  const [counted, probes, owners] = await db.snapshot([few, probing(texts.table, terms), tenants]);
   const [count] = counted as { readonly n: number }[];
   if ((count?.n ?? 0) <= fewRows) return throughRows(db, search);
-  const query = rarestOf(probes as Probe[]);
+  const [owner] = owners as { readonly n: number }[];
+  const query = rarestOf(probes as Probe[], owner?.n === 1);
   return query === null ? nothing() : throughIndex(db, search, texts, query);
 }
 
