@@ -3,14 +3,14 @@ import { pageBytesMax, withinPage, withinPageSql } from "./page-bytes.js";
 import { blockIDs } from "./schema-lists.js";
 import { searchRows } from "./search-rows.js";
 import {
-  conditionOf,
   type Filter,
   type Listing,
   ownTable,
   type Page,
   type PageRequest,
-  reachesJoins,
   rowsOf,
+  type Source,
+  sourceOf,
 } from "./table.js";
 
 /**
@@ -28,15 +28,6 @@ const shortBytes = 256 * 1024;
 /** Of so many rows that the index goes over, one at least is of the list. */
 const sparseShare = 20;
 
-/** Where the rows of a list come from. */
-interface Source {
-  readonly listing: Listing;
-  /** Tables and joins that the condition needs. */
-  readonly from: string;
-  readonly where: string;
-  readonly args: readonly SqlValue[];
-}
-
 /**
  * Newest first. `scope` is a further literal condition with its arguments. The page's ids come from the narrowest index
  * that serves, and only the page's rows are joined: skipped and counted rows are never read whole.
@@ -48,16 +39,15 @@ export async function listRows<Row>(
   request: PageRequest,
   scope: Statement = { sql: "1" },
 ): Promise<Page<Row>> {
-  if (request.filters.some(({ like }) => like)) return searchRows(db, listing, tenant, request, scope);
-  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
-  const source = { listing, from: reachesJoins(where) ? listing.from : ownTable(listing.from), where, args };
+  const source = sourceOf(listing, tenant, request.filters, scope);
+  if (request.filters.some(({ like }) => like)) return searchRows(db, source, tenant, request, scope);
   const kept = keptCountOf(listing, request.filters);
   if (kept === null) return pageOfFound(db, source, request);
   if (listing.short === true && (await isShort(db, source, request, kept))) {
-    const page = await pageOfCounted<Row>(forFewRows(db), db, source, request, kept, shortBytes);
+    const page = await pageOfCounted<Row>(forFewRows(db), source, request, kept, shortBytes);
     if (page.truncated !== true) return page;
   }
-  return pageOfCounted(db, db, source, request, kept);
+  return pageOfCounted(db, source, request, kept);
 }
 
 /** Whether the index goes over a few rows: the page is small and near the begin, and the list has most of its rows. */
@@ -88,8 +78,7 @@ function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): stri
 
 /** A page of rows that the store has counted, in one question: finding its ids twice costs less than another. */
 async function pageOfCounted<Row>(
-  reads: Pick<Db, "snapshot">,
-  db: Db,
+  db: Pick<Db, "all" | "snapshot">,
   { listing, from, where, args }: Source,
   request: PageRequest,
   kept: string,
@@ -101,7 +90,7 @@ async function pageOfCounted<Row>(
     args: [...args, start.before, request.limit, offsetOf(request) - start.skipped],
   };
   const fitting = withinPageSql(listing, page, bytesMax);
-  const [items = [], ids = [], counted = []] = (await reads.snapshot([
+  const [items = [], ids = [], counted = []] = (await db.snapshot([
     {
       sql: `select ${listing.select} from ${listing.from}
         where ${where} and r.id in (${fitting.sql}) order by r.id desc`,
@@ -114,11 +103,8 @@ async function pageOfCounted<Row>(
 }
 
 /** A page of rows that are counted as they are found. */
-async function pageOfFound<Row>(
-  db: Db,
-  { listing, from, where, args }: Source,
-  request: PageRequest,
-): Promise<Page<Row>> {
+async function pageOfFound<Row>(db: Db, source: Source, request: PageRequest): Promise<Page<Row>> {
+  const { listing, from, where, args } = source;
   const offset = offsetOf(request);
   const found = await db.all<{ id: number }>(
     `select r.id from ${from} where ${where} order by r.id desc limit ? offset ?`,
@@ -128,7 +114,7 @@ async function pageOfFound<Row>(
   const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
   const ids = found.slice(0, request.limit).map((row) => row.id);
   const fitting = await withinPage(db, listing, ids);
-  const items = await rowsOf<Row>(db, listing, where, args, fitting);
+  const items = await rowsOf<Row>(db, source, fitting);
   const isCut = fitting.length < ids.length;
   if (count <= countedRowsMax) return { items, count, truncated: isCut };
   return { items, count: countedRowsMax, truncated: true };
@@ -138,7 +124,7 @@ const offsetOf = ({ page, limit }: PageRequest): number => (page - 1) * limit;
 
 /** Where the rows of a page are looked for: below an id, after so many rows of the list. */
 async function startOf(
-  db: Db,
+  db: Pick<Db, "all">,
   { blocks }: Listing,
   where: string,
   args: readonly SqlValue[],
@@ -148,7 +134,7 @@ async function startOf(
   if (blocks === undefined || request.filters.length > 0 || offset < blockIDs) {
     return { before: Number.MAX_SAFE_INTEGER, skipped: 0 };
   }
-  const row = await db.first<{ block: number; skipped: number }>(
+  const [row] = await db.all<{ block: number; skipped: number }>(
     `select block, total - n skipped from (
        select block, n, sum(n) over (order by block desc) total
        from (select r.block, sum(r.n) n from ${blocks} r where ${where} group by r.block)

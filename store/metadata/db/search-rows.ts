@@ -1,16 +1,15 @@
-import type { Db, SqlValue, Statement } from "./db.js";
+import type { Db, Statement } from "./db.js";
 import { withinPage } from "./page-bytes.js";
 import { matchesOf, type Search } from "./search.js";
 import { createSteps } from "./steps.js";
 import {
-  conditionOf,
   type Filter,
   type Listing,
-  ownTable,
   type Page,
   type PageRequest,
   reachesJoins,
   rowsOf,
+  type Source,
 } from "./table.js";
 
 /** Rows that one search looks at; of more it tells that there may be others. */
@@ -26,16 +25,16 @@ const pageSteps = { first: 50, most: 1000 } as const;
  */
 export async function searchRows<Row>(
   db: Db,
-  listing: Listing,
+  source: Source,
   tenant: number,
   request: PageRequest,
   scope: Statement,
 ): Promise<Page<Row>> {
-  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
+  const { listing, from, where, args } = source;
   const own = reachesJoins(scope.sql) ? { sql: "1" } : scope;
   const matches = await matchesOf(db, {
     tenant,
-    from: reachesJoins(where) ? listing.from : ownTable(listing.from),
+    from,
     where,
     args,
     within: { sql: `r.tenant = ? and (${own.sql})`, args: [tenant, ...(own.args ?? [])] },
@@ -55,7 +54,7 @@ export async function searchRows<Row>(
     isCut = count > countMax || looked > searchedRowsMax;
     if (isCut) break;
   }
-  const { items, cut } = await pageOf<Row>(db, listing, where, args, ids);
+  const { items, cut } = await pageOf<Row>(db, source, ids);
   return { items, count: Math.min(count, countMax), truncated: cut || isCut };
 }
 
@@ -70,18 +69,16 @@ function patternsOf({ filters }: Listing, asked: readonly Filter[]): Search["pat
 /** The rows of a page, a step at a time. */
 async function pageOf<Row>(
   db: Db,
-  listing: Listing,
-  where: string,
-  args: readonly SqlValue[],
+  source: Source,
   ids: readonly number[],
 ): Promise<{ readonly items: Row[]; readonly cut: boolean }> {
-  const fitting = await withinPage(db, listing, ids);
+  const fitting = await withinPage(db, source.listing, ids);
   const steps = createSteps(db, pageSteps.first, pageSteps.most);
   const items: Row[] = [];
   for (let at = 0; at < fitting.length; ) {
     const some = fitting.slice(at, at + steps.rows);
     at += some.length;
-    items.push(...(await steps.run((all) => rowsOf<Row>({ all }, listing, where, args, some))));
+    items.push(...(await steps.run((all) => rowsOf<Row>({ all }, source, some))));
   }
   return { items, cut: fitting.length < ids.length };
 }

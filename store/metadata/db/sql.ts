@@ -60,16 +60,6 @@ export interface Db {
   close(): Promise<void>;
 }
 
-/** The one row that a statement finds by an index. */
-export async function lookUpFirst<Row>(
-  db: Pick<Db, "lookUp">,
-  sql: string,
-  args: readonly SqlValue[],
-): Promise<Row | undefined> {
-  const [rows = []] = await db.lookUp([{ sql, args }]);
-  return rows[0] as Row | undefined;
-}
-
 /** `db` for statements that find a few rows by an index. */
 export const forFewRows = (db: Pick<Db, "lookUp">): Pick<Db, "all" | "snapshot"> => ({
   all: async <Row>(sql: string, args: readonly SqlValue[] = []) => {
@@ -78,3 +68,12 @@ export const forFewRows = (db: Pick<Db, "lookUp">): Pick<Db, "all" | "snapshot">
   },
   snapshot: db.lookUp,
 });
+
+/** The one row that a statement finds by an index. */
+export async function lookUpFirst<Row>(
+  db: Pick<Db, "lookUp">,
+  sql: string,
+  args: readonly SqlValue[],
+): Promise<Row | undefined> {
+  return (await forFewRows(db).all<Row>(sql, args))[0];
+}

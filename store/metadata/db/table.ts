@@ -140,12 +140,29 @@ export function ownTable(from: string): string {
   return found?.[1] ?? from;
 }
 
+/** Where the rows of one list come from. */
+export interface Source {
+  readonly listing: Listing;
+  /** Tables and joins that the condition needs. */
+  readonly from: string;
+  readonly where: string;
+  readonly args: readonly SqlValue[];
+}
+
+export function sourceOf(
+  listing: Listing,
+  tenant: number,
+  filters: readonly Filter[],
+  scope: Statement,
+): Source {
+  const { sql: where, args } = conditionOf(listing, tenant, filters, scope);
+  return { listing, from: reachesJoins(where) ? listing.from : ownTable(listing.from), where, args };
+}
+
 /** The rows of a page, newest first. */
 export async function rowsOf<Row>(
   db: Pick<Db, "all">,
-  listing: Listing,
-  where: string,
-  args: readonly SqlValue[],
+  { listing, where, args }: Source,
   ids: readonly number[],
 ): Promise<Row[]> {
   if (ids.length === 0) return [];

@@ -104,9 +104,10 @@ export function openLocalFile(path: string, busyMs = usualBusyMs): LocalFile {
     try {
       database.exec(`pragma busy_timeout = ${restartBusyMs}`);
       database.exec("pragma wal_checkpoint(truncate)");
-      database.exec(`pragma busy_timeout = ${busyMs}`);
     } catch {
       // What was committed is in the log, whether or not it could be moved now.
+    } finally {
+      database.exec(`pragma busy_timeout = ${busyMs}`);
     }
     emptyLogAt = Math.max(logBytesMax, logBytes(path) + logBytesMore);
   }

@@ -9,6 +9,7 @@ import fc from "fast-check";
 import type { StoreError } from "../../../../store/lib/errors.js";
 import { type Connection, SqlError } from "../../../../store/metadata/db/connection/connection.js";
 import { openInThread } from "../../../../store/metadata/db/connection/in-thread.js";
+import { openLocalFile } from "../../../../store/metadata/db/connection/local-file.js";
 import { openLocalThreads } from "../../../../store/metadata/db/connection/local-threads.js";
 import { openDb } from "../../../../store/metadata/db/db.js";
 import { assert, rejects, suite, until, watchTurns, withTempDir } from "../../../suite.js";
@@ -229,6 +230,22 @@ suite("threads with connections", (test) => {
       const { size } = await stat(`${path}-wal`);
       assert.ok(size < 4 * 2 ** 20, `the log has ${size} bytes`);
       assert.equal(await rowsOf(connection, "select count(*) n from t"), [{ n: 34 }]);
+    }));
+
+  test("after a try to empty the log beside a reader, statements wait for locks as long as before", () =>
+    withTempDir(async (dir) => {
+      const path = join(dir, "a.db");
+      const [file, reader] = [openLocalFile(path), openLocalFile(path)];
+      file.write([asked("create table t (a blob)")]);
+      const waits = () => file.read([asked("pragma busy_timeout")])[0]?.rows;
+      const usual = waits();
+      reader.read([asked("begin")]);
+      reader.read([asked("select count(*) n from t")]);
+      for (let i = 0; i < 17; i++) file.write([asked("insert into t values (zeroblob(1048576))")]);
+      assert.equal(waits(), usual);
+      reader.read([asked("commit")]);
+      reader.close();
+      file.close();
     }));
 
   test("the process ends with its own code, whatever the threads are doing", () =>
