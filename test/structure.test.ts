@@ -43,7 +43,7 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
 /** Where the wall clock is asked, and what for. A duration that ends with the run takes Clock.monotonic. */
 const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/broker/broker-access.ts", "certificates: valid today"],
-  ["ingest/consumers/lanes.ts", "records: quarantine"],
+  ["ingest/consumers/point-writer.ts", "records: quarantine"],
   ["ingest/alerts/state-", "records: alerts"],
   ["ingest/sessions/", "expiry of sessions, messages and wills, which are saved with them"],
   ["ingest/transports/broker/intake.ts", "expiry of what sessions keep of a message"],

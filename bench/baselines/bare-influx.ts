@@ -39,12 +39,30 @@ export function valuesOf(csv: string): (number | null)[] {
   });
 }
 
-const requestPoints = 5_000;
+/** Points a request that are tried; more gain nothing. */
+const requestSizes = [5_000, 15_000, 30_000];
 const inflightRequests = 2;
 
-/** Points a second by bare line protocol: 5,000 points a request, two requests in flight, three fields a line. */
+/**
+ * Points a second by bare line protocol, three fields a line, two requests in flight; the best of three sizes of
+ * request, each for its part of the time.
+ */
 export async function bareLineRate(target: InfluxTarget, devices: number, seconds: number): Promise<number> {
   const influx = openBareInflux(target);
+  const rates: number[] = [];
+  for (const size of requestSizes) {
+    rates.push(await rateOf(influx, size, devices, seconds / requestSizes.length));
+  }
+  influx.close();
+  return Math.max(...rates);
+}
+
+async function rateOf(
+  influx: BareInflux,
+  requestPoints: number,
+  devices: number,
+  seconds: number,
+): Promise<number> {
   const linesPerRequest = Math.ceil(requestPoints / points.length);
   const firstMs = Date.now();
   const started = performance.now();
@@ -59,9 +77,7 @@ export async function bareLineRate(target: InfluxTarget, devices: number, second
     }
   }
   await Promise.all(Array.from({ length: inflightRequests }, writer));
-  const rate = (lines * points.length * 1000) / (performance.now() - started);
-  influx.close();
-  return rate;
+  return (lines * points.length * 1000) / (performance.now() - started);
 }
 
 function line(n: number, devices: number, firstMs: number): string {

@@ -68,7 +68,7 @@ export function createDecoder(
     const from = points.length;
     refusals.length = 0;
     const outcome = decodeOrFail(device, record);
-    if (points.length > from) batch.addSource(from, record.device, record.id);
+    if (points.length > from) batch.addSource(from, record.device, record.id, record.payload.length);
     listener?.offer(previousID, record, device, { points, from, outcome, refusals });
     return batch.isFull ? batch.flush() : undefined;
   }

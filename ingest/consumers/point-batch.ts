@@ -2,16 +2,16 @@
 import type { PointSource } from "../../store/metadata/quarantine.js";
 import type { Point } from "../../store/series/series.js";
 import type { DecodedPoint } from "../decode/points.js";
-import type { SourceOf } from "./lanes.js";
+import type { SourceOf } from "./point-writer.js";
 
 export interface PointBatch {
   /** Of the messages taken since the last flush; decoding appends to it. */
   readonly points: DecodedPoint[];
   /** Every record up to this journal id has been decoded. */
   through: number;
-  /** The points from index `from` on came with this message. */
-  addSource(from: number, deviceIntID: number, journalID: number): void;
-  /** Whether there are so many points that they should be written now. */
+  /** The points from index `from` on came with this message, whose payload has so many bytes. */
+  addSource(from: number, deviceIntID: number, journalID: number, payloadBytes: number): void;
+  /** Whether there are so many points, or such long ones, that they should be written now. */
   readonly isFull: boolean;
   flush(): Promise<void>;
   /** Starts the wait of what has been taken so far, unless it runs already. */
@@ -29,6 +29,9 @@ interface PointBatchOptions {
   readonly write: (points: Point[], through: number, sourceOf: SourceOf) => Promise<void>;
 }
 
+/** Texts are about as long as the payloads that they came in. */
+const payloadBytesMax = 4 << 20;
+
 interface BatchSource extends PointSource {
   /** Index of its first point. */
   readonly from: number;
@@ -38,6 +41,7 @@ export function createPointBatch({ afterID, pointsMax, lingerMs, write }: PointB
   let points: DecodedPoint[] = [];
   /** One for each message with points. */
   let sources: BatchSource[] = [];
+  let payloadBytes = 0;
   let through = afterID;
   let flushedThrough = afterID;
   let since = Number.POSITIVE_INFINITY;
@@ -51,15 +55,19 @@ export function createPointBatch({ afterID, pointsMax, lingerMs, write }: PointB
     set through(id) {
       through = id;
     },
-    addSource: (from, deviceIntID, journalID) => void sources.push({ from, deviceIntID, journalID }),
+    addSource: (from, deviceIntID, journalID, bytes) => {
+      sources.push({ from, deviceIntID, journalID });
+      payloadBytes += bytes;
+    },
     get isFull() {
-      return points.length >= pointsMax;
+      return points.length >= pointsMax || payloadBytes >= payloadBytesMax;
     },
     flush: async () => {
       const full = points;
       const sourceOf = sourcesOf(full, sources);
       points = [];
       sources = [];
+      payloadBytes = 0;
       since = Number.POSITIVE_INFINITY;
       flushedThrough = through;
       await write(full, through, sourceOf);

@@ -5,8 +5,8 @@ import { textsPerReadBytes } from "../../store/lib/text-bytes.js";
 import type { Point, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { followJournal } from "../followers/follower.js";
 import { createDecoder, type DecoderOptions } from "./decoder.js";
-import type { Lanes } from "./lanes.js";
 import { createPointBatch } from "./point-batch.js";
+import type { PointWriter } from "./point-writer.js";
 
 /** Points of [start, stop), microseconds, that were lost; of one series or (null) of all. */
 export interface LostPoints {
@@ -49,7 +49,7 @@ interface ReplayOptions extends DecoderOptions {
  */
 export function createReplays(
   options: ReplayOptions,
-  writer: Lanes,
+  writer: PointWriter,
   whilePaused: <T>(work: () => Promise<T>) => Promise<T>,
   settledID: () => number,
   signal: AbortSignal,
@@ -71,7 +71,7 @@ export function createReplays(
 /** Decodes the records in (afterID, endID] and writes those of their points that `choose` returns. */
 async function replay(
   options: ReplayOptions,
-  writer: Lanes,
+  writer: PointWriter,
   span: { readonly afterID: number; readonly endID: number },
   choose: (points: Point[]) => Promise<Point[]>,
   signal: AbortSignal,

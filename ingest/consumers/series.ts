@@ -7,12 +7,14 @@ import type { DecodedListener } from "../followers/decoded.js";
 import { followJournal } from "../followers/follower.js";
 import type { Narrow } from "../followers/narrowing.js";
 import { createDecoder, type DecoderOptions } from "./decoder.js";
-import { createLanes, type LanesOptions } from "./lanes.js";
 import { createPointBatch } from "./point-batch.js";
+import { createPointWriter, type PointWriterOptions } from "./point-writer.js";
 import { createReplays, type Replays } from "./replay.js";
 
-export interface SeriesConsumerOptions extends LanesOptions, DecoderOptions {
+export interface SeriesConsumerOptions extends PointWriterOptions, DecoderOptions {
   readonly journal: Journal;
+  /** Points of one write: a size that suits the engine. */
+  readonly pointsPerWrite: number;
   /** Points wait so long for others, to be written together. */
   readonly lingerMs: number;
   readonly listener?: DecodedListener;
@@ -31,17 +33,14 @@ export interface SeriesConsumer extends Replays {
   close(): Promise<void>;
 }
 
-/** Points of one write of a lane: a size that suits both engines. */
-const pointsPerWrite = 5000;
-
 export async function startSeriesConsumer(options: SeriesConsumerOptions): Promise<SeriesConsumer> {
   const { journal, series } = options;
   const from = await series.checkpoint();
   const stop = new AbortController();
   const { signal } = stop;
   const narrowing = options.narrow(from, journal.committedID);
-  const writer = createLanes(options, signal);
-  const pointsMax = pointsPerWrite * options.lanes;
+  const writer = createPointWriter(options, signal);
+  const pointsMax = options.pointsPerWrite;
   const pauses = createPauses();
   let settledID = from;
 

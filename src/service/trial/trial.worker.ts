@@ -121,7 +121,15 @@ async function follow(consumer: { readonly settledID: number; close(): Promise<v
 
 const trials = {
   series: async () =>
-    follow(await startSeriesConsumer({ ...common, series, lanes: 1, lingerMs: 0, isAside: () => false })),
+    follow(
+      await startSeriesConsumer({
+        ...common,
+        series,
+        pointsPerWrite: 5000,
+        lingerMs: 0,
+        isAside: () => false,
+      }),
+    ),
   alerts: async () =>
     follow(
       await startAlertsConsumer({

@@ -12,8 +12,8 @@ import type {
 import type { Questioner } from "./client.js";
 import { readRows } from "./csv.js";
 import { fluxArithmetic, fluxEdgePoint, fluxExtremes } from "./flux.js";
-import { timeMax, timeMin } from "./lines.js";
 import { aggregateWindows, lastPoint } from "./reading.js";
+import { timeMax, timeMin } from "./times.js";
 
 /** For these, one result that is not finite makes its window's value not finite, so that it is always noticed. */
 const betraying: ReadonlySet<Aggregate> = new Set(["mean", "sum"]);

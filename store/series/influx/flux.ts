@@ -5,7 +5,8 @@
 
 import type { Arithmetic } from "../arithmetic.js";
 import type { Aggregate, SeriesRef } from "../series.js";
-import { influxName, timeMax, timeMin } from "./lines.js";
+import { influxName } from "./names.js";
+import { timeMax, timeMin } from "./times.js";
 import type { WindowRun } from "./windows.js";
 
 /** Aggregates that Flux computes; `increase` needs the point before the range and is computed from the points. */

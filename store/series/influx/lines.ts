@@ -1,13 +1,9 @@
-/** Encodes points in InfluxDB's line protocol: consecutive points of one device and time share a line. */
+/** Points in InfluxDB's line protocol: at once, or line by line where some of them are refused. */
 
-import { isStorableTime } from "../../lib/time-range.js";
-import type { Point, RefusedPoint, SeriesRef } from "../series.js";
-
-/** The reach of questions and deletions: all times that both a double and InfluxDB's nanosecond clock hold exactly. */
-export const timeMin = Number.MIN_SAFE_INTEGER;
-export const timeMax = Number.MAX_SAFE_INTEGER - 1;
-
-const timeRefused = "the time is no whole microsecond from 1684-08-01 to 2255-05-31";
+import { createSlice } from "../../lib/turns.js";
+import type { Point, PointBatch, RefusedPoint } from "../series.js";
+import { createLineBytes, type LineBytes } from "./line-bytes.js";
+import { valueAt } from "./point-batch.js";
 
 export interface Line {
   readonly text: string;
@@ -15,50 +11,67 @@ export interface Line {
   readonly points: readonly Point[];
 }
 
+/** A line in the making: where it begins in the body. */
 interface Draft {
-  readonly head: string;
-  readonly time: number;
-  readonly serverStamped: boolean;
-  readonly fields: string[];
-  readonly values: string[];
+  readonly start: number;
   readonly points: Point[];
 }
 
-/** Escaped measurement and tag (`head`), and escaped field key, of a series; references are interned. */
-const keys = new WeakMap<SeriesRef, { readonly head: string; readonly field: string }>();
+/** About the bytes of so many points: larger bodies grow. */
+const bytesOf = (points: number): number => 256 + points * 64;
+
+/** Points between two looks at the clock. */
+const stepPoints = 1024;
 
 /**
- * Lines in the order of the points; a value that InfluxDB cannot hold is refused here. A field repeated within
- * a line keeps its last value. `nodeNumber` 0 to 999 fills the nanoseconds of server-stamped times.
+ * The lines of the points in their order, as one body, made in slices; null when InfluxDB cannot hold one of them.
+ * `nodeNumber` 0 to 999 fills the nanoseconds of server-stamped times.
  */
+export async function bodyOf(points: readonly Point[], nodeNumber: number): Promise<Buffer | null> {
+  const bytes = createLineBytes(nodeNumber, bytesOf(points.length));
+  const slice = createSlice();
+  let steps = 0;
+  for (const { series, time, value, serverStamped } of points) {
+    if (++steps % stepPoints === 0 && slice.isOver()) {
+      await slice.next();
+      bytes.breakLine();
+    }
+    if (bytes.add(series, time, value, serverStamped) !== null) return null;
+  }
+  return bytes.end();
+}
+
+/** The same of a batch of columns, whose times are nobody's stamps. */
+export function bodyOfBatch(batch: PointBatch): Buffer | null {
+  const { series, seriesAt, times } = batch;
+  const bytes = createLineBytes(0, bytesOf(times.length));
+  for (let i = 0; i < times.length; i += 1) {
+    const ref = series[seriesAt[i] ?? -1];
+    const value = ref && valueAt(batch, i, ref.kind);
+    if (ref === undefined || value === undefined) return null;
+    if (bytes.add(ref, times[i] ?? Number.NaN, value, false) !== null) return null;
+  }
+  return bytes.end();
+}
+
+/** Lines in the order of the points; a point that InfluxDB cannot hold is refused here. */
 export function encodeLines(
   points: readonly Point[],
   nodeNumber: number,
 ): { lines: Line[]; refused: RefusedPoint[] } {
-  const lines: Line[] = [];
+  const bytes = createLineBytes(nodeNumber, bytesOf(points.length));
   const refused: RefusedPoint[] = [];
-  let draft: Draft | undefined;
+  const drafts: Draft[] = [];
   for (const point of points) {
-    const value = encodeValue(point);
-    if (typeof value !== "string" || !isStorableTime(point.time)) {
-      const reason = typeof value === "string" ? timeRefused : value.reason;
-      refused.push({ point, reason });
-      continue;
-    }
-    const key = keyOf(point.series);
-    if (draft && !(draft.head === key.head && sameTime(draft, point))) {
-      lines.push(finish(draft, nodeNumber));
-      draft = undefined;
-    }
-    const { time, serverStamped } = point;
-    draft ??= { head: key.head, time, serverStamped, fields: [], values: [], points: [] };
-    // A line has few fields: searching them costs less than a map for each line.
-    const known = draft.fields.indexOf(key.field);
-    const index = known < 0 ? draft.fields.push(key.field) - 1 : known;
-    draft.values[index] = value;
-    draft.points[index] = point;
+    const reason = bytes.add(point.series, point.time, point.value, point.serverStamped);
+    if (reason !== null) refused.push({ point, reason });
+    else draftOf(drafts, bytes).points.push(point);
   }
-  if (draft) lines.push(finish(draft, nodeNumber));
+  const body = bytes.end();
+  const lines = drafts.map(({ start, points: own }, i) => {
+    const stop = (drafts[i + 1]?.start ?? body.length + 1) - 1;
+    return { text: body.toString("utf8", start, stop), points: own };
+  });
   return { lines, refused };
 }
 
@@ -71,56 +84,11 @@ export function explode(lines: readonly Line[], nodeNumber: number): Line[] {
   );
 }
 
-/**
- * A name as InfluxDB stores it. Line protocol cannot write a backslash before a separator, so names with a backslash,
- * or with the percent sign that then marks one, are stored percent-encoded.
- */
-export function influxName(name: string): string {
-  return /[%\\\n\r]/.test(name) ? name.replace(/[%\\\n\r]/g, encodeURIComponent) : name;
-}
-
-export function keyOf(series: SeriesRef): { readonly head: string; readonly field: string } {
-  const known = keys.get(series);
-  if (known) return known;
-  const measurement = influxName(series.productID).replace(/[, ]/g, "\\$&");
-  const key = {
-    head: `${measurement},device=${escapeKey(series.deviceID)} `,
-    field: `${escapeKey(series.field)}=`,
-  };
-  keys.set(series, key);
-  return key;
-}
-
-function escapeKey(name: string): string {
-  return influxName(name).replace(/[,= ]/g, "\\$&");
-}
-
-function encodeValue({ series, value }: Point): string | { readonly reason: string } {
-  switch (series.kind) {
-    case "number":
-      if (typeof value !== "number" || !Number.isFinite(value)) return { reason: "not a finite number" };
-      return Object.is(value, -0) ? "-0" : String(value);
-    case "boolean":
-      if (value === true || value === 1) return "true";
-      return value === false || value === 0 ? "false" : { reason: "not a boolean" };
-    case "text":
-      if (typeof value !== "string") return { reason: "not a text" };
-      return `"${value.replace(/["\\]/g, "\\$&")}"`;
-  }
-}
-
-function sameTime(draft: Draft, point: Point): boolean {
-  return draft.time === point.time && draft.serverStamped === point.serverStamped;
-}
-
-function finish({ head, time, serverStamped, fields, values, points }: Draft, nodeNumber: number): Line {
-  let text = head;
-  for (let i = 0; i < fields.length; i += 1) text += `${i === 0 ? "" : ","}${fields[i]}${values[i]}`;
-  return { text: `${text} ${nanoseconds(time, serverStamped ? nodeNumber : 0)}`, points };
-}
-
-function nanoseconds(time: number, nodeNumber: number): string {
-  if (nodeNumber === 0) return time === 0 ? "0" : `${time}000`;
-  if (time > 0) return `${time}${String(nodeNumber).padStart(3, "0")}`;
-  return String(BigInt(time) * 1000n + BigInt(nodeNumber));
+/** The draft of the line that has the point added last: a new one, or the one before it. */
+function draftOf(drafts: Draft[], { lineStart }: LineBytes): Draft {
+  const last = drafts.at(-1);
+  if (last?.start === lineStart) return last;
+  const draft = { start: lineStart, points: [] };
+  drafts.push(draft);
+  return draft;
 }

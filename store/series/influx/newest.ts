@@ -6,7 +6,7 @@ import type { Questioner } from "./client.js";
 import { mismatch } from "./conflicts.js";
 import { createColumns, type ForeignValue, type RowSink, readFieldRows } from "./csv.js";
 import { fluxFields, fluxLastOfFields } from "./flux.js";
-import { influxName } from "./lines.js";
+import { influxName } from "./names.js";
 import { cut, firstWidth, readTexts, spanOf, widened } from "./reading.js";
 import { createTextColumns } from "./text-columns.js";
 import { textsExpected, textsFirst } from "./texts.js";

@@ -7,8 +7,8 @@ import { stillHolds } from "./conflict-look.js";
 import { type ConflictsOptions, openConflicts } from "./conflicts.js";
 import type { InfluxState } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
-import { encodeLines } from "./lines.js";
-import { bodyOf, pointsOfBatch, refusedIndexes } from "./point-batch.js";
+import { bodyOf, bodyOfBatch, encodeLines } from "./lines.js";
+import { pointsOfBatch, refusedIndexes } from "./point-batch.js";
 import { createQuestions } from "./questions.js";
 import { removeDevices, whichHavePoints } from "./removal.js";
 import { createRetention } from "./retention.js";
@@ -36,6 +36,9 @@ export interface InfluxSeriesOptions {
   /** How often the server is probed, also when nobody writes or asks; default 10,000. */
   readonly probeMs?: number;
 }
+
+/** Points that are written line by line together: what holds the thread for a few milliseconds. */
+const settledAtOnce = 5000;
 
 const nobody = (): void => {};
 
@@ -66,10 +69,17 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
   const closed = new AbortController();
   const removeOld = createRetention(client, closed.signal);
   const tracker = createCheckpointTracker(options.checkpoint);
+  /** Whether the server has taken all of a body of lines; null is one that it cannot hold. */
+  const isTaken = async (body: Buffer | null): Promise<boolean> =>
+    body !== null && (body.length === 0 || (await client.write(body)) === undefined);
+  /** Some of the points will never be taken: writing them line by line shows which. Writing again changes nothing. */
   const settle = async (points: readonly Point[]): Promise<RefusedPoint[]> => {
-    const { lines, refused } = encodeLines(points, nodeNumber);
-    refused.push(...(await writeAroundBadLines(client.write, lines, nodeNumber)));
-    await conflicts.written(points, refused);
+    const refused: RefusedPoint[] = [];
+    for (let from = 0; from < points.length; from += settledAtOnce) {
+      const encoded = encodeLines(points.slice(from, from + settledAtOnce), nodeNumber);
+      refused.push(...encoded.refused);
+      refused.push(...(await writeAroundBadLines(client.write, encoded.lines, nodeNumber)));
+    }
     return refused;
   };
   const questionsFor = (signal: AbortSignal | null) => createQuestions({ client, bucket, conflicts }, signal);
@@ -95,7 +105,8 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       if (through > 0) tracker.begin(through);
       let succeeded = false;
       try {
-        const refused = await settle(points);
+        const refused = (await isTaken(await bodyOf(points, nodeNumber))) ? [] : await settle(points);
+        await conflicts.written(points, refused);
         succeeded = true;
         return refused;
       } finally {
@@ -103,15 +114,12 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       }
     },
     async writeBatch(batch) {
-      const body = bodyOf(batch);
-      if (body === "") return [];
-      if (body !== null && (await client.write(body)) === undefined) {
-        if (conflicts.areKnown) await conflicts.written(pointsOfBatch(batch), []);
-        return [];
-      }
-      // Some of the points will never be taken; writing point by point shows which. Writing again changes nothing.
+      const isWhole = await isTaken(bodyOfBatch(batch));
+      if (isWhole && !conflicts.areKnown) return [];
       const points = pointsOfBatch(batch);
-      return refusedIndexes(points, await settle(points));
+      const refused = isWhole ? [] : await settle(points);
+      await conflicts.written(points, refused);
+      return refusedIndexes(points, refused);
     },
     flush: () => tracker.persist(),
     ...questionsFor(null),

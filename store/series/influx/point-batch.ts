@@ -1,58 +1,24 @@
-/** Batches of columns as line protocol, without an object for each point; and as points where those are needed. */
+/** Batches of columns as points, and what was refused of them. */
 
-import { isStorableTime } from "../../lib/time-range.js";
-import type { Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
-import { keyOf } from "./lines.js";
+import type { Kind, Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
 
-/**
- * The lines of a batch in its order; consecutive points of one device and time share one. Null when InfluxDB cannot
- * hold one of the points.
- */
-export function bodyOf({ series, seriesAt, times, values, texts }: PointBatch): string | null {
-  const keys = series.map(keyOf);
-  let body = "";
-  let end = "";
-  let head = "";
-  let time = Number.NaN;
-  let fields: string[] = [];
-  for (let i = 0; i < times.length; i += 1) {
-    const index = seriesAt[i] ?? -1;
-    const ref = series[index];
-    const key = keys[index];
-    const number = values[i] ?? Number.NaN;
-    const at = times[i] ?? Number.NaN;
-    if (ref === undefined || key === undefined || !Number.isFinite(number) || !isStorableTime(at))
-      return null;
-    const pair = `${key.field}${valueTexts[ref.kind](number, texts)}`;
-    // A field that is twice in one line has no order; on two lines it has.
-    if (at === time && key.head === head && !fields.includes(key.field)) {
-      body += `,${pair}`;
-      fields.push(key.field);
-      continue;
-    }
-    body += `${end}${key.head}${pair}`;
-    end = at === 0 ? " 0\n" : ` ${at}000\n`;
-    head = key.head;
-    time = at;
-    fields = [key.field];
-  }
-  return body + end;
+/** The value of the point at an index of a batch; undefined for the index of a text that is not there. */
+export function valueAt(
+  { values, texts }: PointBatch,
+  index: number,
+  kind: Kind,
+): Point["value"] | undefined {
+  const number = values[index] ?? Number.NaN;
+  return kind === "text" ? texts[number] : number;
 }
 
-const valueTexts = {
-  number: (value: number) => (Object.is(value, -0) ? "-0" : String(value)),
-  boolean: (value: number) => (value === 1 ? "true" : "false"),
-  text: (value: number, texts: readonly string[]) => `"${(texts[value] ?? "").replace(/["\\]/g, "\\$&")}"`,
-} as const;
-
-export function pointsOfBatch({ series, seriesAt, times, values, texts }: PointBatch): Point[] {
+export function pointsOfBatch(batch: PointBatch): Point[] {
+  const { series, seriesAt, times } = batch;
   const points: Point[] = [];
   for (let i = 0; i < times.length; i += 1) {
     const ref = series[seriesAt[i] ?? 0];
     if (ref === undefined) throw new RangeError(`no series has place ${seriesAt[i]}`);
-    const number = values[i] ?? Number.NaN;
-    const value =
-      ref.kind === "text" ? (texts[number] ?? "") : ref.kind === "boolean" ? number === 1 : number;
+    const value = valueAt(batch, i, ref.kind) ?? "";
     points.push({ series: ref, time: times[i] ?? Number.NaN, value, serverStamped: false });
   }
   return points;

@@ -17,9 +17,10 @@ import {
   valueType,
 } from "./csv.js";
 import { type FluxLimit, fluxAggregate, fluxEdgePoint, fluxLatest, fluxRead, hourMicros } from "./flux.js";
-import { influxName, timeMax, timeMin } from "./lines.js";
+import { influxName } from "./names.js";
 import { createTextColumns, type TextLimit } from "./text-columns.js";
 import { gatherTexts, type TextsWanted } from "./texts.js";
+import { timeMax, timeMin } from "./times.js";
 import { windowRuns } from "./windows.js";
 
 type Span = { readonly start: number; readonly stop: number };

@@ -3,8 +3,9 @@ import type { DeviceKey } from "../series.js";
 import type { InfluxClient } from "./client.js";
 import { parseRecords } from "./csv.js";
 import { deletePredicate, deleteRange, fluxDevicesWithPoints } from "./flux.js";
-import { influxName, timeMax } from "./lines.js";
+import { influxName } from "./names.js";
 import { textOf } from "./reading.js";
+import { timeMax } from "./times.js";
 
 /** Devices in one question, whose text is compiled anew each time. */
 const devicesPerQuestionMax = 250;

@@ -3,7 +3,7 @@ import { sleep } from "../../lib/abortable.js";
 import { StoreError } from "../../lib/errors.js";
 import type { InfluxClient } from "./client.js";
 import { deleteRange } from "./flux.js";
-import { timeMin } from "./lines.js";
+import { timeMin } from "./times.js";
 
 const dayMicros = 86_400_000_000;
 /** Beyond this age there is hardly a point, and one step is enough. */

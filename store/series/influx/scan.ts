@@ -5,9 +5,9 @@ import type { Columns, ReadRange, SeriesRef } from "../series.js";
 import type { Questioner } from "./client.js";
 import { createColumns, readRows } from "./csv.js";
 import { fluxEdgePoint, fluxRead } from "./flux.js";
-import { timeMax, timeMin } from "./lines.js";
 import { fetchCounted } from "./reading.js";
 import { textsExpected, textsFirst } from "./texts.js";
+import { timeMax, timeMin } from "./times.js";
 
 const widthFirst = 60_000_000;
 const widthMax = 400 * 86_400_000_000;

@@ -2,7 +2,8 @@
 
 import type { RefusedPoint, SeriesRef } from "../series.js";
 import type { LinesRefused } from "./client.js";
-import { explode, influxName, type Line } from "./lines.js";
+import { explode, type Line } from "./lines.js";
+import { influxName } from "./names.js";
 
 const reasonCharsMax = 1000;
 

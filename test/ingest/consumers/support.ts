@@ -130,7 +130,8 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     values,
     failed,
     send: (payload) => keep(journal, { device, tenant, payload: Buffer.from(JSON.stringify(payload)) }),
-    series: (options = {}) => startSeriesConsumer({ ...shared, series, lanes: 1, lingerMs: 1, ...options }),
+    series: (options = {}) =>
+      startSeriesConsumer({ ...shared, series, pointsPerWrite: 5000, lingerMs: 1, ...options }),
     alerts: (options = {}) =>
       startAlertsConsumer({
         ...shared,

@@ -7,7 +7,7 @@ import {
   fluxString,
   fluxTime,
 } from "../../../../store/series/influx/flux.js";
-import { timeMax, timeMin } from "../../../../store/series/influx/lines.js";
+import { timeMax, timeMin } from "../../../../store/series/influx/times.js";
 import { windowRuns } from "../../../../store/series/influx/windows.js";
 import { assert, suite } from "../../../suite.js";
 

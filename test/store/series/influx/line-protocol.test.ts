@@ -1,6 +1,8 @@
+import fc from "fast-check";
+import { earliestTime, latestTime } from "../../../../store/lib/time-range.js";
 import { createCheckpointTracker } from "../../../../store/series/influx/checkpoint.js";
 import { createColumns, parseRecords, parseTime, readRows } from "../../../../store/series/influx/csv.js";
-import { encodeLines, explode, type Line } from "../../../../store/series/influx/lines.js";
+import { bodyOf, encodeLines, explode, type Line } from "../../../../store/series/influx/lines.js";
 import { writeAroundBadLines } from "../../../../store/series/influx/write-around-bad-lines.js";
 import type { Kind, Point, SeriesRef } from "../../../../store/series/series.js";
 import { assert, rejects, suite } from "../../../suite.js";
@@ -17,12 +19,39 @@ function texts(points: readonly Point[], nodeNumber = 0): string[] {
   return encodeLines(points, nodeNumber).lines.map((line) => line.text);
 }
 
+/** Half a surrogate pair becomes U+FFFD, as wherever text becomes bytes. */
+const asBytesOf = (text: string): string => Buffer.from(text).toString();
+
+/** The lines as the protocol's description says them, without a thought for speed. */
+function linesOf(points: readonly Point[], nodeNumber: number): string[] {
+  const stored = (name: string) => name.replace(/[%\\\n\r]/g, encodeURIComponent);
+  const key = (name: string) => stored(name).replace(/[,= ]/g, (one) => `\\${one}`);
+  const lines: { at: string; head: string; fields: Map<string, string>; end: string }[] = [];
+  for (const { series, time, value, serverStamped } of points) {
+    const head = `${stored(series.productID).replace(/[, ]/g, (one) => `\\${one}`)},device=${key(series.deviceID)}`;
+    const end = `${BigInt(time) * 1000n + BigInt(serverStamped ? nodeNumber : 0)}`;
+    const at = `${head} ${time} ${serverStamped}`;
+    const text = typeof value === "string" ? `"${value.replace(/["\\]/g, (one) => `\\${one}`)}"` : `${value}`;
+    const last = lines.at(-1);
+    const fields =
+      last?.at === at && !last.fields.has(series.field) ? last.fields : new Map<string, string>();
+    fields.set(series.field, Object.is(value, -0) ? "-0" : text);
+    if (fields !== last?.fields) lines.push({ at, head, fields, end });
+  }
+  return lines.map(({ head, fields, end }) => {
+    return asBytesOf(
+      `${head} ${[...fields].map(([field, text]) => `${key(field)}=${text}`).join(",")} ${end}`,
+    );
+  });
+}
+
 suite("line protocol", (test) => {
-  test("points of one device and time share a line, a repeated field keeps its last value", () => {
+  test("points of one device and time share a line, a repeated field begins the next", () => {
     const [a, b, other] = [ref("a"), ref("b", "boolean"), ref("a", "number", "e")];
     const points = [at(a, 1, 1.5), at(b, 1, true), at(a, 1, 2.5), at(other, 1, 3), at(a, 2, 4)];
     assert.equal(texts(points), [
-      "p,device=d a=2.5,b=true 1000",
+      "p,device=d a=1.5,b=true 1000",
+      "p,device=d a=2.5 1000",
       "p,device=e a=3 1000",
       "p,device=d a=4 2000",
     ]);
@@ -46,6 +75,41 @@ suite("line protocol", (test) => {
         "p,device=d a=4 7",
         "p,device=d a=5 0000",
       ].map((line) => line.replace(" 0000", " 0")),
+    );
+  });
+
+  test("bodies of any points, made as bytes, are the texts of their lines", async () => {
+    const name = fc.string({ unit: "binary", minLength: 1, maxLength: 40 });
+    const devices = fc.tuple(name, name, fc.uniqueArray(name, { minLength: 1, maxLength: 8 }));
+    const kinds: Kind[] = ["number", "boolean", "text"];
+    const rows = fc.array(
+      fc.record({
+        field: fc.nat(7),
+        time: fc.oneof(fc.integer({ min: earliestTime, max: latestTime }), fc.integer({ min: -2, max: 2 })),
+        isNext: fc.boolean(),
+        number: fc.double({ noDefaultInfinity: true, noNaN: true }),
+        text: fc.string({ unit: "binary", maxLength: 200 }),
+        serverStamped: fc.boolean(),
+      }),
+      { maxLength: 60 },
+    );
+    await fc.assert(
+      fc.asyncProperty(devices, rows, fc.nat(999), async ([productID, deviceID, fields], some, node) => {
+        const refs = fields.map((field, i): SeriesRef => {
+          return { tenant: 1, productID, deviceID, field, kind: kinds[i % 3] as Kind };
+        });
+        let last = 0;
+        const points = some.map(({ field, time, isNext, number, text, serverStamped }) => {
+          const series = refs[field % refs.length] as SeriesRef;
+          last = isNext ? time : last;
+          const value = { number, boolean: number > 0, text }[series.kind];
+          return { series, time: last, value, serverStamped };
+        });
+        const body = await bodyOf(points, node);
+        assert.is(body?.toString(), linesOf(points, node).join("\n"));
+        assert.equal(texts(points, node), linesOf(points, node));
+      }),
+      { numRuns: 500 },
     );
   });
 
