@@ -11,6 +11,7 @@ import { frameOf } from "./record-codecs.js";
 import { journalDamage, recover } from "./recover.js";
 import { recordBytesLimit } from "./scan.js";
 import { type Segment, unlinkSegment } from "./segment.js";
+import { createTail } from "./tail.js";
 import { createJournalWriter, type JournalWriterOptions } from "./writer.js";
 
 /** Ids are node × 2^43 + sequence, so that nodes never meet and ids stay exact in a double. */
@@ -92,6 +93,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { dir, freeBytesMin } = options;
   const patient = createPatientWriter(writer, { dir, freeBytesMin, onStopped });
   const createBatch = createBatches();
+  const tail = createTail();
   let pending: Batch | null = null;
   let pendingBytes = 0;
   let committing: Promise<void> | null = null;
@@ -132,6 +134,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         pendingBytes -= bytes;
         const records = batch.lastID - batch.firstID + 1;
         for (const listener of commitTimes) listener((performance.now() - startedAt) / 1000, records);
+        tail.keep(segment, position, batch.views());
         const { onRecord } = options;
         if (onRecord !== undefined) batch.visit((at, record) => onRecord(segment, position + at, record));
         batch.settle(tellFault);
@@ -210,6 +213,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         {
           segments,
           committedID: () => committedID,
+          tail,
           onDamage: (segment, damage) => options.onDamage?.(journalDamage(segment, damage)),
         },
         afterID,

@@ -1,8 +1,15 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { peekRecord } from "./frame.js";
 import { type Segment, segmentHeadBytes } from "./segment.js";
+import type { Tail } from "./tail.js";
 import { createTopicFinder, type Topics } from "./topics.js";
-import { createSegmentWalk, type SegmentDamage, type SegmentWalk, walkBufferBytes } from "./walk.js";
+import {
+  createSegmentWalk,
+  type SegmentDamage,
+  type SegmentWalk,
+  type WalkedPart,
+  walkBufferBytes,
+} from "./walk.js";
 
 export interface JournalBatch {
   readonly segment: Segment;
@@ -29,18 +36,20 @@ interface ReaderSource {
   readonly segments: readonly Segment[];
   /** The id of the last durable record. */
   readonly committedID: () => number;
+  readonly tail: Pick<Tail, "at" | "follow">;
   readonly onDamage: (segment: Segment, damage: SegmentDamage) => void;
 }
 
 /** Reads the committed records after `afterID`, through segments as they are added, past damage. */
 export async function openJournalReader(source: ReaderSource, afterID: number): Promise<JournalReader> {
-  const { segments, committedID, onDamage } = source;
+  const { segments, committedID, tail, onDamage } = source;
   let segment: Segment | undefined;
   let walk: SegmentWalk | undefined;
   let finder = createTopicFinder(0);
   let file: FileHandle | null = null;
   let lastID = afterID;
-  const buffer = Buffer.allocUnsafeSlow(walkBufferBytes);
+  const readBuffer = Buffer.allocUnsafeSlow(walkBufferBytes);
+  const leave = tail.follow();
 
   const following = (): Segment | undefined => segment && segments[segments.indexOf(segment) + 1];
 
@@ -58,10 +67,16 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
     walk?.end(next.afterID);
     await file?.close();
     segment = next;
-    walk = createSegmentWalk(next, buffer, (damage) => onDamage(next, damage));
+    walk = createSegmentWalk(next, readBuffer, (damage) => onDamage(next, damage));
     file = await open(next.path, "r");
     finder = createTopicFinder(next.salt);
     return true;
+  }
+
+  /** What comes next, if it is still in memory. */
+  function fromTail(through: SegmentWalk): WalkedPart | undefined {
+    const chunk = segment && tail.at(segment, through.position);
+    return chunk && through.pass(chunk);
   }
 
   async function next(): Promise<JournalBatch | null> {
@@ -69,14 +84,15 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
       if (lastID >= committedID()) return null;
       // A later segment's first id voids the records that a failed commit has left.
       const before = following()?.firstID ?? Number.POSITIVE_INFINITY;
-      const read = file === null ? null : await walk?.next(file, before);
-      if (segment === undefined || walk === undefined || file === null || !read) {
+      const read = walk && file && (fromTail(walk) ?? (await walk.next(file, before)));
+      if (segment === undefined || file === null || !read) {
         if (await advance()) continue;
         // The end of the newest segment is damaged: up to here there are no more records to hand out.
         walk?.end(committedID());
         lastID = committedID();
         return null;
       }
+      const { buffer } = read;
       const offsets = read.offsets.filter((at) => peekRecord(buffer, at).id > lastID);
       const last = offsets.at(-1);
       if (last === undefined) continue;
@@ -92,6 +108,7 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
       return lastID;
     },
     close: async () => {
+      leave();
       await file?.close();
       file = null;
     },

@@ -2,6 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 import { peekRecord } from "./frame.js";
 import { recordBytesLimit, scanRecords } from "./scan.js";
 import { type Segment, segmentHeadBytes } from "./segment.js";
+import type { TailChunk } from "./tail.js";
 
 const readStepBytes = 1024 * 1024;
 export const walkBufferBytes = readStepBytes + recordBytesLimit;
@@ -16,12 +17,22 @@ export interface SegmentDamage {
   readonly lost: readonly [first: number, last: number] | null;
 }
 
+/** Records that a walk has come to. */
+export interface WalkedPart {
+  readonly buffer: Buffer;
+  /** Of the records in the buffer. */
+  readonly offsets: readonly number[];
+  /** Offset in the file of the buffer's byte 0. */
+  readonly position: number;
+}
+
 export interface SegmentWalk {
-  /**
-   * Reads the next records up to the durable end. Returns offsets in the walk's buffer, valid until the next call, and
-   * the file offset of the buffer's byte 0; null at the end, which may move on.
-   */
-  next(file: FileHandle, beforeID: number): Promise<{ offsets: readonly number[]; position: number } | null>;
+  /** Reads the next records up to the durable end: valid until the next call. Null at the end, which may move on. */
+  next(file: FileHandle, beforeID: number): Promise<WalkedPart | null>;
+  /** Goes past records that begin at `position` and are in memory. */
+  pass(chunk: TailChunk): WalkedPart;
+  /** Where the next record begins. */
+  readonly position: number;
   /** Offset after the last intact record. */
   readonly intactBytes: number;
   /** Id of the last record found; before the first, the last id before the segment. */
@@ -80,7 +91,19 @@ export function createSegmentWalk(
         damagedBytes += segment.bytes - position;
         position = segment.bytes;
       }
-      return { offsets: scan.offsets, position: from };
+      return { buffer, offsets: scan.offsets, position: from };
+    },
+    pass: ({ bytes, offsets, lastID: last }) => {
+      const from = position;
+      const first = offsets[0];
+      if (first !== undefined) tell(peekRecord(bytes, first).id);
+      lastID = last;
+      position += bytes.length;
+      intactBytes = position;
+      return { buffer: bytes, offsets, position: from };
+    },
+    get position() {
+      return position;
     },
     get intactBytes() {
       return intactBytes;
