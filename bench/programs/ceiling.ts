@@ -9,8 +9,8 @@ export async function benchCeiling(options: BenchOptions): Promise<Figure[]> {
   for (const shape of shapes.filter(({ name }) => wants(options, name))) {
     progress(`ceiling ${shape.name}`);
     const openers = [
-      () => brokerContender("sink", shape, options.seconds),
-      () => brokerContender("aedes", shape, options.seconds),
+      () => brokerContender("sink", shape, options),
+      () => brokerContender("aedes", shape, options),
     ];
     figures.push(...(await compareAll(openers, options.rounds)));
   }

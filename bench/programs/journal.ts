@@ -1,10 +1,11 @@
-import { mkdtemp, open, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { frameBytesMax } from "../../store/journal/frame.js";
 import { openJournal } from "../../store/journal/journal.js";
 import type { Uplink } from "../../store/journal/record.js";
 import { frameOf } from "../../store/journal/record-codecs.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
+import { openBareFile } from "../baselines/bare-file.js";
 import { openBareLog } from "../baselines/bare-libsql.js";
 import { type BenchOptions, wants } from "../options.js";
 import type { Figure } from "../report.js";
@@ -37,7 +38,7 @@ export async function benchJournal(options: BenchOptions): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const size of commits.filter((commit) => wants(options, String(commit)))) {
     const openers = [
-      () => contender("bare writev + fdatasync", openBareFile, size, options),
+      () => contender("bare writev + fdatasync", openFileCommit, size, options),
       () => contender("journal", openJournalCommit, size, options),
       () => contender("libSQL table", openTableCommit, size, options),
     ];
@@ -102,25 +103,10 @@ async function openJournalCommit(dir: string) {
   return { commit, close: journal.close };
 }
 
-const fileBytesMax = 64 * 1024 * 1024;
-
-/** The least that durability costs: bytes that are ready, one writev and one fdatasync for each commit. */
-async function openBareFile(dir: string) {
-  const file = await open(join(dir, "bare.log"), "w");
-  let bytes = Buffer.alloc(0);
-  let at = 0;
-  const commit: Commit = async (records) => {
-    const wanted = records * frameBytesMax(frameOf(record));
-    if (bytes.length !== wanted) bytes = Buffer.alloc(wanted, 0x2a);
-    await file.writev([bytes], at);
-    await file.datasync();
-    at += bytes.length;
-    // Like the journal's segments: the file starts anew, and the next round writes fresh blocks.
-    if (at < fileBytesMax) return;
-    await file.truncate(0);
-    at = 0;
-  };
-  return { commit, close: () => file.close() };
+async function openFileCommit(dir: string) {
+  const file = await openBareFile(dir);
+  const commit: Commit = (records) => file.commit(records * frameBytesMax(frameOf(record)));
+  return { commit, close: file.close };
 }
 
 async function openTableCommit(dir: string) {

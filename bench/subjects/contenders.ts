@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { freePort, startMosquitto } from "../../test/ingest/transports/broker/mosquitto.js";
 import { bindRules, type FleetOfDevices, points, provision, writeCredentials } from "../load/fleet.js";
 import { type Generator, startGenerator } from "../load/generator.js";
 import type { RoundOptions, RoundResult } from "../load/round.js";
@@ -25,27 +28,54 @@ export const shapes: readonly Shape[] = [
 
 const warmUp: RoundOptions = { seconds: 1 };
 
+/** A broker to compare with: its process and the port that it listens on. */
+interface Broker {
+  readonly port: number;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
 /** The sink, or aedes: a program of `baselines` that prints its port. */
-export async function brokerContender(
-  program: "sink" | "aedes",
-  shape: Shape,
-  seconds: number,
-): Promise<Contender> {
-  const child = startChild(`baselines/${program}.js`, []);
+async function startBroker(name: "sink" | "aedes"): Promise<Broker> {
+  const child = startChild(`baselines/${name}.js`, []);
   const { port } = (await child.next("event", "listening")) as { port: number };
-  const generator = await startGenerator({ port, ...shape });
+  return { port, pid: child.pid, stop: () => child.stop() };
+}
+
+/** Mosquitto as fast as it goes: all in memory, no bound of messages in flight, a log of its start alone. */
+async function startFastMosquitto(dir: string): Promise<Broker> {
+  const ownDir = await mkdtemp(join(dir, "mosquitto-"));
+  const [port, log] = [await freePort(), ["log_type information", "connection_messages false"]];
+  const fast = ["persistence false", "max_inflight_messages 0", "set_tcp_nodelay true", ...log];
+  const whole = [`listener ${port} 127.0.0.1`, "allow_anonymous true", ...fast].join("\n");
+  const broker = await startMosquitto({ dir: ownDir, port, whole });
+  const stop = async () => {
+    await broker.stop();
+    await rm(ownDir, { recursive: true, force: true });
+  };
+  return { port, pid: broker.pid(), stop };
+}
+
+export async function brokerContender(
+  name: "sink" | "aedes" | "mosquitto",
+  shape: Shape,
+  { dir, seconds }: { readonly dir: string; readonly seconds: number },
+): Promise<Contender> {
+  const broker = await (name === "mosquitto" ? startFastMosquitto(dir) : startBroker(name));
+  const generator = await startGenerator({ port: broker.port, ...shape });
   await generator.round(warmUp);
   return {
     async run() {
-      const cpuBefore = cpuSeconds(child.pid);
+      const cpuBefore = cpuSeconds(broker.pid);
       const load = await generator.round({ seconds });
-      const name = `${shape.name} ${program}, acked`;
       const baseline = `${shape.name} sink, acked`;
-      return [ackedFigure(name, baseline, load, cpuSeconds(child.pid) - cpuBefore)];
+      return [
+        ackedFigure(`${shape.name} ${name}, acked`, baseline, load, cpuSeconds(broker.pid) - cpuBefore),
+      ];
     },
     async close() {
       await generator.close();
-      await child.stop();
+      await broker.stop();
     },
   };
 }

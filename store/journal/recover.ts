@@ -1,7 +1,8 @@
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Damage } from "../files/damage.js";
 import { asError, StoreError } from "../lib/errors.js";
+import { type DurableFile, openDurableFile } from "./durable-file.js";
 import {
   isIntact,
   peekRecord,
@@ -38,7 +39,7 @@ export interface Recovered {
   /** Topics of the newest segment. */
   readonly topics: SharedTopics;
   /** The newest segment, open for appending; null if a new one must be begun. */
-  readonly file: FileHandle | null;
+  readonly file: DurableFile | null;
 }
 
 /** Lists the segments, reads the newest, and cuts off the remains of a commit that never ended. */
@@ -72,7 +73,7 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
   const lostThrough = await lostAtEnd(newest, walk);
   const isWhole = await cutTailOf(newest, walk.intactBytes, lostThrough !== null, options);
   // Segments of earlier formats are still read, but never appended to.
-  const file = isWhole && newest.format === newestFormat ? await open(newest.path, "r+") : null;
+  const file = isWhole && newest.format === newestFormat ? await openDurableFile(newest.path) : null;
   return { segments, lastID: walk.lastID, lastReceivedAt, stamps, lostThrough, topics, file };
 }
 

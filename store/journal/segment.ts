@@ -3,6 +3,7 @@ import { type FileHandle, open, readdir, rename, stat, unlink } from "node:fs/pr
 import { basename, join } from "node:path";
 import { crc32c } from "../lib/crc32c.js";
 import { StoreError } from "../lib/errors.js";
+import { createDurableFile, type DurableFile } from "./durable-file.js";
 import { isIntact, peekRecord, recordSize } from "./frame.js";
 import { recordBytesLimit } from "./scan.js";
 
@@ -98,13 +99,12 @@ function headOfName(name: string): SegmentHead | null {
 export async function createSegment(
   dir: string,
   of: Omit<SegmentHead, "salt" | "format">,
-): Promise<{ segment: Segment; file: FileHandle }> {
+): Promise<{ segment: Segment; file: DurableFile }> {
   const head = { ...of, salt: randomInt(1, 2 ** 32), format: newestFormat };
   const path = join(dir, nameOf(head));
-  const file = await open(path, "wx+", 0o600);
+  const file = await createDurableFile(path);
   try {
-    await file.write(encodeHead(head), 0, segmentHeadBytes, 0);
-    await file.datasync();
+    await file.write([encodeHead(head)], 0);
     await syncFolder(dir);
   } catch (error) {
     await file.close();

@@ -1,5 +1,6 @@
-import { type FileHandle, unlink } from "node:fs/promises";
+import { unlink } from "node:fs/promises";
 import type { Batch } from "./batch.js";
+import type { DurableFile } from "./durable-file.js";
 import type { Recovered } from "./recover.js";
 import { createSegment, type Segment, segmentHeadBytes } from "./segment.js";
 import { writeStampRuns } from "./stamps-file.js";
@@ -32,7 +33,7 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
   let { lastID } = recovered;
 
   /** The newest segment, or a new one if that is full, old, abandoned or of an earlier format. */
-  async function writable(firstID: number): Promise<{ segment: Segment; file: FileHandle }> {
+  async function writable(firstID: number): Promise<{ segment: Segment; file: DurableFile }> {
     const current = segments.at(-1);
     if (file !== null && current !== undefined) {
       const ageMs = Math.max(options.now() - current.createdAt, performance.now() - openedAt);
@@ -43,7 +44,7 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
     return create(firstID);
   }
 
-  async function create(firstID: number): Promise<{ segment: Segment; file: FileHandle }> {
+  async function create(firstID: number): Promise<{ segment: Segment; file: DurableFile }> {
     const current = segments.at(-1);
     const isReplaced = current !== undefined && current.firstID === firstID;
     // If the clock has gone back, the newer of two segments with one first id must be told from the older.
@@ -75,8 +76,7 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
       const { segment, file: target } = await writable(batch.firstID);
       const position = segment.bytes;
       await batch.fit({ salt: segment.salt, position, topics });
-      await writeAll(target, batch.views(), position);
-      await target.datasync();
+      await target.write(batch.views(), position);
       segment.bytes = position + batch.bytes;
       lastID = batch.lastID;
       for (const [envelope, at] of batch.holders) topics.add(envelope, position + at);
@@ -95,29 +95,4 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
       file = null;
     },
   };
-}
-
-async function writeAll(file: FileHandle, views: Buffer[], position: number): Promise<void> {
-  let left = views;
-  let at = position;
-  while (left.length > 0) {
-    const { bytesWritten } = await file.writev(left, at);
-    at += bytesWritten;
-    left = behind(left, bytesWritten);
-  }
-}
-
-/** The rest after a short write. */
-function behind(views: Buffer[], written: number): Buffer[] {
-  let skip = written;
-  const left: Buffer[] = [];
-  for (const view of views) {
-    if (skip >= view.length) {
-      skip -= view.length;
-    } else {
-      left.push(skip === 0 ? view : view.subarray(skip));
-      skip = 0;
-    }
-  }
-  return left;
 }

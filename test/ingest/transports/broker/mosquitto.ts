@@ -39,6 +39,8 @@ export function securityPlugin(): string {
 export interface Mosquitto {
   readonly port: number;
   readonly url: string;
+  /** 0 while it is stopped. */
+  readonly pid: () => number;
   /** What it has said so far. */
   readonly output: () => string;
   start(): Promise<void>;
@@ -82,6 +84,7 @@ export async function startMosquitto(options: MosquittoOptions): Promise<Mosquit
   const broker: Mosquitto = {
     port,
     url: `mqtt://127.0.0.1:${port}`,
+    pid: () => child?.pid ?? 0,
     output: () => output,
     start: async () => {
       const started = spawn(program, ["-c", config], { stdio: ["ignore", "pipe", "pipe"] });
