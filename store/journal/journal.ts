@@ -34,7 +34,7 @@ export interface JournalOptions extends JournalWriterOptions {
   readonly onDamage?: (damage: Damage) => void;
 }
 
-/** An append-only log with group commit: a record is acknowledged once fdatasync has covered it. */
+/** An append-only log with group commit: a record is acknowledged once it has been synced to the disk. */
 export interface Journal {
   /**
    * Takes a record and returns its id; `done` is called once it is on disk, in the order of appends. Never awaits.
