@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { type Client, createClient, type InStatement } from "@libsql/client";
 import { type BareHono, startBareHono } from "../baselines/bare-hono.js";
 import { type Api, createApi } from "../load/api-client.js";
+import { provision, writeCredentials } from "../load/fleet.js";
+import { startGenerator } from "../load/generator.js";
 import { percentileOf } from "../load/histogram.js";
 import { timed, warmUp } from "../load/timing.js";
+import { startViewers } from "../load/viewers.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { fillRegistry, type Registry } from "../subjects/registry.js";
@@ -42,6 +45,10 @@ export async function benchApi(options: BenchOptions): Promise<Figure[]> {
       if (!wants(options, question.name.replaceAll(" ", "-"))) continue;
       progress(`api: ${question.name}`);
       figures.push(...(await measure(subjects, question, options.calls)));
+    }
+    if (wants(options, "neighbour")) {
+      progress("api: what a device feels");
+      figures.push(...(await neighbour(subjects, options)));
     }
   } finally {
     await close(subjects);
@@ -198,6 +205,40 @@ async function inParallel(calls: number, action: () => Promise<unknown>): Promis
 /** The longest that the loop was held since the last reading, as the service says. */
 async function loopDelayMs(service: Tidemark): Promise<number> {
   return (await service.metric("tidemark_event_loop_delay_seconds", 'quantile="0.999"')) * 1000;
+}
+
+const listers = { count: clientsInParallel, everyMs: 80 } as const;
+const neighbours = { connections: 50, inflight: 1 } as const;
+const neighbourRate = 1_000;
+
+/** PUBACKs of devices that send at a steady rate, without and beside eight clients that ask for lists at another. */
+async function neighbour({ service }: Subjects, { dir, seconds }: BenchOptions): Promise<Figure[]> {
+  const fleet = await provision(service.api(), neighbours.connections);
+  const credentialsFile = await writeCredentials(dir, fleet.devices);
+  const generator = await startGenerator({ port: service.mqttPort(), credentialsFile, ...neighbours });
+  const load = { seconds: seconds * 2, ratePerSecond: neighbourRate };
+  await generator.round(load);
+  const alone = await generator.round(load);
+  const viewers = startViewers(service.api(), [devices], listers);
+  const beside = await generator.round(load);
+  const answers = await viewers.stop();
+  await generator.close();
+  const name = `PUBACK at ${neighbourRate} messages a second`;
+  return [
+    { name, value: alone.p99, unit: "ms p99", detail: { "p50 ms": alone.p50, "max ms": alone.max } },
+    {
+      name: `${name} beside ${listers.count} clients' lists`,
+      value: beside.p99,
+      unit: "ms p99",
+      baseline: name,
+      detail: {
+        "p50 ms": beside.p50,
+        "max ms": beside.max,
+        ...answers.detail,
+        "lists p99 ms": answers.value,
+      },
+    },
+  ];
 }
 
 interface Times {
