@@ -17,7 +17,7 @@ const dayMs = 86_400_000;
 /** Besides the mean: a panel shows them all. */
 const otherAggregates = [1, 2, 4];
 
-/** Over the year of one-minute points: thinned to a line, and a formula's means of its days. */
+/** Over the year of one-minute points: thinned to a line, a formula's means of its days, and a board of months. */
 export async function chartQuestions(service: Tidemark, fleet: FleetOfDevices): Promise<ChartQuestion[]> {
   const { startMs, stopMs } = yearBefore(new Date());
   const api = service.api();

@@ -1,4 +1,4 @@
-import { type InfluxServer, startInflux } from "../../test/influxd/influxd.js";
+import { startInflux } from "../../test/influxd/influxd.js";
 import { inParallel } from "../load/api-client.js";
 import { publishAll } from "../load/backfill.js";
 import { credentialOf, type FleetOfDevices, provision } from "../load/fleet.js";
@@ -7,6 +7,7 @@ import { startViewers } from "../load/viewers.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { type LoadedTidemark, openLoadedTidemark } from "../subjects/contenders.js";
+import type { InfluxTarget } from "../subjects/tidemark.js";
 
 const shape = { name: "50x50", connections: 50, inflight: 50 };
 const panels = 10;
@@ -32,11 +33,10 @@ export async function benchDashboards(options: BenchOptions): Promise<Figure[]> 
 async function benchEngine(
   name: string,
   options: BenchOptions,
-  influx: InfluxServer | null,
+  influx: InfluxTarget | null,
 ): Promise<Figure[]> {
   progress(`dashboards ${name}`);
-  const target = influx && { url: influx.url, token: influx.token, org: influx.org, bucket: influx.bucket };
-  const tidemark = await openLoadedTidemark({ dir: options.dir, ...(target && { influx: target }) }, shape);
+  const tidemark = await openLoadedTidemark({ dir: options.dir, ...(influx && { influx }) }, shape);
   const asks = questionsOf(await provisionPanels(tidemark));
   const { seconds } = options;
   // Long enough for every viewer to come three times.

@@ -40,8 +40,6 @@ function openersOf(shape: Shape, influx: InfluxServer, options: BenchOptions): (
   const series = shape.connections * points.length;
   const table = `${shape.name} bare libSQL table`;
   const lines = `${shape.name} bare line protocol`;
-  const { url, token, org, bucket } = influx;
-  const target = { url, token, org, bucket };
   return [
     () => brokerContender("sink", shape, options),
     () => brokerContender("aedes", shape, options),
@@ -51,8 +49,8 @@ function openersOf(shape: Shape, influx: InfluxServer, options: BenchOptions): (
     () => tidemarkContender("guarded", { dir, holdSeries: true, limited: true }, shape, seconds, null),
     async () => bareContender(table, () => bareInsertRate(dir, series, seconds)),
     () => tidemarkContender("embedded", { dir }, shape, seconds, table),
-    async () => bareContender(lines, () => bareLineRate(target, shape.connections, seconds)),
-    () => tidemarkContender("influx", { dir, influx: target }, shape, seconds, lines),
+    async () => bareContender(lines, () => bareLineRate(influx, shape.connections, seconds)),
+    () => tidemarkContender("influx", { dir, influx }, shape, seconds, lines),
   ];
 }
 

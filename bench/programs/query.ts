@@ -118,16 +118,14 @@ async function fill(table: BareTable): Promise<void> {
 
 async function openInfluxPair(options: BenchOptions): Promise<Pair> {
   const server = await startInflux();
-  const { url, token, org, bucket } = server;
-  const target = { url, token, org, bucket };
-  const { service, fleet, ask } = await openLoaded({ dir: options.dir, influx: target });
-  const influx = openBareInflux(target);
+  const { service, fleet, ask } = await openLoaded({ dir: options.dir, influx: server });
+  const influx = openBareInflux(server);
   return {
     name: "influx",
     bareName: "bare Flux",
     tidemark: ask,
     charts: await chartQuestions(service, fleet),
-    bare: (question) => askFlux(influx, bucket, fleet, question),
+    bare: (question) => askFlux(influx, server.bucket, fleet, question),
     async close() {
       influx.close();
       await service.close();

@@ -7,7 +7,7 @@ import { type Figure, progress } from "../report.js";
 
 const seriesCount = 1000;
 const pointsPerWrite = 5000;
-/** Writes under way at once, as many as the consumer has lanes. */
+/** Writes under way at once. */
 const lanes = 4;
 const daysOld = 27;
 const oldPoints = { full: 50_000_000, quick: 10_000_000 } as const;

@@ -14,7 +14,7 @@ import { createReplays, type Replays } from "./replay.js";
 export interface SeriesConsumerOptions extends PointWriterOptions, DecoderOptions {
   readonly journal: Journal;
   /** Points of one write: a size that suits the engine. */
-  readonly pointsPerWrite: number;
+  readonly pointsMax: number;
   /** Points wait so long for others, to be written together. */
   readonly lingerMs: number;
   readonly listener?: DecodedListener;
@@ -40,7 +40,6 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   const { signal } = stop;
   const narrowing = options.narrow(from, journal.committedID);
   const writer = createPointWriter(options, signal);
-  const pointsMax = options.pointsPerWrite;
   const pauses = createPauses();
   let settledID = from;
 
@@ -51,7 +50,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
 
   const batch = createPointBatch({
     afterID: from,
-    pointsMax,
+    pointsMax: options.pointsMax,
     lingerMs: options.lingerMs,
     write: (points, through, sourceOf) => {
       const settled = (refused: ReadonlySet<Point>): void => {
@@ -112,7 +111,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     get settledID() {
       return settledID;
     },
-    ...createReplays({ ...options, pointsMax }, writer, pauses.ask, () => settledID, signal),
+    ...createReplays(options, writer, pauses.ask, () => settledID, signal),
     close: async () => {
       stop.abort();
       await running.catch(() => undefined);

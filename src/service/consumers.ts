@@ -45,8 +45,8 @@ interface ConsumersDeps extends Required<Pick<SeriesConsumerOptions, "rules" | "
 }
 
 /** InfluxDB syncs its log at each write, and parses what has come meanwhile best in one piece. */
-const influxWrites = { pointsPerWrite: 20_000, lingerMs: 50 } as const;
-const embeddedWrites = { pointsPerWrite: 5000, lingerMs: 5 } as const;
+const influxWrites = { pointsMax: 20_000, lingerMs: 50 } as const;
+const embeddedWrites = { pointsMax: 5000, lingerMs: 5 } as const;
 
 export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const { config, metadata, journal, presence, status, aside, rules, onFailed, clock, fatal } = deps;

@@ -93,7 +93,11 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
         return null;
       }
       const { buffer } = read;
-      const offsets = read.offsets.filter((at) => peekRecord(buffer, at).id > lastID);
+      const [first] = read.offsets;
+      if (first === undefined) continue;
+      // Only where a reader begins in the midst of records are there some that it has passed.
+      const isNew = (at: number) => peekRecord(buffer, at).id > lastID;
+      const offsets = isNew(first) ? read.offsets : read.offsets.filter(isNew);
       const last = offsets.at(-1);
       if (last === undefined) continue;
       lastID = peekRecord(buffer, last).id;

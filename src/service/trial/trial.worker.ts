@@ -125,7 +125,7 @@ const trials = {
       await startSeriesConsumer({
         ...common,
         series,
-        pointsPerWrite: 5000,
+        pointsMax: 5000,
         lingerMs: 0,
         isAside: () => false,
       }),

@@ -13,8 +13,6 @@ export interface LineBytes {
    * nothing is appended), or null.
    */
   add(series: SeriesRef, time: number, value: Point["value"], serverStamped: boolean): string | null;
-  /** The next point begins a line. Needed where another encoder may have been at work meanwhile. */
-  breakLine(): void;
   /** Where the line of the point added last begins, in bytes. */
   readonly lineStart: number;
   /** Ends the last line and returns them all, which no later call changes. Nothing may be added afterwards. */
@@ -26,8 +24,6 @@ const [comma, quote, minus, zero, newline, space] = Buffer.from(',"-0\n ') as un
 const numberBytesMax = 32;
 /** A space, a time in nanoseconds with its sign, and the end of the line. */
 const timeBytesMax = 24;
-/** Of this process: a key tells by it whether the open line has its field. */
-let linesSoFar = 0;
 const trueBytes = Buffer.from("true");
 const falseBytes = Buffer.from("false");
 
@@ -39,12 +35,13 @@ export function createLineBytes(nodeNumber: number, bytesExpected: number): Line
   let bytes = Buffer.allocUnsafeSlow(bytesExpected);
   let at = 0;
   /** The line that is open; its device and its time. */
-  let line = 0;
   let lineStart = -1;
   let productID = "";
   let deviceID = "";
   let lineTime = 0;
   let isStamped = false;
+  /** By field, where the line begins that has it last: by name, since a field may have several references. */
+  const lineOfField = new Map<string, number>();
 
   function reserve(length: number): void {
     const needed = at + length;
@@ -116,15 +113,13 @@ export function createLineBytes(nodeNumber: number, bytesExpected: number): Line
     add: (series, time, value, serverStamped) => {
       const reason = refusalOf(series.kind, value) ?? (isStorableTime(time) ? null : timeRefused);
       if (reason !== null) return reason;
-      const key = lineKeyOf(series);
-      const { head, field } = key;
+      const { head, field } = lineKeyOf(series);
       const isSameLine =
-        line !== 0 &&
         time === lineTime &&
         serverStamped === isStamped &&
         series.deviceID === deviceID &&
         series.productID === productID &&
-        key.line !== line;
+        lineOfField.get(series.field) !== lineStart;
       if (isSameLine) {
         reserve(1);
         bytes[at++] = comma as number;
@@ -134,18 +129,14 @@ export function createLineBytes(nodeNumber: number, bytesExpected: number): Line
         ({ productID, deviceID } = series);
         lineTime = time;
         isStamped = serverStamped;
-        line = ++linesSoFar;
         reserve(head.length + 1);
         append(head);
       }
-      key.line = line;
+      lineOfField.set(series.field, lineStart);
       reserve(field.length + numberBytesMax);
       append(field);
       appendValue(series.kind, value);
       return null;
-    },
-    breakLine: () => {
-      line = 0;
     },
     get lineStart() {
       return lineStart;

@@ -32,10 +32,7 @@ export async function bodyOf(points: readonly Point[], nodeNumber: number): Prom
   const slice = createSlice();
   let steps = 0;
   for (const { series, time, value, serverStamped } of points) {
-    if (++steps % stepPoints === 0 && slice.isOver()) {
-      await slice.next();
-      bytes.breakLine();
-    }
+    if (++steps % stepPoints === 0 && slice.isOver()) await slice.next();
     if (bytes.add(series, time, value, serverStamped) !== null) return null;
   }
   return bytes.end();

@@ -16,8 +16,6 @@ interface LineKey {
   readonly head: Buffer;
   /** The field's key, up to its value. */
   readonly field: Buffer;
-  /** The line that it was last written to, by a number that no other line has. */
-  line: number;
 }
 
 /** References are interned, and so are their keys. */
@@ -30,7 +28,6 @@ export function lineKeyOf(series: SeriesRef): LineKey {
   const key = {
     head: Buffer.from(`${measurement},device=${escapeKey(series.deviceID)} `),
     field: Buffer.from(`${escapeKey(series.field)}=`),
-    line: 0,
   };
   keys.set(series, key);
   return key;

@@ -131,7 +131,7 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     failed,
     send: (payload) => keep(journal, { device, tenant, payload: Buffer.from(JSON.stringify(payload)) }),
     series: (options = {}) =>
-      startSeriesConsumer({ ...shared, series, pointsPerWrite: 5000, lingerMs: 1, ...options }),
+      startSeriesConsumer({ ...shared, series, pointsMax: 5000, lingerMs: 1, ...options }),
     alerts: (options = {}) =>
       startAlertsConsumer({
         ...shared,

@@ -57,6 +57,13 @@ suite("line protocol", (test) => {
     ]);
   });
 
+  test("a field is known by its name: references of one series may be two", () => {
+    assert.equal(texts([at(ref("a"), 1, 1), at(ref("b"), 1, 2), at(ref("a"), 1, 3)]), [
+      "p,device=d a=1,b=2 1000",
+      "p,device=d a=3 1000",
+    ]);
+  });
+
   test("names and text are escaped", () => {
     const series = { ...ref("f,= ~2", "text", 'x=y"z\\%'), productID: "p q,r" };
     assert.equal(texts([at(series, 1, 'say "\\" \n')]), [
