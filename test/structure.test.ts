@@ -43,6 +43,7 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
 /** Where the wall clock is asked, and what for. A duration that ends with the run takes Clock.monotonic. */
 const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/broker/broker-access.ts", "certificates: valid today"],
+  ["ingest/clients/", "records: connectedAt; expiry of messages; certificates: valid still"],
   ["ingest/consumers/point-writer.ts", "records: quarantine"],
   ["ingest/alerts/state-", "records: alerts"],
   ["ingest/sessions/", "expiry of sessions, messages and wills, which are saved with them"],
@@ -52,7 +53,6 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/mqtt/connection/mqtt-client.ts", "shown: topic $time"],
   ["ingest/transports/mqtt/connection/deliveries.ts", "expiry of messages"],
   ["ingest/transports/mqtt/listeners/endpoint.ts", "certificates: valid still"],
-  ["ingest/transports/mqtt/connection/inbound.ts", "expiry of what sessions keep of a message"],
   ["src/alerts/alert-retention.ts", "retention"],
   ["src/observability/clock-watch.ts", "to be held against the monotonic clock"],
   ["src/cli/points-tools.ts", "records"],

@@ -14,6 +14,8 @@ export interface Message {
   readonly stamp: number;
   /** An entry of a gateway's envelope: JSON, whose common time is `TimeStamp`. */
   readonly isEntry?: boolean;
+  /** The time of values without one of their own; null: the stamp. */
+  readonly sentAt?: number | null;
 }
 
 export interface DecodeRules {
@@ -125,8 +127,9 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
     stored = converted.value;
     rounded = converted.rounded === true;
   }
-  const serverStamped = time === undefined;
-  const at = serverStamped ? message.stamp : checkTime(time, message.receivedAt, rules, refuse);
+  const given = time === undefined ? (message.sentAt ?? undefined) : time;
+  const serverStamped = given === undefined;
+  const at = serverStamped ? message.stamp : checkTime(given, message.receivedAt, rules, refuse);
   if (at === null) return;
   if (rounded) refuse("rounded", 1);
   if (point.step !== null && !isOnStep(point.step, stored as number)) refuse("step", 1);

@@ -5,11 +5,15 @@ import type { Disconnect, JournalInput } from "../../store/journal/record.js";
 import {
   encodeConnectDetails,
   encodeDisconnectDetails,
+  encodeInboxDetails,
   encodeUplinkDetails,
+  plainUplink,
 } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
+import type { DeviceEntry } from "../directory/entries.js";
 import type { EndReason } from "../meter.js";
-import type { Origin } from "../uplinks/accept.js";
+import { type Origin, sessionOf } from "../uplinks/accept.js";
+import { sessionExpiryMax } from "./bounds.js";
 import { subjectOf } from "./record-subject.js";
 import type { SessionRegistry } from "./session-registry.js";
 import type { DueWill, SessionState } from "./state.js";
@@ -39,6 +43,8 @@ export interface ConnectionRecords {
     request: SessionRequest,
     done: (state: SessionState, present: boolean) => void,
   ): number;
+  /** Opens a session for a client of this id that has not come yet. */
+  openInbox(device: DeviceEntry, clientID: string): void;
   disconnect(origin: Origin, keepAlive: number, goodbye: Goodbye): void;
   /** Closes what a killed run left open; it had ended by `killedAt`, microseconds since 1970. */
   disconnectKilled(killedAt: number): void;
@@ -107,6 +113,15 @@ export function createConnectionRecords(
         done(state, present);
       });
     },
+    openInbox: ({ id: device, device: { tenant, deviceID } }, clientID) => {
+      const subject = { tenant, device, clientID, session: sessionOf(clientID) };
+      const expiry = sessionExpiryMax;
+      const details = encodeInboxDetails({ deviceID, expiry });
+      const at = micros();
+      journal.append({ ...subject, kind: recordKinds.inbox, ip: "", details }, () =>
+        registry.openInbox({ ...subject, deviceID, at, expiry }),
+      );
+    },
     disconnect: (origin, keepAlive, goodbye) =>
       disconnected({ ...subjectOf(origin), keepAlive }, goodbye, null),
     disconnectKilled: (killedAt) => {
@@ -133,7 +148,7 @@ export function createConnectionRecords(
         retain,
         refused,
         topic,
-        details: encodeUplinkDetails({ properties, isWill: true }),
+        details: encodeUplinkDetails({ ...plainUplink, properties, isWill: true }),
         payload,
       };
       const at = micros();

@@ -3,10 +3,11 @@ import type { DeviceEntry } from "../directory/entries.js";
 import { mayReceive } from "../policies.js";
 import { createWorkBudget } from "../uplinks/work-budget.js";
 import { firstAck } from "./first-ack.js";
+import { inboxClientOf } from "./inboxes.js";
 import type { SessionRecords } from "./records.js";
-import { routeTo } from "./routing.js";
+import { isInboxOf, routeTo } from "./routing.js";
 import type { SessionRegistry } from "./session-registry.js";
-import { expiresAt, type Settled } from "./state.js";
+import { type DeviceSessions, expiresAt, type Settled } from "./state.js";
 import { weightOfMessage } from "./weights.js";
 
 /** A message of ours to one device. */
@@ -29,6 +30,8 @@ interface Reach {
   readonly outlives: boolean;
   /** A client is connected now. */
   readonly isLive: boolean;
+  /** The client id of a session that is yet to be opened, for its device has not come; else null. */
+  readonly opens: string | null;
 }
 
 /** none: no session takes it; sent: at QoS 0, no receipt will come; awaited: a receipt may come. */
@@ -36,8 +39,11 @@ type Sent = "none" | "sent" | "awaited";
 
 /** Messages of ours on their way to sessions, connected or not. */
 export interface Downlinks {
-  /** Null: it would reach no session of the device. */
-  reach(device: number, topic: string, qos: 0 | 1): Promise<Reach | null>;
+  /**
+   * Null: it would reach no session of the device. `protocol`: the device's, if the caller knows it; it saves looking
+   * up devices that are not there.
+   */
+  reach(device: number, protocol: number | null, topic: string, qos: 0 | 1): Promise<Reach | null>;
   /**
    * Sends to every session whose subscriptions cover the topic. When it is awaited, `settled` is called once: at the
    * first acknowledgement, or when nobody holds it any more. `kept` is called when a kill would not lose it to a
@@ -48,7 +54,7 @@ export interface Downlinks {
 
 interface DownlinksDeps {
   readonly registry: Pick<SessionRegistry, "get" | "send" | "held" | "publishCost">;
-  readonly records: Pick<SessionRecords, "send">;
+  readonly records: Pick<SessionRecords, "send" | "openInbox">;
   readonly directory: {
     peek(id: number): DeviceEntry | undefined;
     get(id: number): Promise<DeviceEntry | undefined>;
@@ -67,8 +73,23 @@ export function createDownlinks({ registry, records, directory, now }: Downlinks
   // Not the one of what is on its way to the disk: a full disk ends no question.
   const work = createWorkBudget();
   function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
+    if (!mayBeSent(entry, topic)) return null;
+    const { deviceID, protocol } = entry.device;
+    const opens = inboxClientOf(protocol);
     const deviceSessions = registry.get(entry.id);
-    if (deviceSessions === undefined || !mayBeSent(entry, topic)) return null;
+    // A message that waits is one that is acknowledged.
+    const qos = opens === null ? asked : 1;
+    const found = deviceSessions === undefined ? null : reachIn(deviceSessions, entry, topic, qos);
+    if (found !== null || opens === null || !isInboxOf(deviceID, topic)) return found;
+    return { entry, qos: 1, outlives: true, isLive: false, opens };
+  }
+
+  function reachIn(
+    deviceSessions: DeviceSessions,
+    entry: DeviceEntry,
+    topic: string,
+    asked: 0 | 1,
+  ): Reach | null {
     let qos = -1;
     let outlives = false;
     let isLive = false;
@@ -82,12 +103,13 @@ export function createDownlinks({ registry, records, directory, now }: Downlinks
       outlives ||= queues;
       isLive ||= state.link !== null;
     }
-    return qos < 0 ? null : { entry, qos: qos as 0 | 1, outlives, isLive };
+    return qos < 0 ? null : { entry, qos: qos as 0 | 1, outlives, isLive, opens: null };
   }
 
   return {
-    reach: async (device, topic, qos) => {
-      if (registry.get(device) === undefined) return null;
+    reach: async (device, protocol, topic, qos) => {
+      const mayWait = protocol === null || inboxClientOf(protocol) !== null;
+      if (!mayWait && registry.get(device) === undefined) return null;
       const entry = directory.peek(device) ?? (await directory.get(device));
       if (entry === undefined) return null;
       // What is found here is remembered: the sending that follows costs nothing more.
@@ -102,6 +124,7 @@ export function createDownlinks({ registry, records, directory, now }: Downlinks
       if (found.outlives) {
         // No queue would take it: then it need not go through the journal.
         if (!registry.held.hasRoom(to.device.tenant, weightOfMessage(message))) return "none";
+        if (found.opens !== null) records.openInbox(to, found.opens);
         // Whatever enters a queue that outlives its connection goes through the journal.
         records.send(to, message, settled, kept);
         return "awaited";

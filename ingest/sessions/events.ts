@@ -19,6 +19,19 @@ export interface Connected {
   readonly keepAlive: number;
 }
 
+/** A session for a client that has not come yet. */
+export interface InboxOpened {
+  readonly tenant: number;
+  readonly device: number;
+  readonly deviceID: string;
+  readonly clientID: string;
+  readonly session: number;
+  /** Microseconds since 1970. */
+  readonly at: number;
+  /** Seconds. */
+  readonly expiry: number;
+}
+
 export interface Disconnected {
   readonly device: number;
   readonly connection: number;

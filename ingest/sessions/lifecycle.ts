@@ -3,7 +3,7 @@ import { endsWithConnection, type Will } from "../../store/journal/message.js";
 import type { Meter } from "../meter.js";
 import type { Changes } from "./changes.js";
 import type { DirtySet } from "./dirty-set.js";
-import type { Connected, Disconnected } from "./events.js";
+import type { Connected, Disconnected, InboxOpened } from "./events.js";
 import { createSessionEviction } from "./eviction.js";
 import type { HeldBytes } from "./held-bytes.js";
 import type { MessageQueues } from "./message-queues.js";
@@ -20,6 +20,8 @@ import { weightOfWill } from "./weights.js";
 export interface SessionLifecycle {
   /** `present`: the client goes on with what it left. */
   connect(connected: Connected): { readonly state: SessionState; readonly present: boolean };
+  /** Nothing happens where the session is there already. */
+  openInbox(opened: InboxOpened): void;
   disconnect(disconnected: Disconnected): void;
   willPublished(device: number, connection: number): void;
   /** Sessions and retained messages whose time is over are dropped. */
@@ -45,7 +47,7 @@ export function createSessionLifecycle(
   const eviction = createSessionEviction(registry, deps);
   const { drop, makeRoom, forgetIfEmpty } = eviction;
 
-  function open({ tenant, device, deviceID }: Connected): DeviceSessions {
+  function open({ tenant, device, deviceID }: Connected | InboxOpened): DeviceSessions {
     let deviceSessions = registry.get(device);
     if (deviceSessions === undefined) {
       deviceSessions = createDeviceSessions(tenant, device, deviceID);
@@ -90,6 +92,19 @@ export function createSessionLifecycle(
       state.keepAlive = connected.keepAlive;
       changes.session(state);
       return { state, present };
+    },
+    openInbox: (opened) => {
+      const { device, clientID, session, at, expiry } = opened;
+      const deviceSessions = open(opened);
+      const prior = deviceSessions.sessions.get(clientID);
+      if (prior !== undefined && expiresAt(prior) > at) return;
+      if (prior !== undefined) drop(deviceSessions, prior);
+      makeRoom(deviceSessions, at);
+      const state = createSessionState(deviceSessions.tenant, device, clientID, session);
+      deviceSessions.sessions.set(clientID, state);
+      state.endedAt = at;
+      state.expiry = expiry;
+      changes.session(state);
     },
     disconnect: ({ device, connection, at, orderly, expiry, ofEarlierRun }) => {
       const deviceSessions = registry.get(device);

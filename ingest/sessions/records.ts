@@ -13,10 +13,15 @@ import type { SessionRegistry } from "./session-registry.js";
 import { isExpired, type SessionState, type Settled } from "./state.js";
 import { createSubscriptionRecords, type SubscriptionRecords } from "./subscription-records.js";
 
+/** What a record can say. */
+const refusedLinesMax = 0xffff;
+
 /** Sessions that end with their connection need no record of what happens within it: they are changed at once. */
 export interface SessionRecords extends ConnectionRecords, SubscriptionRecords {
   /** PUBREL of a message that came up. */
   release(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
+  /** Every line of a batch of the device has been taken, or refused for good. */
+  endBatch(origin: Origin, batchID: string, refusedLines: number, done: () => void): void;
   /** PUBREC of a message that went down; PUBREL may go once it is done. */
   received(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
   /** `acknowledged`: by the client; otherwise it is given up. */
@@ -54,6 +59,10 @@ export function createSessionRecords(
         done();
       });
     },
+    endBatch: (origin, batchID, refusedLines, done) => {
+      const refused = Math.min(refusedLines, refusedLinesMax);
+      journal.append({ ...subjectOf(origin), kind: recordKinds.batch, batchID, refusedLines: refused }, done);
+    },
     received: (origin, state, messageID, done) =>
       appendOrApply(journal, state, { ...subjectOf(origin), kind: recordKinds.received, messageID }, () => {
         registry.received(state, messageID);
@@ -73,12 +82,12 @@ export function createSessionRecords(
       const slice = createSlice();
       for (const { tenant, device, sessions } of registry.all()) {
         for (const state of sessions.values()) {
-          if (state.link !== null || state.expiry === endsWithConnection) continue;
+          if (isPushed(state) || state.expiry === endsWithConnection) continue;
           const { session, ip } = state;
           for (const [messageID, message] of state.outgoing) {
             if (slice.isOver()) await slice.next();
             // Its client may have come back meanwhile.
-            if (state.isOver || state.link !== null) break;
+            if (state.isOver || isPushed(state)) break;
             if (message.received || !isExpired(message, at)) continue;
             const ended = { tenant, device, connection: 0, session, ip, messageID, acknowledged: false };
             journal.append({ ...ended, kind: recordKinds.delivered }, () =>
@@ -89,4 +98,9 @@ export function createSessionRecords(
       }
     },
   };
+}
+
+/** Whether what waits is on its way to a client, which gives up by itself what has waited too long. */
+function isPushed({ link }: SessionState): boolean {
+  return link !== null && link.isPolled !== true;
 }

@@ -5,6 +5,7 @@ import {
   decodeDisconnectDetails,
   decodeDownlinkDetails,
   decodeDownlinksDetails,
+  decodeInboxDetails,
   decodePlatformDetails,
   decodeSubscribeDetails,
   decodeUplinkDetails,
@@ -66,6 +67,8 @@ const appliers: { readonly [Kind in RecordKind]?: Applier<OfKind<Kind>> } = {
       ...said,
     });
   },
+  [recordKinds.inbox]: (registry, { tenant, device, session, clientID, details, receivedAt: at }) =>
+    registry.openInbox({ tenant, device, session, clientID, at, ...decodeInboxDetails(details) }),
   [recordKinds.disconnect]: (registry, { device, connection, receivedAt, orderly, details }) => {
     const { expiry, endedAt } = decodeDisconnectDetails(details);
     const at = endedAt ?? receivedAt;

@@ -84,6 +84,8 @@ export interface Link {
   handOver(messages: Iterator<Message | null>): void;
   /** Bytes that the client has not taken. */
   readonly waitingBytes: number;
+  /** Messages wait in the session until the client fetches them, rather than being on their way to it. */
+  readonly isPolled?: boolean;
 }
 
 /** A message that the device's space keeps for later subscribers. */

@@ -1,6 +1,6 @@
 import type { Journal } from "../../store/journal/journal.js";
 import type { MessageProperties } from "../../store/journal/message.js";
-import { encodeUplinkDetails } from "../../store/journal/record-details.js";
+import { type BatchLine, encodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { crc32c } from "../../store/lib/crc32c.js";
 import type { DeviceEntry } from "../directory/entries.js";
@@ -25,6 +25,10 @@ export interface Uplink {
   readonly dup: boolean;
   readonly retain: boolean;
   readonly properties: MessageProperties | null;
+  /** As in UplinkDetails; absent is null. */
+  readonly sentAt?: number | null;
+  readonly key?: string | null;
+  readonly batch?: BatchLine | null;
 }
 
 /** The one way in that every uplink of every protocol takes. Nothing here awaits before the append. */
@@ -42,6 +46,12 @@ export interface Accept {
   readonly full: boolean;
   /** Why nothing can be kept, or null. */
   readonly stopped: string | null;
+}
+
+/** Nearly all have none: no object is made for them. */
+function detailsOf({ properties, sentAt = null, key = null, batch = null }: Uplink) {
+  if (properties === null && sentAt === null && key === null && batch === null) return null;
+  return encodeUplinkDetails({ properties, isWill: false, sentAt, key, batch });
 }
 
 /** With the device it names a session; 32 bits suffice within the few sessions of one device. */
@@ -69,11 +79,7 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
           refused,
           ip: origin.ip,
           topic: uplink.topic,
-          // Nearly all have none: no object is made for them.
-          details:
-            uplink.properties === null
-              ? null
-              : encodeUplinkDetails({ properties: uplink.properties, isWill: false }),
+          details: detailsOf(uplink),
           payload: uplink.payload,
         },
         done,

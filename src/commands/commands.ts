@@ -136,8 +136,8 @@ export function createCommands(deps: CommandsDeps): Commands {
       const known =
         "deviceID" in key ? directory.peekByDeviceID(key.deviceID) : directory.peek(key.deviceIntID);
       if (known == null || known.device.tenant !== tenant) return findCommandTarget(db, tenant, key);
-      const { id, deviceID, blocked, parent } = known.device;
-      return { id, deviceID, blocked, carrier: parent };
+      const { id, deviceID, blocked, parent, protocol } = known.device;
+      return { id, deviceID, blocked, carrier: parent, protocol };
     },
     routeTo: async (target, { topic, qos }) => {
       const route = await routing.find(target, topic, qos);

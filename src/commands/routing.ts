@@ -64,11 +64,12 @@ export function createRouting({ sessions, downlinks, externalBroker, directory }
 
   async function reach(
     device: number,
+    protocol: number | null,
     relayedTo: string | null,
     topic: string,
     qos: 0 | 1,
   ): Promise<CommandRoute | null> {
-    const found = await downlinks.reach(device, topic, qos);
+    const found = await downlinks.reach(device, protocol, topic, qos);
     if (found === null) return null;
     const { entry: to, outlives, qos: granted, isLive } = found;
     return { to, relayedTo, outlives, qos: granted, isLive };
@@ -82,10 +83,10 @@ export function createRouting({ sessions, downlinks, externalBroker, directory }
       if (target.blocked === 1) return null;
       if (isRelayed(target)) {
         if (!(await mayBeRelayed(target, topic))) return null;
-        const relayed = await reach(target.carrier, target.deviceID, inboxTopic, qos);
+        const relayed = await reach(target.carrier, null, target.deviceID, inboxTopic, qos);
         if (relayed !== null) return relayed;
       }
-      return reach(target.id, null, topic, qos);
+      return reach(target.id, target.protocol, null, topic, qos);
     },
     sendToAll: (target, message) => {
       if (!isRelayed(target)) return sendTo(target.id, message);

@@ -16,12 +16,12 @@ export function throughBroker(
   directory: Entries,
 ): Downlinks {
   return {
-    reach: async (device, topic, qos) => {
-      const here = await downlinks.reach(device, topic, qos);
+    reach: async (device, protocol, topic, qos) => {
+      const here = await downlinks.reach(device, protocol, topic, qos);
       if (here !== null || !broker.isUp) return here;
       const entry = directory.peek(device) ?? (await directory.get(device));
       if (entry === undefined || !mayBeSent(entry, topic)) return null;
-      return { entry, qos, outlives: false, isLive: true };
+      return { entry, qos, outlives: false, isLive: true, opens: null };
     },
     send: (to, message, settled, kept) => {
       const here = downlinks.send(to, message, settled, kept);

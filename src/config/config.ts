@@ -81,6 +81,8 @@ export interface Config {
   readonly alertHistoryMax: number;
   /** How long a device may be offline before an alert is raised. */
   readonly offlineAlertSeconds: number;
+  /** Seconds of silence after which a device without a connection counts as gone. */
+  readonly presenceSeconds: number;
   /** Messages that may wait for one client. */
   readonly sessionQueueMessagesMax: number;
   /** How much devices, and tenants, may use of the service; 0 = no limit. */
@@ -217,6 +219,7 @@ const schema = z.object({
   ALERT_RETENTION_DAYS: whole(0, 36_500).prefault("0"),
   ALERT_HISTORY_MAX: whole(1000, 1e9).prefault(String(10 ** 6)),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
+  PRESENCE_SECONDS: whole(10, 86_400).prefault("900"),
   SESSION_QUEUE_MESSAGES_MAX: whole(1, 65_000).prefault("10000"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
@@ -287,6 +290,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     alertRetentionDays: env.ALERT_RETENTION_DAYS,
     alertHistoryMax: env.ALERT_HISTORY_MAX,
     offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
+    presenceSeconds: env.PRESENCE_SECONDS,
     sessionQueueMessagesMax: env.SESSION_QUEUE_MESSAGES_MAX,
     limits: {
       device: {

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { addressBlock, canonicalAddress } from "../../ingest/access/address-block.js";
 import type { Admitted } from "../../ingest/access/admission.js";
+import type { ClientCertificate } from "../../ingest/access/credentials.js";
 import { nextTurn } from "../../store/lib/turns.js";
 
 /** How long a connection may take for each thing that it owes, in milliseconds. */
@@ -63,6 +64,8 @@ type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: Buf
  */
 export class HttpConnection extends Duplex implements Admitted {
   address: string;
+  /** Of the client, where TLS asked for one. */
+  readonly certificate: ClientCertificate | null;
   readonly #socket: Socket;
   readonly #deps: HttpConnectionDeps;
   /** Bytes read from the socket, not parsed yet. */
@@ -92,11 +95,12 @@ export class HttpConnection extends Duplex implements Admitted {
   /** When a byte of the answer last left, or the answer began to wait; null while none waits. */
   #unsentSince: number | null = null;
 
-  constructor(socket: Socket, deps: HttpConnectionDeps) {
+  constructor(socket: Socket, deps: HttpConnectionDeps, certificate: ClientCertificate | null = null) {
     // Only one piece at a time is with the parser.
     super({ readableHighWaterMark: 1, decodeStrings: false });
     this.#socket = socket;
     this.#deps = deps;
+    this.certificate = certificate;
     this.address = canonicalAddress(socket.remoteAddress ?? "") ?? "";
     this.#holder = { address: this.address };
     this.#since = deps.monotonic();

@@ -4,6 +4,7 @@ import { getRequestListener } from "@hono/node-server";
 import { addressBlock } from "../../ingest/access/address-block.js";
 import { createAdmission } from "../../ingest/access/admission.js";
 import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
+import type { HttpTransport } from "../../ingest/transports/http/transport.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
@@ -29,6 +30,8 @@ export interface HttpListenerDeps {
   readonly monotonic: () => number;
   /** Connections at once. */
   readonly connectionsMax: number;
+  /** Answers the requests of devices. */
+  readonly devices?: Pick<HttpTransport, "handle">;
   readonly times?: HttpTimes;
   /** How often connections are checked for being late, in milliseconds. */
   readonly checkMs?: number;
@@ -60,7 +63,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const { config, meter, monotonic, times = usualTimes, checkMs = usualCheckMs } = deps;
   const { host } = config;
   const unread = createUnread({ variant: config.apiVariant, log: deps.log });
-  const server = createHttpServer(fetch, config, unread);
+  const server = createHttpServer(fetch, deps, unread);
   const admission = createAdmission<HttpConnection>(deps.connectionsMax);
   const held = {
     unauthenticated: createShares<string>(heldBytesMax.unauthenticated),
@@ -125,7 +128,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
 
 function createHttpServer(
   fetch: Fetch,
-  { host }: Pick<Config, "host">,
+  { config: { host }, devices }: Pick<HttpListenerDeps, "config" | "devices">,
   unread: ReturnType<typeof createUnread>,
 ): Server {
   const handle = getRequestListener(fetch, { hostname: host, errorHandler: unread.respond });
@@ -153,7 +156,10 @@ function createHttpServer(
   server.on(
     "request",
     inTurn((request, response) => {
-      if (!unread.refuse(request, response)) void handle(request, response);
+      if (unread.refuse(request, response)) return;
+      const connection = connectionOf(request);
+      if (connection !== undefined && devices?.handle(request, response, connection) === true) return;
+      void handle(request, response);
     }),
   );
   server.on(

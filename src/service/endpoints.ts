@@ -4,15 +4,24 @@ import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
 import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/access/guessing.js";
 import { createLimits } from "../../ingest/access/limits.js";
 import { createProven } from "../../ingest/access/proven.js";
+import { createProxies } from "../../ingest/access/proxies.js";
+import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
 import type { Presence } from "../../ingest/directory/presence.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import { type BrokerAccess, createBrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
+import {
+  createHttpTransport,
+  type HttpContext,
+  type HttpTransport,
+} from "../../ingest/transports/http/transport.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
 import type { Accept } from "../../ingest/uplinks/accept.js";
 import { takenBefore } from "../../ingest/uplinks/redelivery.js";
+import { createRepeats } from "../../ingest/uplinks/repeats.js";
 import type { Clock } from "../../store/lib/clock.js";
+import { createShares } from "../../store/lib/shares.js";
 import { isCertDisabled } from "../../store/metadata/policies/certs.js";
 import { ownCredentials } from "../brokers/own-account.js";
 import { trustedRoots } from "../certificates/authority.js";
@@ -30,6 +39,8 @@ import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
 export interface Endpoints {
   readonly listeners: MqttListeners;
   readonly broker: Broker | null;
+  /** HTTP for devices. */
+  readonly http: HttpTransport;
   /** Answers an external broker's questions about permissions. */
   readonly brokerAccess: BrokerAccess;
 }
@@ -56,6 +67,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const guesses = { backOff: createGuessBackOff(monotonic, freeFailures), proven: createProven() };
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(accept, meter, monotonic);
+  const context = contextOf(deps, guesses, { limits, denials });
   const listeners = await openMqttListeners({
     config,
     meter,
@@ -71,9 +83,11 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     }),
     trusted: () => trustedRoots(devices, authority, now()),
     note: (trouble) => status.note("certificate", trouble),
-    context: contextOf(deps, guesses, { limits, denials }),
+    context,
   });
   messaging.onCommit(listeners.afterCommit);
+  const http = createHttpTransport(clientsOf(deps, context));
+  messaging.onCommit(http.afterCommit);
   const broker = brokerOf(deps, limits);
   if (broker !== null) messaging.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
@@ -85,7 +99,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     certificate: (commonName) => certificateNamed(db, commonName),
     isDisabled: (fingerprint) => isCertDisabled(db, fingerprint),
   });
-  return { listeners, broker, brokerAccess };
+  return { listeners, broker, http, brokerAccess };
 }
 
 /** Sets in each tenant's own table. */
@@ -138,6 +152,27 @@ function contextOf(
     hold: directory.hold,
     release: directory.release,
     onFault: faults("at a packet of MQTT"),
+  };
+}
+
+/** Bytes of the ids of messages and batches that are remembered, shared by tenants. */
+const idBytesMax = 64 * 1024 * 1024;
+
+/** What transports beside MQTT share. */
+function clientsOf({ config, messaging, accept }: EndpointsDeps, context: EndpointContext): HttpContext {
+  const { journal, events, earlier } = messaging;
+  return {
+    ...context,
+    presenceSeconds: config.presenceSeconds,
+    clientsMax: config.mqttConnectionsMax,
+    proxies: createProxies(config.trustedProxies),
+    idBytes: createShares<number>(idBytesMax),
+    waiting: createWaitingForDisk(accept),
+    repeats: createRepeats({
+      history: events,
+      readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
+      earlierEndedAt: earlier.endedAt,
+    }),
   };
 }
 

@@ -50,7 +50,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     status: pipelines.status,
     connectionsMax: connectionsMax.mqtt,
   });
-  const { listeners, broker } = endpoints;
+  const { listeners, broker, http: devices } = endpoints;
   const refs = createSeriesRefs();
   const work = await openWork(deps, endpoints, refs);
   const app = openApi(deps, endpoints, work, refs);
@@ -60,6 +60,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     meter: metadata.meter,
     monotonic: clock.monotonic,
     connectionsMax: connectionsMax.http,
+    devices: endpoints.http,
   });
   return {
     http: http.address,
@@ -77,6 +78,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       await messaging.connections.endAll("shutdown");
       await listeners.close();
       await http.closed();
+      devices.close();
       // As they end, connections settle the messages that they held.
       await messaging.committed();
       await work.close();

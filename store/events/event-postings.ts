@@ -1,8 +1,8 @@
 import type { RecordPeek } from "../journal/frame.js";
 import { recordKinds } from "../journal/record-kinds.js";
 
-/** The logs that the journal serves: uplink messages, connections coming and going, and connections refused. */
-export const logs = { events: 1, connects: 2, denials: 3 } as const;
+/** The logs that the journal serves: uplink messages, connections coming and going or refused, and batches. */
+export const logs = { events: 1, connects: 2, denials: 3, batches: 4 } as const;
 export type Log = (typeof logs)[keyof typeof logs];
 
 const logsOfKinds: Readonly<Record<number, Log | undefined>> = {
@@ -11,7 +11,11 @@ const logsOfKinds: Readonly<Record<number, Log | undefined>> = {
   [recordKinds.connect]: logs.connects,
   [recordKinds.disconnect]: logs.connects,
   [recordKinds.denial]: logs.denials,
+  [recordKinds.batch]: logs.batches,
 };
+
+/** More than any log's number. */
+const logsMax = 8;
 
 /** Which log a record kind belongs to; a release belongs to none. */
 function logOf(kind: number): Log | null {
@@ -67,7 +71,7 @@ export function createSegmentIndex(): SegmentIndex {
   const devices = new Map<number, Chain>();
   const tenants = new Map<number, Chain>();
   // Record ids are far below 2^50, so log and owner fit one number.
-  const key = (log: Log, owner: number) => owner * 4 + log;
+  const key = (log: Log, owner: number) => owner * logsMax + log;
 
   function grow(): void {
     const widen = (old: Uint32Array) => {
@@ -103,8 +107,8 @@ export function createSegmentIndex(): SegmentIndex {
 
   const postings = (chains: Map<number, Chain>, before: Uint32Array): Posting[] =>
     [...chains].map(([owner, chain]) => ({
-      owner: Math.floor(owner / 4),
-      log: (owner % 4) as Log,
+      owner: Math.floor(owner / logsMax),
+      log: (owner % logsMax) as Log,
       count: chain.count,
       offsets: Uint32Array.from(walk(chain, before, 0, chain.count)).reverse(),
     }));

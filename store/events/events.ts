@@ -15,6 +15,8 @@ export interface EventLog {
   list(query: EventQuery): Promise<EventPage>;
   /** The newest messages and connections of a device, newest first. */
   history(device: number, recordsMax: number): AsyncIterable<JournalRecord>;
+  /** Ends of batches of a device, newest first. */
+  batches(device: number, recordsMax: number): AsyncIterable<JournalRecord>;
   /** The messages of a device received in [start, stop), microseconds; newest first, read as they are taken. */
   kept(device: number, start: number, stop: number): AsyncIterable<JournalRecord>;
   /** The journal reports here: records as they become durable, segments as they close. */
@@ -75,6 +77,8 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
         [logs.events, logs.connects].map((log) => newestOf(() => sources("device", [device], [log]))),
         recordsMax,
       ),
+    batches: (device, recordsMax) =>
+      mergeNewest([newestOf(() => sources("device", [device], [logs.batches]))], recordsMax),
     kept: (device, start, stop) => keptBetween(() => sources("device", [device], [logs.events]), start, stop),
     onRecord: indexing.onRecord,
     onSegmentClosed: indexing.onSegmentClosed,

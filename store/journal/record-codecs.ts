@@ -1,5 +1,6 @@
 import { decodeFrame, encodeFrame, type Frame, type FrameInput, frameBytesMax } from "./frame.js";
 import type {
+  BatchEnd,
   Connect,
   Delivered,
   Denial,
@@ -8,6 +9,7 @@ import type {
   Downlinks,
   Entry,
   Expanded,
+  Inbox,
   JournalInput,
   JournalRecord,
   Platform,
@@ -252,6 +254,38 @@ const downlinks: Codec<Downlinks> = {
   fromFrame: (frame) => ({ ...messageOf(frame), kind: recordKinds.downlinks, details: frame.extra }),
 };
 
+const inbox: Codec<Inbox> = {
+  toFrame: ({ clientID, details, ...record }) => ({
+    ...unused,
+    ...record,
+    connection: 0,
+    text: clientID,
+    extra: details,
+  }),
+  fromFrame: (frame) => ({
+    ...storedOf(frame),
+    kind: recordKinds.inbox,
+    session: frame.session,
+    clientID: frame.text,
+    details: frame.extra,
+  }),
+};
+
+const batch: Codec<BatchEnd> = {
+  toFrame: ({ batchID, refusedLines, ...record }) => ({
+    ...unused,
+    ...record,
+    number: refusedLines,
+    text: batchID,
+  }),
+  fromFrame: (frame) => ({
+    ...inSession(frame),
+    kind: recordKinds.batch,
+    batchID: frame.text,
+    refusedLines: frame.number,
+  }),
+};
+
 function ofDownlink({ topic, details, ...record }: Downlink | Downlinks): FrameInput {
   return { ...unused, ...record, connection: 0, session: 0, ip: "", text: topic, extra: details };
 }
@@ -282,6 +316,8 @@ const codecs: { readonly [Kind in RecordKind]: Codec<Extract<JournalInput, { kin
   [recordKinds.delivered]: delivered,
   [recordKinds.platform]: platform,
   [recordKinds.downlinks]: downlinks,
+  [recordKinds.inbox]: inbox,
+  [recordKinds.batch]: batch,
   [recordKinds.entry]: entry,
   [recordKinds.expanded]: expanded,
 };

@@ -13,6 +13,19 @@ export interface UplinkDetails {
   readonly properties: MessageProperties | null;
   /** Whether it is the will of the record's connection. */
   readonly isWill: boolean;
+  /** When its sender says that it was sent, microseconds since 1970; null: nothing is said. */
+  readonly sentAt: number | null;
+  /** By which its repetition is recognised, of protocols whose ids are texts; null: it has none. */
+  readonly key: string | null;
+  /** The batch that it came in. */
+  readonly batch: BatchLine | null;
+}
+
+/** A message's place in a batch, by which a repeated batch goes on where it was cut off. */
+export interface BatchLine {
+  readonly id: string;
+  /** From 1. */
+  readonly line: number;
 }
 
 export interface DownlinkDetails {
@@ -39,6 +52,8 @@ export interface ConnectDetails {
   readonly will: Will | null;
 }
 
+export type InboxDetails = Pick<ConnectDetails, "deviceID" | "expiry">;
+
 export interface DisconnectDetails {
   /** Session expiry that DISCONNECT brought, seconds, or null. */
   readonly expiry: number | null;
@@ -51,6 +66,12 @@ export type SubscribeDetails = Pick<Subscription, "retainHandling" | "identifier
 interface WrittenMessage {
   readonly p?: WrittenProperties;
   readonly will?: true;
+  /** The `sentAt`. */
+  readonly s?: number;
+  /** The `key`. */
+  readonly k?: string;
+  /** The `batch`. */
+  readonly b?: readonly [id: string, line: number];
   /** The `receipt`. */
   readonly c?: number;
 }
@@ -77,22 +98,36 @@ interface WrittenSubscribe {
   readonly i: number | null;
 }
 
-const plainUplink: UplinkDetails = { properties: null, isWill: false };
+export const plainUplink: UplinkDetails = {
+  properties: null,
+  isWill: false,
+  sentAt: null,
+  key: null,
+  batch: null,
+};
 const plainDownlink: DownlinkDetails = { properties: null, receipt: null };
 const plainDownlinks: DownlinksDetails = { properties: null, to: [] };
 const plainDisconnect: DisconnectDetails = { expiry: null, endedAt: null };
 const plainSubscribe: SubscribeDetails = { retainHandling: 0, identifier: null };
 
 /** Null if there are no details, which is nearly always. */
-export function encodeUplinkDetails({ properties, isWill }: UplinkDetails): Encoded<UplinkDetails> | null {
-  if (properties === null && !isWill) return null;
-  return encode({ ...ofProperties(properties), ...(isWill ? { will: true } : {}) } satisfies WrittenMessage);
+export function encodeUplinkDetails(details: UplinkDetails): Encoded<UplinkDetails> | null {
+  const { properties, isWill, sentAt, key, batch } = details;
+  if (properties === null && !isWill && sentAt === null && key === null && batch === null) return null;
+  return encode({
+    ...ofProperties(properties),
+    ...(isWill ? { will: true } : {}),
+    ...(sentAt === null ? {} : { s: sentAt }),
+    ...(key === null ? {} : { k: key }),
+    ...(batch === null ? {} : { b: [batch.id, batch.line] }),
+  } satisfies WrittenMessage);
 }
 
 export function decodeUplinkDetails(details: Encoded<UplinkDetails> | null): UplinkDetails {
   if (details === null) return plainUplink;
-  const { p, will } = decode<WrittenMessage>(details);
-  return { properties: readMaybe(p), isWill: will === true };
+  const { p, will, s: sentAt = null, k: key = null, b } = decode<WrittenMessage>(details);
+  const batch = b === undefined ? null : { id: b[0], line: b[1] };
+  return { properties: readMaybe(p), isWill: will === true, sentAt, key, batch };
 }
 
 export function encodeDownlinkDetails({
@@ -138,6 +173,15 @@ export function decodeConnectDetails(details: Encoded<ConnectDetails>, payload: 
   const { t: topic, q: qos, r: retain, d: delay } = w;
   const will = { topic, payload: Uint8Array.from(payload), qos, retain, delay, properties: readMaybe(w.p) };
   return { deviceID, expiry, will };
+}
+
+export function encodeInboxDetails(details: InboxDetails): Encoded<InboxDetails> {
+  return encode(details);
+}
+
+/** @throws SyntaxError for details that are not as they were written */
+export function decodeInboxDetails(details: Encoded<InboxDetails> | null): InboxDetails {
+  return details === null ? { deviceID: "", expiry: 0 } : decode(details);
 }
 
 export function encodeDisconnectDetails(details: DisconnectDetails): Encoded<DisconnectDetails> | null {

@@ -21,6 +21,10 @@ export const recordKinds = {
   platform: 11,
   /** One message from us to sessions of several devices. */
   downlinks: 12,
+  /** A session that waits for a client which has not come yet. */
+  inbox: 13,
+  /** Every line of a batch has been taken or refused. */
+  batch: 14,
   /** An entry of an envelope: an event of the device that it concerns. */
   entry: 16,
   /** Every entry of an envelope has been written. */

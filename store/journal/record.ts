@@ -6,6 +6,7 @@ import type {
   DownlinkDetails,
   DownlinksDetails,
   Encoded,
+  InboxDetails,
   SubscribeDetails,
   UplinkDetails,
 } from "./record-details.js";
@@ -136,6 +137,23 @@ export interface Downlinks extends Omit<Downlink, "kind" | "details"> {
   readonly details: Encoded<DownlinksDetails> | null;
 }
 
+/** A session that waits for a device of a protocol without lasting connections, before the device first comes. */
+export interface Inbox extends OfDevice {
+  readonly kind: typeof recordKinds.inbox;
+  readonly session: number;
+  readonly clientID: string;
+  readonly details: Encoded<InboxDetails> | null;
+}
+
+/** Every line of a batch of messages has been taken or refused. */
+export interface BatchEnd extends OfSession {
+  readonly kind: typeof recordKinds.batch;
+  /** As its sender named it. */
+  readonly batchID: string;
+  /** Lines that were refused for good, at most 65,535. */
+  readonly refusedLines: number;
+}
+
 /** Fields that records about an envelope share with it; their receipt and stamp are the envelope's. */
 interface OfEnvelope extends OfDevice {
   /** Journal id of the envelope. */
@@ -174,6 +192,8 @@ export type JournalInput =
   | Delivered
   | Downlink
   | Downlinks
+  | Inbox
+  | BatchEnd
   | Entry
   | Expanded;
 

@@ -50,7 +50,10 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
     get: async (id: number) => entries.get(id),
   };
   const journal: Fleet["journal"] = { stopped: null, given: [] };
-  const records = { send: ({ id }: DeviceEntry) => void journal.given.push(id) };
+  const records = {
+    send: ({ id }: DeviceEntry) => void journal.given.push(id),
+    openInbox: () => assert.unreachable("no device of these waits for commands"),
+  };
   const downlinks = createDownlinks({ registry, records, directory, now });
   const receipts = createReceipts({ db, log, now });
   const got = new Map<number, Settled[]>();

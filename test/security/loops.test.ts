@@ -34,6 +34,10 @@ const longer: Readonly<Record<string, string>> = {
 /** By source file: how many loops it has, and what bounds them. */
 // biome-ignore format: one line a file
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
+  "ingest/clients/clients": [2, "yields"],
+  "ingest/clients/polled-inbox": [2, "limit: looksMax"],
+  "ingest/clients/waiting-for-disk": [1, "taken"],
+  "ingest/uplinks/repeats": [6, "awaits"],
   "ingest/access/admission": [3, "limit: connectionsMax"],
   "ingest/directory/access-feed": [6, "yields"],
   "ingest/directory/carried-devices": [1, "taken"],

@@ -7,14 +7,16 @@ export interface CommandTarget {
   readonly blocked: number;
   /** The gateway or parent device above it, or null. */
   readonly carrier: number | null;
+  /** The cloud protocol of its product; a gateway's own protocol upwards. */
+  readonly protocol: number;
 }
 
 /** What names a device or gateway within its tenant. */
 export type TargetKey = { readonly deviceID: string } | { readonly deviceIntID: number };
 
 /** Columns of a device `d`. */
-export const commandTargetColumns =
-  "d.id, d.deviceID, d.blocked, coalesce(d.gateway, d.parentDevice) carrier";
+export const commandTargetColumns = `d.id, d.deviceID, d.blocked, coalesce(d.gateway, d.parentDevice) carrier, coalesce(d.upLinkProtocol,
+    (select p.cloudProtocol from product p where p.id = d.productIntID)) protocol`;
 
 /** Finds a target of one tenant by string id or record id. */
 export function findCommandTarget(

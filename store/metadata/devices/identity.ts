@@ -21,6 +21,8 @@ export type DeviceIdentity = Pick<
 > & {
   /** The gateway or parent device above it, or null. */
   readonly parent: number | null;
+  /** The cloud protocol of its product; a gateway's own protocol upwards. */
+  readonly protocol: number;
 };
 
 type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
@@ -31,12 +33,12 @@ type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
 const noScopes: DeviceIdentity["scopes"] = [];
 
 const select = `select r.id, r.tenant, r.deviceID, r.deviceUsername, r.token, r.authType, r.blocked,
-    r.productIntID, p.productID, r.scopes, coalesce(r.gateway, r.parentDevice) parent
+    r.productIntID, p.productID, r.scopes, coalesce(r.upLinkProtocol, p.cloudProtocol) protocol, coalesce(r.gateway, r.parentDevice) parent
   from device r join product p on p.id = r.productIntID`;
 
 /** @throws StoreError CORRUPT */
 export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIdentity {
-  const { id, tenant, deviceID, deviceUsername, authType, blocked, productIntID, productID, parent } = row;
+  const { id, tenant, deviceID, deviceUsername, authType, blocked, productIntID, productID } = row;
   const token = vault.open(new Uint8Array(row.token));
   const scopes = row.scopes === "[]" ? noScopes : (fromJson<unknown[]>(row.scopes) ?? noScopes);
   return {
@@ -50,7 +52,8 @@ export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIden
     productIntID,
     productID,
     scopes,
-    parent,
+    parent: row.parent,
+    protocol: row.protocol,
   };
 }
 

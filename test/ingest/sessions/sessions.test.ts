@@ -32,7 +32,10 @@ function begin() {
   const downlinks = createDownlinks({
     registry,
     // These sessions end with their connections: nothing of theirs is the journal's.
-    records: { send: () => assert.unreachable("no session outlives its connection") },
+    records: {
+      send: () => assert.unreachable("no session outlives its connection"),
+      openInbox: () => assert.unreachable("no device of these waits for commands"),
+    },
     directory: { peek: (id) => entries.get(id), get: async (id) => entries.get(id) },
     now: () => 1_800_000_000_000,
   });
@@ -196,7 +199,7 @@ suite("sessions", (test) => {
         () => undefined,
       );
     const reaches = async (device: number, topic: string) =>
-      (await downlinks.reach(device, topic, 1)) !== null;
+      (await downlinks.reach(device, 1, topic, 1)) !== null;
     assert.equal([await reaches(1, "x"), send("x")], [false, "none"]);
     assert.equal([await reaches(3, "inbox"), sessions.has(3), sessions.has(1)], [false, false, true]);
     assert.equal([await reaches(1, "inbox"), send("inbox")], [true, "awaited"]);
@@ -229,7 +232,7 @@ suite("sessions", (test) => {
     const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
     const downlinks = createDownlinks({
       registry,
-      records: { send: (_device, { topic }) => recorded.push(topic) },
+      records: { send: (_device, { topic }) => recorded.push(topic), openInbox: () => undefined },
       directory: { peek: () => entry, get: async () => entry },
       now: () => 0,
     });

@@ -1,6 +1,10 @@
 import { type DeviceHistory, messageKey, takenBefore } from "../../../ingest/uplinks/redelivery.js";
 import type { JournalInput, JournalRecord, Uplink } from "../../../store/journal/record.js";
-import { encodeDisconnectDetails, encodeUplinkDetails } from "../../../store/journal/record-details.js";
+import {
+  encodeDisconnectDetails,
+  encodeUplinkDetails,
+  plainUplink,
+} from "../../../store/journal/record-details.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { journalInput } from "../../store/journal/support.js";
 import { assert, suite } from "../../suite.js";
@@ -107,7 +111,7 @@ suite("redelivery", (test) => {
     publish(first, 1, "a");
     end(first, false);
     wait(7200);
-    publish(first, 0, "gone", { details: encodeUplinkDetails({ properties: null, isWill: true }) });
+    publish(first, 0, "gone", { details: encodeUplinkDetails({ ...plainUplink, isWill: true }) });
     assert.equal(await taken(connect()), [key(1, "a")]);
   });
 

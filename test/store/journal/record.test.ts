@@ -16,9 +16,11 @@ import {
   encodeDisconnectDetails,
   encodeDownlinkDetails,
   encodeDownlinksDetails,
+  encodeInboxDetails,
   encodePlatformDetails,
   encodeSubscribeDetails,
   encodeUplinkDetails,
+  plainUplink,
 } from "../../../store/journal/record-details.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { repositoryRoot } from "../../repository.js";
@@ -84,7 +86,7 @@ const inputs: Readonly<Record<string, JournalInput>> = {
     messageID: 513,
     dup: true,
     topic: "data/é",
-    details: encodeUplinkDetails({ properties: null, isWill: false }),
+    details: encodeUplinkDetails(plainUplink),
     payload: Buffer.from('{"t":21.5}'),
   },
   "uplink refused by a policy, retained, with properties": {
@@ -94,13 +96,13 @@ const inputs: Readonly<Record<string, JournalInput>> = {
     retain: true,
     refused: true,
     topic: "data",
-    details: encodeUplinkDetails({ properties, isWill: false }),
+    details: encodeUplinkDetails({ ...plainUplink, properties }),
     payload: Buffer.from("x"),
   },
   will: {
     ...uplink,
     topic: "gone",
-    details: encodeUplinkDetails({ properties: null, isWill: true }),
+    details: encodeUplinkDetails({ ...plainUplink, isWill: true }),
     payload: Buffer.from("bye"),
   },
   "connect of the first version": {
@@ -209,6 +211,37 @@ const inputs: Readonly<Record<string, JournalInput>> = {
     payload: Buffer.from('{"t":2}'),
   },
   expanded: { ...envelope, kind: recordKinds.expanded, refusedEntries: 17 },
+  "uplink with an id of its own, sent before": {
+    ...uplink,
+    topic: "data",
+    details: encodeUplinkDetails({ ...plainUplink, sentAt: 1_700_000_000_000_001, key: "m/1" }),
+    payload: Buffer.from("1"),
+  },
+  "uplink of a batch": {
+    ...uplink,
+    topic: "data",
+    details: encodeUplinkDetails({ ...plainUplink, batch: { id: "b-1", line: 7 } }),
+    payload: Buffer.from("1"),
+  },
+  inbox: {
+    tenant: uplink.tenant,
+    device: uplink.device,
+    ip: "",
+    session: uplink.session,
+    kind: recordKinds.inbox,
+    clientID: "http",
+    details: encodeInboxDetails({ deviceID: "d", expiry: 60 }),
+  },
+  batch: {
+    tenant: uplink.tenant,
+    device: uplink.device,
+    connection: uplink.connection,
+    session: uplink.session,
+    ip: uplink.ip,
+    kind: recordKinds.batch,
+    batchID: "b-1",
+    refusedLines: 3,
+  },
 };
 
 function encoded(input: JournalInput, salt: number, topicBack: number): string {
@@ -251,7 +284,7 @@ suite("journal record", (test) => {
   }
 
   test("details of every kind say what they were given", () => {
-    const one = { properties, isWill: true };
+    const one = { properties, isWill: true, sentAt: 5, key: "k", batch: { id: "b", line: 2 } };
     assert.equal(plain(decodeUplinkDetails(encodeUplinkDetails(one))), plain(one));
     const down = { properties, receipt: 4 };
     assert.equal(plain(decodeDownlinkDetails(encodeDownlinkDetails(down))), plain(down));
@@ -272,11 +305,11 @@ suite("journal record", (test) => {
   });
 
   test("what there is nothing to say of takes no bytes", () => {
-    assert.is(encodeUplinkDetails({ properties: null, isWill: false }), null);
+    assert.is(encodeUplinkDetails(plainUplink), null);
     assert.is(encodeDownlinkDetails({ properties: null, receipt: null }), null);
     assert.is(encodeDisconnectDetails({ expiry: null, endedAt: null }), null);
     assert.is(encodeSubscribeDetails({ retainHandling: 0, identifier: null }), null);
-    assert.equal(decodeUplinkDetails(null), { properties: null, isWill: false });
+    assert.equal(decodeUplinkDetails(null), plainUplink);
     assert.equal(decodeDownlinksDetails(null).to, []);
   });
 });

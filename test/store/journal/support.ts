@@ -77,6 +77,8 @@ const examples: { readonly [Kind in RecordKind]: InputOf<Kind> } = {
     details: null,
     payload: Buffer.from("go"),
   },
+  [recordKinds.inbox]: { ...inSession, kind: recordKinds.inbox, clientID: "http", details: null },
+  [recordKinds.batch]: { ...inSession, kind: recordKinds.batch, batchID: "b", refusedLines: 0 },
   [recordKinds.entry]: {
     kind: recordKinds.entry,
     tenant: 1,

@@ -3,6 +3,7 @@ import { isTopicName, isWithin, type TopicBounds } from "../../../messages/topic
 import { count, type EndReason, type Meter } from "../../../meter.js";
 import { mayPublish } from "../../../policies.js";
 import { unreleasedMax } from "../../../sessions/bounds.js";
+import { publishUplink } from "../../../sessions/publish.js";
 import type { SessionRecords } from "../../../sessions/records.js";
 import type { SessionRegistry } from "../../../sessions/session-registry.js";
 import type { SessionState } from "../../../sessions/state.js";
@@ -221,44 +222,22 @@ export class Inbound {
   }
 
   #append(packet: PublishPacket, answer: Answer | null, isAllowed: boolean, kept?: () => void): void {
-    const { origin } = this.#owner;
-    const { topic, payload, qos, retain, properties, messageID } = packet;
+    const { topic, payload, messageID } = packet;
     this.#appended++;
     this.#inFlightMessages++;
     // An alias of a few bytes stands for a whole topic.
     const bytes = topic.length + payload.length;
     this.#inFlightBytes += bytes;
-    const at = this.#context.now() * 1000;
     const cost = this.#work;
     this.#work = 0;
-    if (!isAllowed) count(this.#context.meter.policyRefused, "publish");
-    const appended = (): void => {
+    // Before MQTT 5 the only answer is that it is kept; so a refused message is kept, as an event.
+    publishUplink(this.#context, this.#owner.origin, packet, isAllowed, cost, () => {
       this.#inFlightMessages--;
       this.#inFlightBytes -= bytes;
-      if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
       kept?.();
       if (answer !== null) this.#answer(answer, messageID);
       if (this.#behind.length > 0) this.#answerBehind();
-      if (!isAllowed) return;
-      const { device, session } = origin;
-      this.#context.registry.publish({
-        device: device.id,
-        session,
-        topic,
-        payload,
-        qos,
-        retain,
-        properties,
-        at,
-      });
-    };
-    try {
-      // Before MQTT 5 the only answer is that it is kept; so a refused message is kept, as an event.
-      this.#context.accept.uplink(origin, packet, !isAllowed, appended);
-    } catch (error) {
-      if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
-      throw error;
-    }
+    });
   }
 
   /** [MQTT-3.3.4-7] of 5.0: a client that sends more than we announced is cut off with reason 0x93. */

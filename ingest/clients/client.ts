@@ -1,0 +1,334 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { PlatformSubscription } from "../../store/journal/message.js";
+import type { BatchLine } from "../../store/journal/record-details.js";
+import type { Shares } from "../../store/lib/shares.js";
+import type { ClientCertificate } from "../access/credentials.js";
+import type { Limiter, Limits } from "../access/limits.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import type { Presence } from "../directory/presence.js";
+import { isTopicName, isWithin, type TopicBounds } from "../messages/topics.js";
+import { count, type EndReason } from "../meter.js";
+import { mayPublish, mayReceive } from "../policies.js";
+import type { Connection, Connections } from "../sessions/connections.js";
+import { type PublishContext, publishUplink } from "../sessions/publish.js";
+import type { SessionRecords } from "../sessions/records.js";
+import type { SessionRegistry } from "../sessions/session-registry.js";
+import type { Link, Message, SessionState } from "../sessions/state.js";
+import { isExpired } from "../sessions/state.js";
+import { type Origin, payloadBytesMax, sessionOf } from "../uplinks/accept.js";
+import type { RecentIDs } from "../uplinks/recent-ids.js";
+import type { RecentBatches, Repeats } from "../uplinks/repeats.js";
+import { lightWorkMax } from "../uplinks/work-budget.js";
+import type { Kept, WaitingForDisk } from "./waiting-for-disk.js";
+
+/** What every client shares. */
+export interface ClientContext extends PublishContext {
+  readonly registry: SessionRegistry;
+  readonly connections: Connections;
+  readonly presence: Presence;
+  readonly records: SessionRecords;
+  /** Null: nothing is limited. */
+  readonly limits: Limits | null;
+  readonly topics: TopicBounds;
+  readonly repeats: Repeats;
+  readonly waiting: WaitingForDisk;
+  /** Bytes of ids that are remembered, shared by tenants. */
+  readonly idBytes: Shares<number>;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
+  hold(device: number): void;
+  release(device: number): void;
+}
+
+/** How a client comes, and how long its session waits for it. */
+export interface ClientRequest {
+  readonly clientID: string;
+  readonly username: string;
+  readonly token: string;
+  readonly certificate: ClientCertificate | null;
+  readonly ip: string;
+  /** Seconds of silence after which it counts as gone; 0: its transport tells. */
+  readonly keepAlive: number;
+  /** Seconds that the session outlives the client. */
+  readonly sessionExpiry: number;
+}
+
+interface Publication {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  /** By which its repetition is recognised; null: it has no id. */
+  readonly key: string | null;
+  /** Microseconds since 1970; null: now. */
+  readonly sentAt: number | null;
+  readonly batch: BatchLine | null;
+}
+
+/** Why a message is not kept. */
+export type Refusal =
+  | "topic" // no topic name, or too many bytes or levels
+  | "oversize"
+  | "policy"
+  | "rate" // further over its limit than a message may wait
+  | "unavailable" // nothing can be kept now
+  | "gone"; // the device was blocked or changed its credentials meanwhile
+
+/** repeated: it had been kept before. */
+type Outcome = "kept" | "repeated" | Refusal;
+
+/** How messages come down to a client. */
+export interface ClientLink extends Link {
+  /** The client has ended; nothing more is sent. */
+  close(reason: EndReason): void;
+}
+
+/** Makes the link of a client, once its session is known. */
+export type LinkMaker<L extends ClientLink> = (state: SessionState, of: DeliveryOptions) => L;
+
+interface DeliveryOptions {
+  readonly isDue: (message: Message) => boolean;
+  readonly settle: (messageID: number, acknowledged: boolean) => void;
+}
+
+const noPayload = { properties: null, qos: 1, messageID: 0, dup: false, retain: false } as const;
+
+/**
+ * A device as the client of a protocol that is not MQTT: one session, from its first message until its end. It takes the
+ * way of every uplink (policies, limits, journal), and what comes down waits in its session.
+ */
+export class DeviceClient<L extends ClientLink = ClientLink> implements Connection {
+  readonly entry: DeviceEntry;
+  readonly #context: ClientContext;
+  readonly #request: ClientRequest;
+  readonly #limiter: Limiter | null;
+  readonly #onEnded: (client: DeviceClient<L>) => void;
+  #origin: Origin;
+  #state: SessionState | null = null;
+  #link: L | null = null;
+  #isEnded = false;
+  /** Monotonic, milliseconds. */
+  #heardAt: number;
+  /** Taken of `idBytes`. */
+  #idBytes = 0;
+  #keys: Promise<RecentIDs> | null = null;
+  #batches: Promise<RecentBatches> | null = null;
+
+  /** Opened by `createClients`. */
+  constructor(
+    context: ClientContext,
+    entry: DeviceEntry,
+    request: ClientRequest,
+    onEnded: (client: DeviceClient<L>) => void,
+  ) {
+    this.#context = context;
+    this.entry = entry;
+    this.#request = request;
+    this.#onEnded = onEnded;
+    this.#heardAt = context.monotonic();
+    this.#limiter = context.limits?.limiter(entry) ?? null;
+    const { clientID, ip } = request;
+    this.#origin = { device: entry, connection: 0, session: sessionOf(clientID), ip };
+  }
+
+  get clientID(): string {
+    return this.#request.clientID;
+  }
+
+  get username(): string {
+    return this.#request.username;
+  }
+
+  get token(): string {
+    return this.#request.token;
+  }
+
+  get certificate(): ClientCertificate | null {
+    return this.#request.certificate;
+  }
+
+  get state(): SessionState | null {
+    return this.#state;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Whether it has not been heard for as long as it may be silent. */
+  get isSilent(): boolean {
+    const { keepAlive } = this.#request;
+    return keepAlive > 0 && this.#context.monotonic() - this.#heardAt > keepAlive * 1000;
+  }
+
+  /** How its messages come down. @throws Error before it is open */
+  get link(): L {
+    if (this.#link === null) throw new Error("cannot use the client: it is not open");
+    return this.#link;
+  }
+
+  heard(): void {
+    this.#heardAt = this.#context.monotonic();
+  }
+
+  /** Puts the client on record; resolves once that is on disk and the session is there. */
+  open(link: LinkMaker<L>): Promise<void> {
+    const { records, hold } = this.#context;
+    const { clientID, keepAlive, sessionExpiry } = this.#request;
+    hold(this.entry.id);
+    return new Promise((resolve) => {
+      const asked = { clientID, cleanStart: false, sessionExpiry, keepAlive, will: null };
+      const connection = records.connect(this.#origin, asked, (state) => {
+        if (!this.#isEnded) this.#begin(state, link);
+        resolve();
+      });
+      this.#origin = { ...this.#origin, connection };
+    });
+  }
+
+  #begin(state: SessionState, link: LinkMaker<L>): void {
+    const { presence, meter, now, records, platformSubscriptions } = this.#context;
+    const { ip, keepAlive } = this.#request;
+    this.#state = state;
+    this.#link = link(state, {
+      isDue: (message) => this.#isDue(message),
+      settle: (messageID, acknowledged) => records.delivered(this.#origin, state, messageID, acknowledged),
+    });
+    state.link = this.#link;
+    presence.connected(this.entry.id, ip, keepAlive, now());
+    meter.connections++;
+    this.subscribeByPlatform(platformSubscriptions(this.entry));
+  }
+
+  #isDue(message: Message): boolean {
+    const { meter, now } = this.#context;
+    if (!mayReceive(this.entry, message.topic)) {
+      count(meter.policyRefused, "receive");
+      return false;
+    }
+    if (!isExpired(message, now() * 1000)) return true;
+    count(meter.dropped, "expired");
+    return false;
+  }
+
+  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
+    const state = this.#state;
+    if (state === null) return;
+    const { registry, records, work } = this.#context;
+    const cost = registry.platformCost(state, wanted);
+    void work.run(state.tenant, cost, () => {
+      if (!this.#isEnded) records.subscribeByPlatform(this.#origin, state, wanted, () => undefined);
+    });
+  }
+
+  end(reason: EndReason): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    const { records, presence, meter, connections, limits, idBytes, release } = this.#context;
+    count(meter.ended, reason);
+    const orderly = reason === "disconnect";
+    records.disconnect(this.#origin, this.#request.keepAlive, { reason, orderly, sessionExpiry: null });
+    limits?.leave(this.entry);
+    connections.close(this);
+    idBytes.give(this.entry.device.tenant, this.#idBytes);
+    this.#idBytes = 0;
+    if (this.#state !== null) {
+      if (this.#state.link === this.#link) this.#state.link = null;
+      this.#link?.close(reason);
+      presence.disconnected(this.entry.id);
+      meter.connections--;
+    }
+    release(this.entry.id);
+    this.#onEnded(this);
+  }
+
+  /** Takes a message; resolves once it is on disk, or with why it is not kept. `ip`: where this message came from. */
+  async publish(message: Publication, ip: string = this.#origin.ip): Promise<Outcome> {
+    const refusal = this.#refusalOf(message) ?? (await this.#withinLimit(message));
+    if (refusal !== null) return refusal;
+    const { registry, work, accept, meter, waiting } = this.#context;
+    const { topic, payload, key, sentAt, batch } = message;
+    const keys = key === null ? null : await this.keys();
+    const { id, device } = this.entry;
+    let cost = registry.publishCost(id, topic);
+    if (cost > lightWorkMax) await work.room(device.tenant, cost);
+    else cost = 0;
+    const late = this.#isEnded ? "gone" : accept.full ? "unavailable" : null;
+    const isRepeated = keys !== null && keys.get(key as string) !== undefined;
+    if (cost > 0 && (late !== null || isRepeated)) work.give(device.tenant, cost);
+    if (late !== null) return late;
+    this.heard();
+    if (isRepeated) {
+      meter.redelivered++;
+      // The first one may still be on its way.
+      const kept = await waiting.untilKept((done) => void accept.allKept().then(done));
+      return kept === "kept" ? "repeated" : kept;
+    }
+    const origin = ip === this.#origin.ip ? this.#origin : { ...this.#origin, ip };
+    const uplink = { ...noPayload, topic, payload, sentAt, key, batch };
+    return this.#context.waiting.untilKept((done) => {
+      publishUplink(this.#context, origin, uplink, true, cost, done);
+      keys?.add(key as string);
+    });
+  }
+
+  #refusalOf({ topic, payload }: Publication): Refusal | null {
+    const { topics, meter, accept } = this.#context;
+    if (this.#isEnded) return "gone";
+    if (accept.full) return "unavailable";
+    if (!isTopicName(topic) || !isWithin(topic, topics)) {
+      count(meter.messagesRefused, "topic");
+      return "topic";
+    }
+    if (payload.length > payloadBytesMax) {
+      count(meter.messagesRefused, "oversize");
+      return "oversize";
+    }
+    if (mayPublish(this.entry, topic)) return null;
+    count(meter.policyRefused, "publish");
+    return "policy";
+  }
+
+  /** Waits as a connection of MQTT does that is not read meanwhile. */
+  async #withinLimit({ topic, payload }: Publication): Promise<Refusal | null> {
+    const waitMs = this.#limiter?.take(topic.length + payload.length) ?? (this.#limiter === null ? 0 : null);
+    if (waitMs === null) return "rate";
+    if (waitMs > 0) {
+      this.#context.meter.slowedDown++;
+      await pause(waitMs, undefined, { ref: false });
+    }
+    return null;
+  }
+
+  readonly #mayGrow = (bytes: number): boolean => {
+    if (this.#isEnded || !this.#context.idBytes.take(this.entry.device.tenant, bytes)) return false;
+    this.#idBytes += bytes;
+    return true;
+  };
+
+  /** The ids of its last messages. */
+  keys(): Promise<RecentIDs> {
+    this.#keys ??= this.#context.repeats.keys(this.entry.id, this.#mayGrow);
+    this.#keys.catch(() => {
+      this.#keys = null;
+    });
+    return this.#keys;
+  }
+
+  /** The ids of its last batches. */
+  batches(): Promise<RecentBatches> {
+    this.#batches ??= this.#context.repeats.batches(this.entry.id, this.#mayGrow);
+    this.#batches.catch(() => {
+      this.#batches = null;
+    });
+    return this.#batches;
+  }
+
+  /** Puts on record that every line of the batch has been taken, or refused for good; resolves once that is on disk. */
+  async endBatch(id: string, refusedLines: number): Promise<Kept> {
+    const { ids } = await this.batches();
+    return this.#context.waiting.untilKept((done) => {
+      this.#context.records.endBatch(this.#origin, id, refusedLines, done);
+      ids.add(id, Math.min(refusedLines, 0xffff));
+    });
+  }
+}

@@ -1,0 +1,146 @@
+import { createShares } from "../../store/lib/shares.js";
+import { createSlice } from "../../store/lib/turns.js";
+import { type ClientCertificate, type Denied, isEntitled, isValidAt } from "../access/credentials.js";
+import type { Denials } from "../access/denials.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import { count, type EndReason } from "../meter.js";
+import {
+  type ClientContext,
+  type ClientLink,
+  type ClientRequest,
+  DeviceClient,
+  type LinkMaker,
+} from "./client.js";
+
+/** What a client shows of itself. */
+interface Credentials {
+  readonly username: string | undefined;
+  readonly token: string | undefined;
+  readonly certificate: ClientCertificate | null;
+}
+
+/** Why a client is not let in. */
+export interface Turned {
+  readonly reason: Denied["denial"] | Extract<EndReason, "sessions" | "connections" | "room">;
+}
+
+/** The clients of one protocol that is not MQTT. */
+interface Clients<L extends ClientLink> {
+  /**
+   * The device's client, opened if it is not there; one that is there already is the same for all of its requests.
+   * `terms`: how it is opened.
+   */
+  enter(credentials: Credentials, ip: string, terms: ClientTerms): Promise<DeviceClient<L> | Turned>;
+  /** Ends those that have been silent for too long. */
+  sweep(): Promise<void>;
+  readonly size: number;
+}
+
+type ClientTerms = Pick<ClientRequest, "clientID" | "keepAlive" | "sessionExpiry">;
+
+export interface ClientsContext extends ClientContext {
+  readonly denials: Denials;
+  /** Clients at once, shared by tenants. */
+  readonly clientsMax: number;
+  authenticate(
+    username: string | undefined,
+    token: string | undefined,
+    certificate: ClientCertificate | null,
+    address: string,
+  ): Promise<DeviceEntry | Denied>;
+}
+
+/** Clients of a tenant that are looked at for one that can give way. */
+const looksMax = 64;
+
+/** @param isBusy whether somebody waits on the client's link: then it is not silent */
+export function createClients<L extends ClientLink>(
+  context: ClientsContext,
+  link: LinkMaker<L>,
+  isBusy: (link: L) => boolean,
+): Clients<L> {
+  const { accept, connections, limits, denials, now } = context;
+  /** By device, the one that is open or being opened under each client id. */
+  const open = new Map<string, { readonly client: DeviceClient<L>; readonly opened: Promise<void> }>();
+  const places = createShares<number>(context.clientsMax);
+  /** By tenant, in the order in which they came. */
+  const byTenant = new Map<number, Set<DeviceClient<L>>>();
+
+  const nameOf = (entry: DeviceEntry, clientID: string): string => `${entry.id} ${clientID}`;
+
+  function ended(client: DeviceClient<L>): void {
+    const name = nameOf(client.entry, client.clientID);
+    if (open.get(name)?.client === client) open.delete(name);
+    const { tenant } = client.entry.device;
+    const ofTenant = byTenant.get(tenant);
+    ofTenant?.delete(client);
+    if (ofTenant?.size === 0) byTenant.delete(tenant);
+    places.give(tenant, 1);
+  }
+
+  /** Of the tenant's clients that came first, one on which nobody waits gives way. */
+  function makeRoom(tenant: number): boolean {
+    if (places.take(tenant, 1)) return true;
+    let looks = 0;
+    for (const client of byTenant.get(tenant) ?? []) {
+      if (++looks > looksMax) return false;
+      if (client.state === null || isBusy(client.link)) continue;
+      client.end("gave_way");
+      return places.take(tenant, 1);
+    }
+    return false;
+  }
+
+  function start(entry: DeviceEntry, request: ClientRequest): Promise<DeviceClient<L> | Turned> | Turned {
+    const { tenant } = entry.device;
+    if (!makeRoom(tenant)) return { reason: "room" };
+    const client = new DeviceClient<L>(context, entry, request, ended);
+    // One of the same client id ends first.
+    if (!connections.open(client)) {
+      places.give(tenant, 1);
+      return { reason: "sessions" };
+    }
+    if (limits?.enter(entry) === false) {
+      connections.close(client);
+      places.give(tenant, 1);
+      return { reason: "connections" };
+    }
+    const opened = client.open(link);
+    open.set(nameOf(entry, request.clientID), { client, opened });
+    byTenant.set(tenant, (byTenant.get(tenant) ?? new Set()).add(client));
+    return opened.then(() => (client.isEnded ? { reason: "unavailable" } : client));
+  }
+
+  return {
+    enter: async (credentials, ip, terms) => {
+      if (accept.full) return { reason: "unavailable" };
+      const { username, token, certificate } = credentials;
+      const found = await context.authenticate(username, token, certificate, ip);
+      if ("denial" in found) {
+        if (found.device !== null) denials.add(found.device, ip, terms.clientID, terms.keepAlive);
+        count(context.meter.ended, found.denial);
+        return { reason: found.denial };
+      }
+      const request = { ...terms, username: username ?? "", token: token ?? "", certificate, ip };
+      // What the feed brought since the answer was given has found no client to throw out.
+      if (!isEntitled(found, request)) return { reason: "credentials" };
+      const known = open.get(nameOf(found, terms.clientID));
+      if (known === undefined) return start(found, request);
+      await known.opened;
+      return known.client.isEnded ? { reason: "unavailable" } : known.client;
+    },
+    sweep: async () => {
+      const slice = createSlice();
+      for (const { client } of open.values()) {
+        if (slice.isOver()) await slice.next();
+        if (client.isEnded || client.state === null) continue;
+        const { certificate } = client;
+        if (certificate !== null && !isValidAt(certificate, now())) client.end("thrown_out");
+        else if (client.isSilent && !isBusy(client.link)) client.end("keep_alive");
+      }
+    },
+    get size() {
+      return open.size;
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import type { ServerResponse } from "node:http";
+import type { Refusal } from "../../clients/client.js";
+import type { Turned } from "../../clients/clients.js";
+
+/** The part of a response of HTTP/1.1 and HTTP/2 that answers to devices use. */
+export type HttpResponse = Pick<ServerResponse, "writeHead" | "end" | "destroyed" | "once" | "off">;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export const noContent: Answer = { status: 204 };
+
+const jsonType = "application/json; charset=utf-8";
+
+/** An error in the form of all errors of the interface. */
+export function failure(
+  status: number,
+  errorCode: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+  errors: Readonly<Record<string, string>> = {},
+): Answer {
+  const body = JSON.stringify({ errorCode, message, errors });
+  return { status, headers: { "Content-Type": jsonType, ...headers }, body };
+}
+
+export function send(response: HttpResponse, { status, headers = {}, body }: Answer): void {
+  if (response.destroyed) return;
+  if (body === undefined) response.writeHead(status, headers).end();
+  else
+    response.writeHead(status, { ...headers, "Content-Length": String(Buffer.byteLength(body)) }).end(body);
+}
+
+const soon = { "Retry-After": "5" };
+const busy = failure(503, "SERVICE_UNAVAILABLE", "nothing can be kept now, try again later", soon);
+
+export const refusals: Readonly<Record<Refusal, Answer>> = {
+  topic: failure(
+    400,
+    "PARAMETER_INVALID",
+    "no message can be published to this topic",
+    {},
+    {
+      topic: "is empty, has a wildcard or U+0000, or has too many bytes or levels",
+    },
+  ),
+  oversize: failure(413, "PAYLOAD_TOO_LARGE", "a message may have 262144 bytes"),
+  policy: failure(403, "PERMISSION_DENIED", "the device may not publish to this topic"),
+  rate: failure(429, "TOO_MANY_REQUESTS", "more than the limit of the device or its tenant", {
+    "Retry-After": "10",
+  }),
+  unavailable: busy,
+  gone: failure(401, "AUTH_FAILED", "the credentials of the device have changed"),
+};
+
+const basic = { "WWW-Authenticate": 'Basic realm="device", charset="UTF-8"' };
+const tooMany = (message: string): Answer =>
+  failure(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
+
+export const turnedAway: Readonly<Record<Turned["reason"], Answer>> = {
+  credentials: failure(401, "AUTH_FAILED", "the user name or the token of the device is wrong", basic),
+  back_off: tooMany("too many wrong credentials from this address"),
+  blocked: failure(403, "PERMISSION_DENIED", "the device is blocked"),
+  unavailable: busy,
+  sessions: tooMany("the device has too many clients"),
+  connections: tooMany("the device or its tenant has as many clients as it may"),
+  room: tooMany("the tenant has as many clients as there is room for"),
+};

@@ -1,0 +1,103 @@
+import type { IncomingMessage } from "node:http";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import type { Shares } from "../../../store/lib/shares.js";
+import { type Answer, failure } from "./answers.js";
+
+const unzip = promisify(gunzip);
+
+/** Bodies of one tenant's devices, counted while they are held. */
+interface BodyRoom {
+  readonly tenant: number;
+  readonly shares: Shares<number>;
+}
+
+/** A body, and what gives its room back. */
+export interface Body {
+  readonly bytes: Buffer;
+  release(): void;
+}
+
+type BodyRequest = Pick<IncomingMessage, "headers" | "on" | "off" | "destroyed">;
+
+const nothing: Body = { bytes: Buffer.alloc(0), release: () => undefined };
+const full = failure(503, "SERVICE_UNAVAILABLE", "too many bytes of the tenant's requests are under way", {
+  "Retry-After": "1",
+});
+
+/**
+ * Reads a body of at most `bytesMax`, also after it is unpacked; an answer if it is not to be had. Undefined: the
+ * client has gone.
+ */
+export async function readBody(
+  request: BodyRequest,
+  bytesMax: number,
+  { tenant, shares }: BodyRoom,
+): Promise<Body | Answer | undefined> {
+  const { "content-length": length, "content-encoding": encoding = "identity" } = request.headers;
+  const tooLarge = failure(413, "PAYLOAD_TOO_LARGE", `the body may have ${bytesMax} bytes`);
+  if (encoding !== "identity" && encoding !== "gzip")
+    return failure(415, "UNSUPPORTED_MEDIA_TYPE", "Content-Encoding may be gzip");
+  if (length === "0") return nothing;
+  if (length !== undefined && Number(length) > bytesMax) return tooLarge;
+  let held = 0;
+  const take = (bytes: number): boolean => {
+    if (!shares.take(tenant, bytes)) return false;
+    held += bytes;
+    return true;
+  };
+  const release = (): void => {
+    shares.give(tenant, held);
+    held = 0;
+  };
+  if (length !== undefined && !take(Number(length))) return full;
+  const packed = await collect(request, bytesMax, (bytes) => length !== undefined || take(bytes));
+  if (!Buffer.isBuffer(packed)) {
+    release();
+    return packed === "large" ? tooLarge : packed === "full" ? full : undefined;
+  }
+  if (encoding === "identity") return { bytes: packed, release };
+  // Nobody knows before how large it becomes.
+  if (!take(bytesMax)) {
+    release();
+    return full;
+  }
+  try {
+    const bytes = await unzip(packed, { maxOutputLength: bytesMax });
+    return { bytes, release };
+  } catch (error) {
+    release();
+    const isLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    return isLarge ? tooLarge : failure(400, "BAD_REQUEST", "the body is not gzip");
+  }
+}
+
+/** @param take whether there is room for so many more bytes */
+function collect(
+  request: BodyRequest,
+  bytesMax: number,
+  take: (bytes: number) => boolean,
+): Promise<Buffer | "large" | "full" | "lost"> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const finish = (found: Buffer | "large" | "full" | "lost"): void => {
+      request.off("data", onData);
+      request.off("end", onEnd);
+      request.off("close", onClose);
+      resolve(found);
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes > bytesMax) finish("large");
+      else if (!take(chunk.length)) finish("full");
+    };
+    const onEnd = (): void => finish(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    const onClose = (): void => finish("lost");
+    if (request.destroyed) return resolve("lost");
+    request.on("data", onData);
+    request.on("end", onEnd);
+    request.on("close", onClose);
+  });
+}

@@ -1,0 +1,24 @@
+/** The user name and token of a device. */
+interface Login {
+  readonly username: string | undefined;
+  readonly token: string | undefined;
+}
+
+const noLogin: Login = { username: undefined, token: undefined };
+
+/**
+ * `Basic` with deviceUsername and token (RFC 7617), or `Token deviceUsername:token`, as clients of InfluxDB send it. A
+ * device that proves itself by a certificate leaves the token empty.
+ */
+export function loginOf(authorization: string): Login {
+  const [, scheme = "", value = ""] = /^(\w+) +(.*)$/s.exec(authorization) ?? [];
+  const kind = scheme.toLowerCase();
+  if (kind === "basic") return splitLogin(Buffer.from(value, "base64").toString("utf8"));
+  return kind === "token" ? splitLogin(value) : noLogin;
+}
+
+function splitLogin(text: string): Login {
+  const colon = text.indexOf(":");
+  if (colon < 0) return { username: text, token: undefined };
+  return { username: text.slice(0, colon), token: text.slice(colon + 1) };
+}

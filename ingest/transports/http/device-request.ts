@@ -1,0 +1,20 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { DeviceClient } from "../../clients/client.js";
+import type { PolledInbox } from "../../clients/polled-inbox.js";
+import type { Kept } from "../../clients/waiting-for-disk.js";
+import type { Answer, HttpResponse } from "./answers.js";
+import type { Body } from "./body.js";
+
+/** A request of a device that has shown who it is. */
+export interface DeviceRequest {
+  readonly client: DeviceClient<PolledInbox>;
+  /** Where the request came from. */
+  readonly ip: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly query: URLSearchParams;
+  readonly response: HttpResponse;
+  /** An answer where the body is not to be had; undefined: the client has gone. */
+  body(bytesMax: number): Promise<Body | Answer | undefined>;
+  /** Resolves once everything taken so far is on disk. */
+  kept(): Promise<Kept>;
+}

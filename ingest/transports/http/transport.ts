@@ -1,0 +1,173 @@
+/** HTTP for devices: requests become messages of the journal, and what waits for the device becomes answers. */
+import type { IncomingMessage } from "node:http";
+import { asError } from "../../../store/lib/errors.js";
+import { createShares } from "../../../store/lib/shares.js";
+import type { ClientCertificate } from "../../access/credentials.js";
+import type { Proxies } from "../../access/proxies.js";
+import type { DeviceClient } from "../../clients/client.js";
+import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
+import { PolledInbox } from "../../clients/polled-inbox.js";
+import { sessionExpiryMax } from "../../sessions/bounds.js";
+import { httpClientID } from "../../sessions/inboxes.js";
+import { type Answer, failure, type HttpResponse, send, turnedAway } from "./answers.js";
+import { readBody } from "./body.js";
+import { loginOf } from "./credentials.js";
+import type { DeviceRequest } from "./device-request.js";
+import { confirmMessage, fetchMessage } from "./inbox.js";
+import { takeUplink } from "./uplinks.js";
+
+/** The connection of a request, as far as its transport matters. */
+interface HttpPeer {
+  /** Of the socket, canonical. */
+  readonly address: string;
+  /** The client's, where TLS asked for one; else null. */
+  readonly certificate: ClientCertificate | null;
+  /** The client has shown a right credential of this tenant. */
+  prove(tenant: number): void;
+}
+
+export interface HttpTransport {
+  /** Answers a request of a device; false, with nothing done, for any other path. */
+  handle(request: IncomingMessage, response: HttpResponse, peer: HttpPeer): boolean;
+  /** To be called after each commit of the journal. */
+  afterCommit(): void;
+  close(): void;
+}
+
+export interface HttpContext extends ClientsContext {
+  readonly proxies: Proxies;
+  /** Seconds of silence after which a device counts as gone. */
+  readonly presenceSeconds: number;
+  readonly onFault: (error: Error) => void;
+}
+
+/** Bytes of bodies under way, shared by tenants: a few of the largest batches. */
+const bodyBytesMax = 96 * 1024 * 1024;
+const sweepMs = 5000;
+
+/** Who asked last on a connection: with the same header it is not looked up again. */
+interface Known {
+  readonly authorization: string;
+  readonly client: DeviceClient<PolledInbox>;
+}
+
+interface Endpoint {
+  readonly method: string;
+  readonly action: (request: DeviceRequest) => Promise<Answer | undefined>;
+}
+
+export function createHttpTransport(context: HttpContext): HttpTransport {
+  const { accept, proxies, waiting } = context;
+  const clients = createClients(
+    context,
+    (state, options) => new PolledInbox(state, options),
+    (link) => link.isWaitedFor,
+  );
+  const bodies = createShares<number>(bodyBytesMax);
+  const known = new WeakMap<HttpPeer, Known>();
+  const terms = {
+    clientID: httpClientID,
+    keepAlive: context.presenceSeconds,
+    sessionExpiry: sessionExpiryMax,
+  };
+  const sweep = setInterval(() => void clients.sweep(), sweepMs);
+
+  async function clientOf(
+    { headers }: IncomingMessage,
+    peer: HttpPeer,
+    ip: string,
+  ): Promise<DeviceClient<PolledInbox> | Turned> {
+    const { authorization = "" } = headers;
+    const last = known.get(peer);
+    if (last?.authorization === authorization && !last.client.isEnded) return last.client;
+    const found = await clients.enter(
+      { ...loginOf(authorization), certificate: peer.certificate },
+      ip,
+      terms,
+    );
+    if ("reason" in found) return found;
+    peer.prove(found.entry.device.tenant);
+    known.set(peer, { authorization, client: found });
+    return found;
+  }
+
+  async function answer(
+    request: IncomingMessage,
+    response: HttpResponse,
+    peer: HttpPeer,
+    { method, action }: Endpoint,
+    query: URLSearchParams,
+  ): Promise<Answer | undefined> {
+    if (request.method !== method) {
+      return failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method });
+    }
+    const { headers } = request;
+    const list = headers["x-forwarded-for"];
+    const told = {
+      forwarded: headers.forwarded,
+      "x-forwarded-for": Array.isArray(list) ? list.join(",") : list,
+    };
+    const ip = proxies.clientOf(peer.address, told);
+    const client = await clientOf(request, peer, ip);
+    if ("reason" in client) return turnedAway[client.reason];
+    const { tenant } = client.entry.device;
+    return action({
+      client,
+      ip,
+      headers,
+      query,
+      response,
+      body: (bytesMax) => readBody(request, bytesMax, { tenant, shares: bodies }),
+      kept: () => waiting.untilKept((done) => void accept.allKept().then(done)),
+    });
+  }
+
+  return {
+    handle: (request, response, peer) => {
+      const { url = "" } = request;
+      const end = url.indexOf("?");
+      const found = endpointOf(end < 0 ? url : url.slice(0, end));
+      if (found === null) return false;
+      const query = end < 0 ? noQuery : new URLSearchParams(url.slice(end + 1));
+      const answered =
+        "status" in found ? Promise.resolve(found) : answer(request, response, peer, found, query);
+      answered.then(
+        (made) => made !== undefined && send(response, made),
+        (error: unknown) => {
+          context.onFault(asError(error));
+          send(response, failure(500, "INTERNAL_ERROR", "the service failed; the log has it"));
+        },
+      );
+      return true;
+    },
+    afterCommit: waiting.afterCommit,
+    close: () => clearInterval(sweep),
+  };
+}
+
+const noQuery = new URLSearchParams();
+const uplinks = "/api/v1/uplinks";
+const inbox = "/api/v1/inbox";
+
+/** Null for a path that is not for devices; an answer for one that cannot be read. */
+function endpointOf(path: string): Endpoint | Answer | null {
+  if (path.startsWith(`${uplinks}/`)) {
+    const topic = decoded(path.slice(uplinks.length + 1));
+    if (topic === null) return failure(400, "BAD_REQUEST", "the topic in the path is not valid");
+    return { method: "POST", action: (request) => takeUplink(request, topic) };
+  }
+  if (path === inbox) return { method: "GET", action: fetchMessage };
+  if (path.startsWith(`${inbox}/`)) {
+    const id = path.slice(inbox.length + 1);
+    return { method: "DELETE", action: (request) => confirmMessage(request, id) };
+  }
+  return null;
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

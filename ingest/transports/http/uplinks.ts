@@ -1,0 +1,74 @@
+import { isUtf8 } from "node:buffer";
+import { scanFlat } from "../../decode/flat-json.js";
+import { payloadBytesMax } from "../../uplinks/accept.js";
+import { type Answer, failure, noContent, refusals } from "./answers.js";
+import type { DeviceRequest } from "./device-request.js";
+import { firstMessage, messageAnswer, waitSeconds } from "./inbox.js";
+
+/** Of a Message-Id and a Batch-Id, in bytes: printable ASCII. */
+const idBytesMax = 128;
+
+/** POST /api/v1/uplinks/{topic…}: one message. 204 says that it is on disk. */
+export async function takeUplink(request: DeviceRequest, topic: string): Promise<Answer | undefined> {
+  const { client, headers, ip } = request;
+  const waitS = waitSeconds(request.query);
+  if (typeof waitS !== "number") return waitS;
+  const key = idOf(headers["message-id"]);
+  if (key === undefined) return badID("Message-Id");
+  const body = await request.body(payloadBytesMax);
+  if (body === undefined || "status" in body) return body;
+  try {
+    const wrong = isJson(headers["content-type"]) ? faultOf(body.bytes) : null;
+    if (wrong === "empty") return noContent;
+    if (wrong !== null) return wrong;
+    const message = { topic, payload: body.bytes, key, sentAt: null, batch: null };
+    const outcome = await client.publish(message, ip);
+    if (outcome !== "kept" && outcome !== "repeated") return refusals[outcome];
+  } finally {
+    body.release();
+  }
+  if (request.query.has("wait")) return messageAnswer(await firstMessage(request, waitS));
+  return noContent;
+}
+
+/** Null without one; undefined for one that cannot be used. */
+function idOf(header: string | readonly string[] | undefined): string | null | undefined {
+  if (header === undefined) return null;
+  return typeof header === "string" && /^[\x20-\x7e]{1,128}$/.test(header) ? header : undefined;
+}
+
+function badID(header: string): Answer {
+  return failure(
+    400,
+    "PARAMETER_INVALID",
+    `${header} is not valid`,
+    {},
+    {
+      [header]: `must have 1 to ${idBytesMax} characters of printable ASCII`,
+    },
+  );
+}
+
+function isJson(type: string | undefined): boolean {
+  return type !== undefined && /^application\/json\s*(;|$)/i.test(type);
+}
+
+/** Null for JSON of a shape that points are read from; "empty": an array without anything in it. */
+function faultOf(payload: Buffer): Answer | "empty" | null {
+  if (scanFlat(payload) >= 0) return null;
+  const parsed = parse(payload);
+  if (parsed === undefined) return failure(400, "BAD_REQUEST", "the body is not JSON in UTF-8");
+  if (Array.isArray(parsed) && parsed.length === 0) return "empty";
+  const entries: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  const isSound = entries.every((one) => typeof one === "object" && one !== null && !Array.isArray(one));
+  return isSound ? null : failure(422, "FORMAT_INVALID", "the JSON is no object and no array of objects");
+}
+
+function parse(payload: Buffer): unknown {
+  if (!isUtf8(payload)) return undefined;
+  try {
+    return JSON.parse(payload.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
