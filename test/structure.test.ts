@@ -46,6 +46,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/clients/", "records: connectedAt; expiry of messages; certificates: valid still"],
   ["ingest/consumers/point-writer.ts", "records: quarantine"],
   ["ingest/alerts/state-", "records: alerts"],
+  ["ingest/uplinks/repeats.ts", "times of receipt, which are searched"],
   ["ingest/sessions/", "expiry of sessions, messages and wills, which are saved with them"],
   ["ingest/transports/broker/intake.ts", "expiry of what sessions keep of a message"],
   ["ingest/transports/broker/outbound.ts", "ttl of commands, as their logs expire"],

@@ -54,7 +54,7 @@ export interface ClientRequest {
   readonly sessionExpiry: number;
 }
 
-interface Publication {
+export interface Publication {
   readonly topic: string;
   readonly payload: Uint8Array;
   /** By which its repetition is recognised; null: it has no id. */
@@ -74,7 +74,12 @@ export type Refusal =
   | "gone"; // the device was blocked or changed its credentials meanwhile
 
 /** repeated: it had been kept before. */
-type Outcome = "kept" | "repeated" | Refusal;
+export type Outcome = "kept" | "repeated" | Refusal;
+
+/** A message on its way to the disk. */
+export interface Taken {
+  readonly outcome: Promise<Outcome>;
+}
 
 /** How messages come down to a client. */
 export interface ClientLink extends Link {
@@ -90,7 +95,7 @@ interface DeliveryOptions {
   readonly settle: (messageID: number, acknowledged: boolean) => void;
 }
 
-const noPayload = { properties: null, qos: 1, messageID: 0, dup: false, retain: false } as const;
+const plain = { properties: null, qos: 1, messageID: 0, dup: false, retain: false } as const;
 
 /**
  * A device as the client of a protocol that is not MQTT: one session, from its first message until its end. It takes the
@@ -242,7 +247,16 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   }
 
   /** Takes a message; resolves once it is on disk, or with why it is not kept. `ip`: where this message came from. */
-  async publish(message: Publication, ip: string = this.#origin.ip): Promise<Outcome> {
+  async publish(message: Publication, ip?: string): Promise<Outcome> {
+    const taken = await this.take(message, ip);
+    return typeof taken === "string" ? taken : taken.outcome;
+  }
+
+  /**
+   * Resolves once the message is on its way to the disk, in the order of the calls that have waited for one another, or
+   * with why it is not kept.
+   */
+  async take(message: Publication, ip: string = this.#origin.ip): Promise<Taken | Refusal> {
     const refusal = this.#refusalOf(message) ?? (await this.#withinLimit(message));
     if (refusal !== null) return refusal;
     const { registry, work, accept, meter, waiting } = this.#context;
@@ -260,15 +274,16 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     if (isRepeated) {
       meter.redelivered++;
       // The first one may still be on its way.
-      const kept = await waiting.untilKept((done) => void accept.allKept().then(done));
-      return kept === "kept" ? "repeated" : kept;
+      const kept = waiting.untilKept((done) => void accept.allKept().then(done));
+      return { outcome: kept.then((how) => (how === "kept" ? "repeated" : how)) };
     }
     const origin = ip === this.#origin.ip ? this.#origin : { ...this.#origin, ip };
-    const uplink = { ...noPayload, topic, payload, sentAt, key, batch };
-    return this.#context.waiting.untilKept((done) => {
+    const uplink = { ...plain, topic, payload, sentAt, key, batch };
+    const outcome = waiting.untilKept((done) => {
       publishUplink(this.#context, origin, uplink, true, cost, done);
       keys?.add(key as string);
     });
+    return { outcome };
   }
 
   #refusalOf({ topic, payload }: Publication): Refusal | null {

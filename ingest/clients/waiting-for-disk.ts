@@ -7,12 +7,15 @@ export type Kept = "kept" | "unavailable";
 export interface WaitingForDisk {
   /** `append` calls `done` once it is on disk. */
   untilKept(append: (done: () => void) => void): Promise<Kept>;
+  /** Resolves once there is room for more; false: nothing can be kept now. */
+  room(): Promise<boolean>;
   /** To be called after each commit of the journal, and when it stops. */
   afterCommit(): void;
 }
 
-export function createWaitingForDisk(accept: Pick<Accept, "stopped">): WaitingForDisk {
+export function createWaitingForDisk(accept: Pick<Accept, "stopped" | "full">): WaitingForDisk {
   const waiting = new Set<(kept: Kept) => void>();
+  let forRoom: (() => void)[] = [];
 
   return {
     untilKept: (append) =>
@@ -23,7 +26,15 @@ export function createWaitingForDisk(accept: Pick<Accept, "stopped">): WaitingFo
           resolve("kept");
         });
       }),
+    room: async () => {
+      while (accept.full && accept.stopped === null)
+        await new Promise<void>((resolve) => forRoom.push(resolve));
+      return accept.stopped === null;
+    },
     afterCommit: () => {
+      const looking = forRoom;
+      forRoom = [];
+      for (const look of looking) look();
       if (waiting.size === 0 || accept.stopped === null) return;
       for (const resolve of waiting) resolve("unavailable");
       waiting.clear();

@@ -2,11 +2,13 @@ import { peekRecord } from "../../store/journal/frame.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { MessageRecord } from "../../store/journal/record.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
+import { decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { envelopeKey } from "../decode/points.js";
+import { timeText } from "../decode/time-text.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
 import { liesInRecord } from "../followers/failures.js";
 import { payloadBytesMax } from "../uplinks/accept.js";
@@ -99,12 +101,13 @@ export async function openEnvelopes(
     }
     const devices = await parents.below(envelope.device);
     progress.set(envelope.id, begun);
+    const sentAt = sentAtOf(envelope);
     let refused = 0;
     const slice = createSlice();
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
       if (slice.isOver()) await slice.next();
       const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
-      const payload = entry === null || device === undefined ? null : toPayload(entry.rest);
+      const payload = entry === null || device === undefined ? null : toPayload(timed(entry.rest, sentAt));
       if (device === undefined || payload === null) refused++;
       else if (ordinal >= begun.next) {
         await roomForMore();
@@ -143,6 +146,15 @@ export async function openEnvelopes(
       wake();
     },
   };
+}
+
+/** The time that the sender of the envelope says, which is that of entries without one. */
+function sentAtOf(envelope: MessageRecord): number | null {
+  return envelope.kind === recordKinds.uplink ? decodeUplinkDetails(envelope.details).sentAt : null;
+}
+
+function timed(entry: object, sentAt: number | null): object {
+  return sentAt === null || "TimeStamp" in entry ? entry : { ...entry, TimeStamp: timeText(sentAt) };
 }
 
 /** What a record about an envelope has of it. */

@@ -1,6 +1,7 @@
 import type { JournalRecord } from "../../store/journal/record.js";
 import { decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
+import { createLock } from "../../store/lib/turns.js";
 import { createRecentIDs, type RecentIDs, recentIDsMax } from "./recent-ids.js";
 
 /** What a device has sent under ids of its own, so that it is not taken twice. */
@@ -17,7 +18,9 @@ type MayGrow = (bytes: number) => boolean;
 export interface RecentBatches {
   readonly ids: RecentIDs;
   /** Lines that were kept of batches which an earlier run was cut off in, by batch. */
-  readonly cutOff: ReadonlyMap<string, ReadonlySet<number>>;
+  readonly cutOff: Map<string, ReadonlySet<number>>;
+  /** One batch after the other: a repetition finds what the first one came to. */
+  inTurn<T>(action: () => Promise<T>): Promise<T>;
 }
 
 /** The parts of the event log, and of the journal, that ids are read back from. */
@@ -31,27 +34,30 @@ interface RepeatsDeps {
   readonly readable: () => Promise<void>;
   /** The end of the previous run, microseconds since 1970; 0: there was none. */
   readonly earlierEndedAt: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /** Other messages of the device may lie between. */
 const recordsMax = 10_000;
-/** Batches that the previous run was cut off in began at most so long before its end. */
-const cutOffMicros = 15 * 60e6;
+/** A batch that was cut off, by the end of the previous run or in this one, began at most so long before. */
+const cutOffMicros = 30 * 60e6;
 const cutOffRecordsMax = 50_000;
 
 /** Reads ids back from the journal: what a kill leaves is what a client has been told, and no more. */
-export function createRepeats({ history, readable, earlierEndedAt }: RepeatsDeps): Repeats {
+export function createRepeats({ history, readable, earlierEndedAt, now }: RepeatsDeps): Repeats {
   async function cutOffLines(device: number): Promise<Map<string, Set<number>>> {
     const lines = new Map<string, Set<number>>();
-    let records = 0;
-    if (earlierEndedAt === 0) return lines;
-    for await (const record of history.kept(device, earlierEndedAt - cutOffMicros, earlierEndedAt + 1)) {
-      if (++records > cutOffRecordsMax) break;
-      if (record.kind !== recordKinds.uplink) continue;
-      const { batch } = decodeUplinkDetails(record.details);
-      if (batch === null) continue;
-      const known = lines.get(batch.id) ?? new Set();
-      lines.set(batch.id, known.add(batch.line));
+    for (const end of [now() * 1000, earlierEndedAt]) {
+      let records = 0;
+      for await (const record of history.kept(device, end - cutOffMicros, end + 1)) {
+        if (++records > cutOffRecordsMax) break;
+        if (record.kind !== recordKinds.uplink) continue;
+        const { batch } = decodeUplinkDetails(record.details);
+        if (batch === null) continue;
+        const known = lines.get(batch.id) ?? new Set();
+        lines.set(batch.id, known.add(batch.line));
+      }
     }
     return lines;
   }
@@ -80,7 +86,7 @@ export function createRepeats({ history, readable, earlierEndedAt }: RepeatsDeps
       for (const { id, refused } of newest.reverse()) ids.add(id, refused);
       const cutOff = await cutOffLines(device);
       for (const { id } of newest) cutOff.delete(id);
-      return { ids, cutOff };
+      return { ids, cutOff, inTurn: createLock() };
     },
   };
 }

@@ -6,6 +6,8 @@ import { createLimits } from "../../ingest/access/limits.js";
 import { createProven } from "../../ingest/access/proven.js";
 import { createProxies } from "../../ingest/access/proxies.js";
 import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
+import type { LocalTime } from "../../ingest/decode/time.js";
+import { findBelow } from "../../ingest/directory/below.js";
 import type { Presence } from "../../ingest/directory/presence.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import { type BrokerAccess, createBrokerAccess } from "../../ingest/transports/broker/broker-access.js";
@@ -56,6 +58,8 @@ interface EndpointsDeps {
   readonly log: Logger;
   readonly faults: Faults;
   readonly clock: Clock;
+  /** Reads a time without an offset. */
+  readonly local: LocalTime;
   /** The most MQTT connections. */
   readonly connectionsMax: number;
 }
@@ -159,10 +163,15 @@ function contextOf(
 const idBytesMax = 64 * 1024 * 1024;
 
 /** What transports beside MQTT share. */
-function clientsOf({ config, messaging, accept }: EndpointsDeps, context: EndpointContext): HttpContext {
+function clientsOf(
+  { config, metadata, messaging, accept, local, clock }: EndpointsDeps,
+  context: EndpointContext,
+): HttpContext {
   const { journal, events, earlier } = messaging;
   return {
     ...context,
+    local,
+    findBelow: (above, deviceID) => findBelow(metadata.directory, above, deviceID),
     presenceSeconds: config.presenceSeconds,
     clientsMax: config.mqttConnectionsMax,
     proxies: createProxies(config.trustedProxies),
@@ -172,6 +181,7 @@ function clientsOf({ config, messaging, accept }: EndpointsDeps, context: Endpoi
       history: events,
       readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
       earlierEndedAt: earlier.endedAt,
+      now: clock.now,
     }),
   };
 }

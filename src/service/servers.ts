@@ -48,6 +48,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     brokerSettings: deps.brokerSettings,
     presence: pipelines.presence,
     status: pipelines.status,
+    local: storage.times.rules().local,
     connectionsMax: connectionsMax.mqtt,
   });
   const { listeners, broker, http: devices } = endpoints;

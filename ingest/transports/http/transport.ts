@@ -7,14 +7,18 @@ import type { Proxies } from "../../access/proxies.js";
 import type { DeviceClient } from "../../clients/client.js";
 import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
 import { PolledInbox } from "../../clients/polled-inbox.js";
+import type { LocalTime } from "../../decode/time.js";
+import type { DeviceEntry } from "../../directory/entries.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import { httpClientID } from "../../sessions/inboxes.js";
-import { type Answer, failure, type HttpResponse, send, turnedAway } from "./answers.js";
-import { readBody } from "./body.js";
-import { loginOf } from "./credentials.js";
-import type { DeviceRequest } from "./device-request.js";
-import { confirmMessage, fetchMessage } from "./inbox.js";
-import { takeUplink } from "./uplinks.js";
+import { inInfluxForm, takeLineProtocol } from "./influx/write.js";
+import { takeBatch } from "./messages/batch.js";
+import { confirmMessage, fetchMessage } from "./messages/inbox.js";
+import { takeUplink } from "./messages/uplinks.js";
+import { type Answer, failure, type HttpResponse, noContent, send, turnedAway } from "./requests/answers.js";
+import { readBody } from "./requests/body.js";
+import { loginOf } from "./requests/credentials.js";
+import type { DeviceRequest } from "./requests/device-request.js";
 
 /** The connection of a request, as far as its transport matters. */
 interface HttpPeer {
@@ -38,6 +42,10 @@ export interface HttpContext extends ClientsContext {
   readonly proxies: Proxies;
   /** Seconds of silence after which a device counts as gone. */
   readonly presenceSeconds: number;
+  /** Reads a time without an offset: by the deployment's time zone. */
+  readonly local: LocalTime;
+  /** The device of this deviceID, if it hangs below the other. */
+  findBelow(above: DeviceEntry, deviceID: string): Promise<DeviceEntry | undefined>;
   readonly onFault: (error: Error) => void;
 }
 
@@ -54,6 +62,8 @@ interface Known {
 interface Endpoint {
   readonly method: string;
   readonly action: (request: DeviceRequest) => Promise<Answer | undefined>;
+  /** How errors are told, where it is not as everywhere. */
+  readonly form?: (answer: Answer) => Answer;
 }
 
 export function createHttpTransport(context: HttpContext): HttpTransport {
@@ -95,11 +105,11 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     request: IncomingMessage,
     response: HttpResponse,
     peer: HttpPeer,
-    { method, action }: Endpoint,
+    { method, action, form = asItIs }: Endpoint,
     query: URLSearchParams,
   ): Promise<Answer | undefined> {
     if (request.method !== method) {
-      return failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method });
+      return form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method }));
     }
     const { headers } = request;
     const list = headers["x-forwarded-for"];
@@ -109,7 +119,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     };
     const ip = proxies.clientOf(peer.address, told);
     const client = await clientOf(request, peer, ip);
-    if ("reason" in client) return turnedAway[client.reason];
+    if ("reason" in client) return form(turnedAway[client.reason]);
     const { tenant } = client.entry.device;
     return action({
       client,
@@ -118,6 +128,9 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       query,
       response,
       body: (bytesMax) => readBody(request, bytesMax, { tenant, shares: bodies }),
+      local: context.local,
+      findBelow: (deviceID) => context.findBelow(client.entry, deviceID),
+      room: waiting.room,
       kept: () => waiting.untilKept((done) => void accept.allKept().then(done)),
     });
   }
@@ -145,6 +158,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
   };
 }
 
+const asItIs = (answer: Answer): Answer => answer;
 const noQuery = new URLSearchParams();
 const uplinks = "/api/v1/uplinks";
 const inbox = "/api/v1/inbox";
@@ -156,6 +170,10 @@ function endpointOf(path: string): Endpoint | Answer | null {
     if (topic === null) return failure(400, "BAD_REQUEST", "the topic in the path is not valid");
     return { method: "POST", action: (request) => takeUplink(request, topic) };
   }
+  if (path === uplinks) return { method: "POST", action: takeBatch };
+  if (path === "/api/v2/write") return { method: "POST", action: takeLineProtocol, form: inInfluxForm };
+  if (path === "/ping") return noContent;
+  if (path === "/health") return healthy;
   if (path === inbox) return { method: "GET", action: fetchMessage };
   if (path.startsWith(`${inbox}/`)) {
     const id = path.slice(inbox.length + 1);
@@ -163,6 +181,13 @@ function endpointOf(path: string): Endpoint | Answer | null {
   }
   return null;
 }
+
+/** As InfluxDB 2 answers; whether messages are taken says /readyz. */
+const healthy: Answer = {
+  status: 200,
+  headers: { "Content-Type": "application/json; charset=utf-8" },
+  body: JSON.stringify({ name: "tidemark", message: "ready for writes", status: "pass", checks: [] }),
+};
 
 function decoded(text: string): string | null {
   try {

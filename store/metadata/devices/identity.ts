@@ -23,9 +23,11 @@ export type DeviceIdentity = Pick<
   readonly parent: number | null;
   /** The cloud protocol of its product; a gateway's own protocol upwards. */
   readonly protocol: number;
+  readonly isGateway: boolean;
 };
 
-type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
+type IdentityRow = Omit<DeviceIdentity, "token" | "scopes" | "isGateway"> & {
+  readonly kind: string;
   readonly token: ArrayBuffer;
   readonly scopes: string;
 };
@@ -33,7 +35,7 @@ type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
 const noScopes: DeviceIdentity["scopes"] = [];
 
 const select = `select r.id, r.tenant, r.deviceID, r.deviceUsername, r.token, r.authType, r.blocked,
-    r.productIntID, p.productID, r.scopes, coalesce(r.upLinkProtocol, p.cloudProtocol) protocol, coalesce(r.gateway, r.parentDevice) parent
+    r.productIntID, p.productID, r.scopes, r.kind, coalesce(r.upLinkProtocol, p.cloudProtocol) protocol, coalesce(r.gateway, r.parentDevice) parent
   from device r join product p on p.id = r.productIntID`;
 
 /** @throws StoreError CORRUPT */
@@ -54,6 +56,7 @@ export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIden
     scopes,
     parent: row.parent,
     protocol: row.protocol,
+    isGateway: row.kind === "gateway",
   };
 }
 

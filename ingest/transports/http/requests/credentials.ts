@@ -11,8 +11,9 @@ const noLogin: Login = { username: undefined, token: undefined };
  * device that proves itself by a certificate leaves the token empty.
  */
 export function loginOf(authorization: string): Login {
-  const [, scheme = "", value = ""] = /^(\w+) +(.*)$/s.exec(authorization) ?? [];
-  const kind = scheme.toLowerCase();
+  const blank = authorization.indexOf(" ");
+  const kind = authorization.slice(0, Math.max(0, blank)).toLowerCase();
+  const value = authorization.slice(blank + 1).trim();
   if (kind === "basic") return splitLogin(Buffer.from(value, "base64").toString("utf8"));
   return kind === "token" ? splitLogin(value) : noLogin;
 }

@@ -1,10 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import type { Shares } from "../../../store/lib/shares.js";
+import type { Shares } from "../../../../store/lib/shares.js";
 import { type Answer, failure } from "./answers.js";
 
 const unzip = promisify(gunzip);
+
+/** Of a batch or of line protocol, after it is unpacked. */
+export const batchBytesMax = 16 * 1024 * 1024;
 
 /** Bodies of one tenant's devices, counted while they are held. */
 interface BodyRoom {

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { DeviceClient } from "../../clients/client.js";
-import type { PolledInbox } from "../../clients/polled-inbox.js";
-import type { Kept } from "../../clients/waiting-for-disk.js";
+import type { DeviceClient } from "../../../clients/client.js";
+import type { PolledInbox } from "../../../clients/polled-inbox.js";
+import type { Kept } from "../../../clients/waiting-for-disk.js";
+import type { LocalTime } from "../../../decode/time.js";
+import type { DeviceEntry } from "../../../directory/entries.js";
 import type { Answer, HttpResponse } from "./answers.js";
 import type { Body } from "./body.js";
 
@@ -15,6 +17,12 @@ export interface DeviceRequest {
   readonly response: HttpResponse;
   /** An answer where the body is not to be had; undefined: the client has gone. */
   body(bytesMax: number): Promise<Body | Answer | undefined>;
+  /** The device of this deviceID, if it hangs below the one that asks. */
+  findBelow(deviceID: string): Promise<DeviceEntry | undefined>;
+  /** Reads a time without an offset. */
+  readonly local: LocalTime;
+  /** Resolves once there is room for another message; false: nothing can be kept now. */
+  room(): Promise<boolean>;
   /** Resolves once everything taken so far is on disk. */
   kept(): Promise<Kept>;
 }

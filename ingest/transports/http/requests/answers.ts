@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { Refusal } from "../../clients/client.js";
-import type { Turned } from "../../clients/clients.js";
+import type { Refusal } from "../../../clients/client.js";
+import type { Turned } from "../../../clients/clients.js";
 
 /** The part of a response of HTTP/1.1 and HTTP/2 that answers to devices use. */
 export type HttpResponse = Pick<ServerResponse, "writeHead" | "end" | "destroyed" | "once" | "off">;

@@ -1,12 +1,10 @@
 import { isUtf8 } from "node:buffer";
-import { scanFlat } from "../../decode/flat-json.js";
-import { payloadBytesMax } from "../../uplinks/accept.js";
-import { type Answer, failure, noContent, refusals } from "./answers.js";
-import type { DeviceRequest } from "./device-request.js";
+import { scanFlat } from "../../../decode/flat-json.js";
+import { payloadBytesMax } from "../../../uplinks/accept.js";
+import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
+import type { DeviceRequest } from "../requests/device-request.js";
+import { badID, idOf } from "../requests/message-id.js";
 import { firstMessage, messageAnswer, waitSeconds } from "./inbox.js";
-
-/** Of a Message-Id and a Batch-Id, in bytes: printable ASCII. */
-const idBytesMax = 128;
 
 /** POST /api/v1/uplinks/{topic…}: one message. 204 says that it is on disk. */
 export async function takeUplink(request: DeviceRequest, topic: string): Promise<Answer | undefined> {
@@ -29,24 +27,6 @@ export async function takeUplink(request: DeviceRequest, topic: string): Promise
   }
   if (request.query.has("wait")) return messageAnswer(await firstMessage(request, waitS));
   return noContent;
-}
-
-/** Null without one; undefined for one that cannot be used. */
-function idOf(header: string | readonly string[] | undefined): string | null | undefined {
-  if (header === undefined) return null;
-  return typeof header === "string" && /^[\x20-\x7e]{1,128}$/.test(header) ? header : undefined;
-}
-
-function badID(header: string): Answer {
-  return failure(
-    400,
-    "PARAMETER_INVALID",
-    `${header} is not valid`,
-    {},
-    {
-      [header]: `must have 1 to ${idBytesMax} characters of printable ASCII`,
-    },
-  );
 }
 
 function isJson(type: string | undefined): boolean {

@@ -1,6 +1,6 @@
-import type { Polled } from "../../clients/polled-inbox.js";
-import { type Answer, failure, noContent, refusals } from "./answers.js";
-import type { DeviceRequest } from "./device-request.js";
+import type { Polled } from "../../../clients/polled-inbox.js";
+import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
+import type { DeviceRequest } from "../requests/device-request.js";
 
 /** Shorter than proxies and clients usually wait for an answer. */
 const waitSecondsMax = 55;

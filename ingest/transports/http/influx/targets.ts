@@ -1,0 +1,121 @@
+/** Where lines belong: which device, which topic, and which of its data points. */
+import type { DeviceEntry } from "../../../directory/entries.js";
+import { readHead } from "./line-protocol.js";
+
+/** What all lines with the same measurement and tags have in common. */
+export interface Target {
+  readonly topic: string;
+  /** deviceID of a device below the one that writes; null: the writing one itself. */
+  readonly child: string | null;
+  key(field: string): Key;
+}
+
+/** The data point of a field. */
+interface Key {
+  /** `"dataPointID":`, as JSON. */
+  readonly json: string;
+  readonly last: LastValue;
+}
+
+/** The value that the request gave the data point last; shared by all targets that have the point. */
+interface LastValue {
+  target: Target | null;
+  time: string;
+}
+
+/** The tag that names a device below a gateway. */
+const deviceTag = "device";
+
+/** Finds a device below the writer by its deviceID. */
+type FindBelow = (deviceID: string) => Promise<DeviceEntry | undefined>;
+
+interface Targets {
+  /** From what is known already; undefined: it has to be looked up. */
+  known(head: string): Target | string | undefined;
+  /** A text says why there is none. */
+  find(head: string): Promise<Target | string>;
+}
+
+/** @param writer the device whose credentials the request has */
+export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Targets {
+  const found = new Map<string, Target | string>();
+  const lasts = new Map<string, LastValue>();
+
+  async function make(head: string): Promise<Target | string> {
+    const read = readHead(head);
+    if (read === null) return "has a measurement or a tag that cannot be read";
+    const { measurement } = read;
+    const named = read.tags.find(([key]) => key === deviceTag)?.[1];
+    const device = await deviceOf(named);
+    if (typeof device === "string") return device;
+    const isNamed = device !== writer || named === writer.device.deviceID;
+    const tags = read.tags.filter(([key]) => !(isNamed && key === deviceTag));
+    const target: Target = {
+      topic: measurement,
+      child: device === writer ? null : device.device.deviceID,
+      key: memoized((field) => {
+        const id = dataPointOf(device, measurement, tags, field);
+        const name = `${device.id} ${id}`;
+        const last = lasts.get(name) ?? { target: null, time: "" };
+        lasts.set(name, last);
+        return { json: `${JSON.stringify(id)}:`, last };
+      }),
+    };
+    return target;
+  }
+
+  /** A device that is none of the writer's is told only to a gateway: to others the tag is one like any other. */
+  async function deviceOf(named: string | undefined): Promise<DeviceEntry | string> {
+    if (named === undefined || named === writer.device.deviceID) return writer;
+    const entry = await findBelow(named);
+    if (entry !== undefined) return entry;
+    return writer.device.isGateway ? `names the device ${named}, which is none of the gateway's` : writer;
+  }
+
+  return {
+    known: (head) => found.get(head),
+    find: async (head) => {
+      const target = await make(head);
+      if (found.size < targetsMax) found.set(head, target);
+      return target;
+    },
+  };
+}
+
+/** Different measurements and tags of one request that are remembered. */
+const targetsMax = 10_000;
+
+/**
+ * The data point that a field is: the first of these that the product has, with measurement `m`, field `f` and the
+ * values of the tags `t`, in the order of their keys: `m_f_t`, `f_t`, `m_f`, `f`. If it has none of them, `f`.
+ */
+function dataPointOf(
+  { product }: DeviceEntry,
+  measurement: string,
+  tags: readonly (readonly [string, string])[],
+  field: string,
+): string {
+  const ordered = [...tags].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+  const tagged =
+    ordered.length === 0
+      ? []
+      : [
+          [measurement, field, ...ordered],
+          [field, ...ordered],
+        ];
+  const candidates = [...tagged, [measurement, field]].map((parts) =>
+    parts.join("_").replaceAll(/[^A-Za-z0-9_.:-]/g, "_"),
+  );
+  return candidates.find((id) => product.points.has(id)) ?? field;
+}
+
+function memoized<T>(make: (name: string) => T): (name: string) => T {
+  const made = new Map<string, T>();
+  return (name) => {
+    const known = made.get(name);
+    if (known !== undefined) return known;
+    const value = make(name);
+    made.set(name, value);
+    return value;
+  };
+}

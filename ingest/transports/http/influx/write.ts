@@ -1,0 +1,165 @@
+/** POST /api/v2/write: InfluxDB line protocol, of which each line becomes one message. */
+import { isUtf8 } from "node:buffer";
+import { StringDecoder } from "node:string_decoder";
+import { createSlice } from "../../../../store/lib/turns.js";
+import type { Outcome, Taken } from "../../../clients/client.js";
+import { type Answer, failure, noContent } from "../requests/answers.js";
+import { batchBytesMax } from "../requests/body.js";
+import type { DeviceRequest } from "../requests/device-request.js";
+import { createLineReader, type Line } from "./line-protocol.js";
+import { createTargets, type Target } from "./targets.js";
+import { isPrecision, jsonOfTimestamp, type Precision } from "./timestamps.js";
+
+/** Lines of a request that wait for the disk together. */
+const waitingMax = 1000;
+/** Bytes that become text at once: in UTF-8 of many bytes a character some 3 ms. */
+const pieceBytes = 1024 * 1024;
+/** Faults that an answer tells. */
+const toldMax = 20;
+
+export async function takeLineProtocol(request: DeviceRequest): Promise<Answer | undefined> {
+  const precision = request.query.get("precision") ?? "ns";
+  if (!isPrecision(precision))
+    return inInfluxForm(failure(400, "PARAMETER_INVALID", "precision may be ns, us, ms or s"));
+  const body = await request.body(batchBytesMax);
+  if (body === undefined) return undefined;
+  if ("status" in body) return inInfluxForm(body);
+  try {
+    if (!isUtf8(body.bytes)) return inInfluxForm(failure(400, "BAD_REQUEST", "the body is not UTF-8"));
+    return inInfluxForm(await takeLines(request, body.bytes, precision));
+  } finally {
+    body.release();
+  }
+}
+
+/** What became of the lines of one request. */
+interface Tally {
+  lines: number;
+  refused: number;
+  readonly told: string[];
+  /** What the client may mend by sending all of it again. */
+  worst: "rate" | "unavailable" | "gone" | null;
+}
+
+async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Precision): Promise<Answer> {
+  const { client, ip } = request;
+  const tally: Tally = { lines: 0, refused: 0, told: [], worst: null };
+  const targets = createTargets(client.entry, request.findBelow);
+  const waiting: { readonly line: number; readonly taken: Taken }[] = [];
+  const slice = createSlice();
+
+  const refuse = (line: number, fault: string): void => {
+    tally.refused++;
+    if (tally.told.length < toldMax) tally.told.push(`line ${line}: ${fault}`);
+  };
+  const settle = (line: number, outcome: Outcome): void => {
+    if (outcome === "kept" || outcome === "repeated") return;
+    if (outcome === "rate" || outcome === "unavailable" || outcome === "gone") tally.worst = outcome;
+    refuse(line, faults[outcome]);
+  };
+  async function drain(): Promise<void> {
+    for (const { line, taken } of waiting) settle(line, await taken.outcome);
+    waiting.length = 0;
+  }
+  async function publish(line: number, topic: string, json: string): Promise<void> {
+    // Nothing more can be kept: the rest need not be tried.
+    if (tally.worst !== null || !(await request.room())) return settle(line, tally.worst ?? "unavailable");
+    const message = { topic, payload: Buffer.from(json), key: null, sentAt: null, batch: null };
+    const taken = await client.take(message, ip);
+    if (typeof taken === "string") settle(line, taken);
+    else waiting.push({ line, taken });
+    if (waiting.length === waitingMax) await drain();
+    if (slice.isOver()) await slice.next();
+  }
+  async function look(line: Line): Promise<void> {
+    // The line is read over by the next one.
+    const { number } = line;
+    const target = targets.known(line.head) ?? (await targets.find(line.head));
+    const json = typeof target === "string" ? null : jsonOf(line, target, precision);
+    if (typeof target === "string" || json === null) refuse(number, line.fault ?? String(target));
+    else await publish(number, target.topic, json);
+  }
+
+  const reader = createLineReader();
+  const decoder = new StringDecoder("utf8");
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    const piece = decoder.write(bytes.subarray(at, at + pieceBytes));
+    await reader.read(piece, at + pieceBytes >= bytes.length, (line) => {
+      tally.lines++;
+      if (line.fault === null) return look(line);
+      refuse(line.number, line.fault);
+      return slice.isOver() ? slice.next() : undefined;
+    });
+    if (slice.isOver()) await slice.next();
+  }
+  await drain();
+  return answerOf(tally);
+}
+
+const faults = {
+  topic: "its measurement is no topic",
+  oversize: "is larger than a message may be",
+  policy: "the device may not publish to this topic",
+  rate: "more than the limit of the device or its tenant",
+  unavailable: "nothing can be kept now",
+  gone: "the credentials of the device have changed",
+} as const;
+
+/** The message that a line becomes; null, with the line's fault set, if it becomes none. */
+function jsonOf(line: Line, target: Target, precision: Precision): string | null {
+  const { child } = target;
+  const time = line.time === "" ? null : jsonOfTimestamp(line.time, precision);
+  if (time === null && line.time !== "") return faulty(line, "has a timestamp beyond the years 1 to 9999");
+  let json = time === null ? "" : `,"${child === null ? "time" : "TimeStamp"}":${time}`;
+  for (let i = 0; i < line.keys.length; i++) {
+    const field = line.keys[i] as string;
+    if (reserved.has(field)) return faulty(line, `has a field ${field}, which is no data point's name`);
+    const key = target.key(field);
+    const { last } = key;
+    if (last.target !== target && last.target !== null && time !== null && last.time === line.time)
+      return faulty(line, `has a value of ${field} for a time that another line, of other tags, has one for`);
+    last.target = target;
+    last.time = line.time;
+    json += `,${key.json}${line.values[i]}`;
+  }
+  if (child === null) return `{${json.slice(1)}}`;
+  return `{"Telemetry":[{"DeviceID":${JSON.stringify(child)}${json}}]}`;
+}
+
+const reserved: ReadonlySet<string> = new Set(["time", "TimeStamp", "DeviceID"]);
+
+function faulty(line: Line, fault: string): null {
+  line.fault = fault;
+  return null;
+}
+
+function answerOf({ lines, refused, told, worst }: Tally): Answer {
+  if (refused === 0) return noContent;
+  const more = refused > told.length ? `; and ${refused - told.length} more` : "";
+  const message = `partial write: ${refused} of ${lines} lines were refused: ${told.join("; ")}${more}`;
+  if (worst === "unavailable") return failure(503, "SERVICE_UNAVAILABLE", message, { "Retry-After": "5" });
+  if (worst === "rate") return failure(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
+  if (worst === "gone") return failure(401, "AUTH_FAILED", message);
+  return failure(400, "PARAMETER_INVALID", message);
+}
+
+const codes: Readonly<Record<number, string>> = {
+  400: "invalid",
+  401: "unauthorized",
+  403: "forbidden",
+  405: "method not allowed",
+  413: "request too large",
+  415: "invalid",
+  422: "unprocessable entity",
+  429: "too many requests",
+  500: "internal error",
+  503: "unavailable",
+};
+
+/** Errors have `code` and `message`, as clients of InfluxDB 2 read them. */
+export function inInfluxForm(answer: Answer): Answer {
+  const code = codes[answer.status];
+  if (code === undefined) return answer;
+  const { message } = JSON.parse(String(answer.body)) as { readonly message: string };
+  return { ...answer, body: JSON.stringify({ code, message }) };
+}
