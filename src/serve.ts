@@ -12,6 +12,7 @@ import { openStorage } from "./service/storage.js";
 /** The addresses of the listeners; null for one that is off. */
 export interface Service extends Readonly<Record<ListenerName, string | null>> {
   readonly http: string;
+  readonly https: string | null;
   /** Reads the TLS certificate again; connections stay. */
   reload(): Promise<void>;
   /** Stops listening, finishes work in flight, commits and closes. */
@@ -29,8 +30,8 @@ export async function serve(
   const storage = await openStorage(config, log, clock, fatal);
   const pipelines = await startPipelines(storage, config, log, clock, fatal);
   const servers = await openServers({ config, brokerSettings, storage, pipelines, log, clock });
-  const { http, listeners } = servers;
-  const addresses = { http, ...listenerAddresses(config.host, listeners.ports) };
+  const { http, https, listeners } = servers;
+  const addresses = { http, https, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(config.dataDir, "service.json");
   await writeFile(addressFile, JSON.stringify({ http, pid: process.pid }), { mode: 0o600 });
   await writeFile(join(config.dataDir, "authority.crt"), storage.metadata.authority.root);
@@ -38,7 +39,7 @@ export async function serve(
 
   return {
     ...addresses,
-    reload: listeners.reload,
+    reload: servers.reload,
     close: async () => {
       pipelines.beginClosing();
       await servers.close();

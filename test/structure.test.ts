@@ -34,7 +34,7 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
   "mqtt-packet": [/^ingest\/transports\/(mqtt|broker)\//],
   ws: [/^ingest\/transports\/mqtt\/listeners\/websocket\.ts$/],
   mathjs: [/^query\/formula\//],
-  "@hono/node-server": [/^src\/server\/http-server\.ts$/, /^src\/api\/app\.ts$/],
+  "@hono/node-server": [/^src\/server\/request-handling\.ts$/, /^src\/api\/app\.ts$/],
   mqtt: [/^src\/demo\//],
   aedes: [],
   uvu: [],

@@ -107,6 +107,7 @@ function defineWorld(
 
 /** A suite that needs one of them asks for port 0. */
 export const listenersOff = {
+  HTTPS_PORT: "off",
   MQTTS_PORT: "off",
   MQTTSS_PORT: "off",
   WS_PORT: "off",

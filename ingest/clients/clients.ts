@@ -62,6 +62,8 @@ export function createClients<L extends ClientLink>(
   const { accept, connections, limits, denials, now } = context;
   /** By device, the one that is open or being opened under each client id. */
   const open = new Map<string, { readonly client: DeviceClient<L>; readonly opened: Promise<void> }>();
+  /** Under way. */
+  const attempts = new Map<string, Promise<DeviceEntry | Denied>>();
   const places = createShares<number>(context.clientsMax);
   /** By tenant, in the order in which they came. */
   const byTenant = new Map<number, Set<DeviceClient<L>>>();
@@ -91,6 +93,19 @@ export function createClients<L extends ClientLink>(
     return false;
   }
 
+  /** Requests that come at once with the same credentials are one attempt. */
+  function authenticate(
+    { username, token, certificate }: Credentials,
+    ip: string,
+  ): Promise<DeviceEntry | Denied> {
+    const attempt = () => context.authenticate(username, token, certificate, ip);
+    if (username === undefined || token === undefined) return attempt();
+    const name = `${ip} ${certificate?.fingerprint} ${username.length} ${username}${token}`;
+    const pending = attempts.get(name) ?? attempt().finally(() => attempts.delete(name));
+    attempts.set(name, pending);
+    return pending;
+  }
+
   function start(entry: DeviceEntry, request: ClientRequest): Promise<DeviceClient<L> | Turned> | Turned {
     const { tenant } = entry.device;
     if (!makeRoom(tenant)) return { reason: "room" };
@@ -115,7 +130,7 @@ export function createClients<L extends ClientLink>(
     enter: async (credentials, ip, terms) => {
       if (accept.full) return { reason: "unavailable" };
       const { username, token, certificate } = credentials;
-      const found = await context.authenticate(username, token, certificate, ip);
+      const found = await authenticate(credentials, ip);
       if ("denial" in found) {
         if (found.device !== null) denials.add(found.device, ip, terms.clientID, terms.keepAlive);
         count(context.meter.ended, found.denial);

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
-import { getConnInfo } from "@hono/node-server/conninfo";
 import { type Context, Hono } from "hono";
 import { createProxies } from "../../ingest/access/proxies.js";
 import { clientAddress } from "../http/client-address.js";
 import { mountRoutes } from "../http/frame.js";
 import type { AppDeps } from "../routes/deps.js";
-import { connectionOf } from "../server/http-server.js";
+import { peerOf } from "../server/peers.js";
 import { apiRoutes } from "./routes.js";
 
 /** The HTTP API. It does not listen; `src/server` does. */
@@ -22,14 +21,14 @@ export function createApp(deps: AppDeps): Hono {
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.
       const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-      connectionOf(incoming)?.prove(tenant);
+      peerOf(incoming)?.prove(tenant);
     },
     addressOf: (context) => {
       const headers = {
         forwarded: context.req.header("forwarded"),
         "x-forwarded-for": context.req.header("x-forwarded-for"),
       };
-      return clientAddress(peerOf(context), headers, proxies);
+      return clientAddress(socketAddress(context), headers, proxies);
     },
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
@@ -39,10 +38,6 @@ export function createApp(deps: AppDeps): Hono {
 }
 
 /** Requests made within the process have no socket. */
-function peerOf(context: Context): string | undefined {
-  try {
-    return getConnInfo(context).remote.address;
-  } catch {
-    return undefined;
-  }
+function socketAddress({ env }: Context): string | undefined {
+  return peerOf((env as Partial<HttpBindings> | undefined)?.incoming)?.address;
 }

@@ -12,6 +12,7 @@ export type Port = number | null;
 export interface Config {
   readonly host: string;
   readonly httpPort: number;
+  readonly httpsPort: Port;
   /** HTTP connections at once. */
   readonly httpConnectionsMax: number;
   /** Bytes that all responses in progress may hold together. */
@@ -150,6 +151,7 @@ function isBrokerAddress(text: string): boolean {
 const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
+  HTTPS_PORT: port.prefault("8443"),
   HTTP_CONNECTIONS_MAX: whole(8, 100_000).prefault(String(4000)),
   // One answer of data may hold 80 MiB.
   ANSWER_BYTES_MAX: whole(96 * 2 ** 20, 2 ** 40).prefault(String(128 * 2 ** 20)),
@@ -244,6 +246,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return Object.freeze({
     host: env.HOST,
     httpPort: env.HTTP_PORT,
+    httpsPort: env.HTTPS_PORT,
     httpConnectionsMax: env.HTTP_CONNECTIONS_MAX,
     answerBytesMax: env.ANSWER_BYTES_MAX,
     mqttConnectionsMax: env.MQTT_CONNECTIONS_MAX,

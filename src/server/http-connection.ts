@@ -4,6 +4,7 @@ import { Duplex } from "node:stream";
 import { addressBlock, canonicalAddress } from "../../ingest/access/address-block.js";
 import type { Admitted } from "../../ingest/access/admission.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
+import type { HttpPeer } from "../../ingest/transports/http/transport.js";
 import { nextTurn } from "../../store/lib/turns.js";
 
 /** How long a connection may take for each thing that it owes, in milliseconds. */
@@ -95,13 +96,13 @@ export class HttpConnection extends Duplex implements Admitted {
   /** When a byte of the answer last left, or the answer began to wait; null while none waits. */
   #unsentSince: number | null = null;
 
-  constructor(socket: Socket, deps: HttpConnectionDeps, certificate: ClientCertificate | null = null) {
+  constructor(socket: Socket, deps: HttpConnectionDeps, client?: Pick<HttpPeer, "address" | "certificate">) {
     // Only one piece at a time is with the parser.
     super({ readableHighWaterMark: 1, decodeStrings: false });
     this.#socket = socket;
     this.#deps = deps;
-    this.certificate = certificate;
-    this.address = canonicalAddress(socket.remoteAddress ?? "") ?? "";
+    this.certificate = client?.certificate ?? null;
+    this.address = client?.address ?? canonicalAddress(socket.remoteAddress ?? "") ?? "";
     this.#holder = { address: this.address };
     this.#since = deps.monotonic();
     this.#lookedAt = this.#since;

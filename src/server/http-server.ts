@@ -1,21 +1,25 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
-import { getRequestListener } from "@hono/node-server";
-import { addressBlock } from "../../ingest/access/address-block.js";
-import { createAdmission } from "../../ingest/access/admission.js";
-import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { type Admitted, createAdmission } from "../../ingest/access/admission.js";
+import type { Meter } from "../../ingest/meter.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
-import { createShares, type Shares } from "../../store/lib/shares.js";
-import type { Config } from "../config/config.js";
+import { type Config, ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import { type Holder, HttpConnection, type HttpTimes } from "./http-connection.js";
+import { createConnectionPool } from "./connection-pool.js";
+import type { HttpTimes } from "./http-connection.js";
+import { createHttp1Server } from "./http1-server.js";
+import type { Http2Connection } from "./http2-connection.js";
+import { createHttp2Server } from "./http2-server.js";
+import { createRequestHandling, type Fetch } from "./request-handling.js";
 import { createRequestTurns } from "./request-turns.js";
+import { createSecurePort, type SecurePortDeps } from "./secure-port.js";
 import { createUnread } from "./unread.js";
 
-/** The HTTP listener. */
+/** The HTTP listeners. */
 export interface HttpListener {
   /** http://host:port */
   readonly address: string;
+  /** https://host:port; null if it is off. */
+  readonly secure: string | null;
   /** Takes no more connections. */
   stop(): void;
   /** Resolves once the requests in progress have ended, at the latest after their grace period. */
@@ -28,21 +32,17 @@ export interface HttpListenerDeps {
   readonly meter: Meter;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
-  /** Connections at once. */
+  /** Connections at once, of both listeners. */
   readonly connectionsMax: number;
   /** Answers the requests of devices. */
   readonly devices?: Pick<HttpTransport, "handle">;
+  /** HTTP over TLS besides; absent: off. */
+  readonly tls?: Pick<SecurePortDeps, "config" | "identity" | "follow"> & { readonly port: number };
   readonly times?: HttpTimes;
   /** How often connections are checked for being late, in milliseconds. */
   readonly checkMs?: number;
 }
 
-const headerBytesMax = 64 * 1024;
-/**
- * Bytes held of requests that have not arrived whole, and of those that follow an unanswered one: for all
- * unauthenticated connections, shared by addresses, and for all others, shared by tenants.
- */
-const heldBytesMax = { unauthenticated: 16 * 1024 * 1024, callers: 32 * 1024 * 1024 } as const;
 const usualTimes: HttpTimes = {
   firstMs: 10_000,
   headersMs: 60_000,
@@ -56,143 +56,72 @@ const usualCheckMs = 1000;
 /** The grace period of a request in progress when the service ends. */
 const graceMs = 5000;
 
-type Fetch = (request: Request) => Response | Promise<Response>;
-
-/** @throws if the port is not available */
+/** @throws ConfigError for a port that is not available */
 export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<HttpListener> {
-  const { config, meter, monotonic, times = usualTimes, checkMs = usualCheckMs } = deps;
+  const { config, log, meter, monotonic, tls, times = usualTimes, checkMs = usualCheckMs } = deps;
   const { host } = config;
-  const unread = createUnread({ variant: config.apiVariant, log: deps.log });
-  const server = createHttpServer(fetch, deps, unread);
-  const admission = createAdmission<HttpConnection>(deps.connectionsMax);
-  const held = {
-    unauthenticated: createShares<string>(heldBytesMax.unauthenticated),
-    callers: createShares<number>(heldBytesMax.callers),
-  };
-  const connections = new Set<HttpConnection>();
-  const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
-
-  const connectionDeps = {
+  const unread = createUnread({ variant: config.apiVariant, log });
+  const turns = createRequestTurns();
+  const handling = createRequestHandling(fetch, { host, unread, turns, devices: deps.devices });
+  const sessions = new WeakMap<object, Http2Connection>();
+  const admission = createAdmission<Admitted>(deps.connectionsMax);
+  const pool = createConnectionPool({
+    meter,
     monotonic,
-    onProven: admission.prove,
-    onGivenWay: () => ended("gave_way"),
-    hold: (holder: Holder, bytes: number): boolean =>
-      "tenant" in holder
-        ? change(held.callers, holder.tenant, bytes)
-        : change(held.unauthenticated, addressBlock(holder.address), bytes),
-    onUnheld: () => ended("held_bytes"),
-  };
-  // The server for the requests themselves never listens: it is given connections that pass it one request at a time.
-  const listener = createTcpServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
-    const connection = new HttpConnection(socket, connectionDeps);
-    if (!admission.enter(connection)) {
-      ended("full");
-      return void connection.destroy();
-    }
-    connections.add(connection);
-    meter.httpConnections++;
-    connection.once("close", () => {
-      connections.delete(connection);
-      meter.httpConnections--;
-      admission.leave(connection);
-    });
-    server.emit("connection", connection);
+    admission,
+    times,
+    unread,
+    http1: createHttp1Server(handling, unread, usualTimes.idleMs),
+    http2: createHttp2Server(handling, (session) => sessions.get(session)),
+    sessions,
   });
-  await listening(listener, config);
+  const plain = createServer({ noDelay: true, allowHalfOpen: true }, pool.takePlain);
+  const secure =
+    tls === undefined
+      ? null
+      : createSecurePort({ ...tls, meter, monotonic, admission, take: pool.takeSecure });
+  await listening(plain, "HTTP_PORT", host, config.httpPort);
+  if (secure !== null && tls !== undefined) {
+    await listening(secure.server, "HTTPS_PORT", host, tls.port).catch((error: unknown) => {
+      plain.close();
+      throw error;
+    });
+  }
   const checks = setInterval(() => {
-    for (const connection of connections) {
-      const due = connection.overdue(times);
-      if (due === null) continue;
-      ended("timeout");
-      if (due === "tell") unread.late(connection);
-      else connection.destroy();
-    }
+    pool.check();
+    secure?.sweep();
   }, checkMs);
 
-  const { port } = listener.address() as AddressInfo;
-  let closed = Promise.resolve();
+  const servers = secure === null ? [plain] : [plain, secure.server];
+  let closed: Promise<unknown> = Promise.resolve();
   return {
-    address: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    address: `http://${nameOf(host)}:${portOf(plain)}`,
+    secure: secure === null ? null : `https://${nameOf(host)}:${portOf(secure.server)}`,
     stop: () => {
-      closed = new Promise((resolve) => listener.close(() => resolve()));
-      for (const connection of connections) if (connection.isIdle) connection.destroy();
+      closed = Promise.all(
+        servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))),
+      );
+      pool.closeIdle();
     },
     closed: () => {
-      setTimeout(() => {
-        for (const connection of connections) connection.destroy();
-      }, graceMs).unref();
-      return closed.finally(() => clearInterval(checks));
+      setTimeout(pool.destroy, graceMs).unref();
+      return closed.then(() => undefined).finally(() => clearInterval(checks));
     },
   };
 }
 
-function createHttpServer(
-  fetch: Fetch,
-  { config: { host }, devices }: Pick<HttpListenerDeps, "config" | "devices">,
-  unread: ReturnType<typeof createUnread>,
-): Server {
-  const handle = getRequestListener(fetch, { hostname: host, errorHandler: unread.respond });
-  const options = {
-    maxHeaderSize: headerBytesMax,
-    keepAliveTimeout: usualTimes.idleMs,
-    requireHostHeader: false,
-    // The connections themselves check how long each part of a request takes.
-    headersTimeout: 0,
-    requestTimeout: 0,
-  };
-  const server = createServer(options);
-  const turns = createRequestTurns();
-  const inTurn =
-    (work: (request: IncomingMessage, response: ServerResponse) => void) =>
-    (request: IncomingMessage, response: ServerResponse): void => {
-      unread.heard(request, response);
-      const connection = connectionOf(request);
-      connection?.handle(request, response, () =>
-        turns.begin(laneOf(connection, request), () => {
-          if (!response.destroyed) work(request, response);
-        }),
-      );
-    };
-  server.on(
-    "request",
-    inTurn((request, response) => {
-      if (unread.refuse(request, response)) return;
-      const connection = connectionOf(request);
-      if (connection !== undefined && devices?.handle(request, response, connection) === true) return;
-      void handle(request, response);
-    }),
-  );
-  server.on(
-    "checkExpectation",
-    inTurn((_, response) => unread.unexpected(response)),
-  );
-  unread.attach(server);
-  return server;
-}
+const nameOf = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/** The client in whose turns a request counts. Health checks do not wait for their client's other requests. */
-function laneOf({ client }: HttpConnection, { url = "" }: IncomingMessage): string {
-  return url === "/readyz" || url === "/healthz" ? `${client} probes` : client;
-}
-
-/** @param bytes the change; negative to shrink */
-function change<Name>(shares: Shares<Name>, name: Name, bytes: number): boolean {
-  if (bytes > 0) return shares.take(name, bytes);
-  shares.give(name, -bytes);
-  return true;
-}
-
-/** The connection on which a request came. */
-export function connectionOf(request: IncomingMessage | undefined): HttpConnection | undefined {
-  const socket: unknown = request?.socket;
-  return socket instanceof HttpConnection ? socket : undefined;
-}
-
-function listening(server: TcpServer, { host, httpPort }: Pick<Config, "host" | "httpPort">): Promise<void> {
+function listening(server: Server, setting: string, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(httpPort, host, () => {
-      server.off("error", reject);
+    const fail = (error: NodeJS.ErrnoException): void =>
+      reject(
+        new ConfigError([`${setting}: cannot listen on ${host}:${port}: ${error.code ?? error.message}`]),
+      );
+    server.once("error", fail);
+    server.listen(port, host, () => {
+      server.off("error", fail);
       resolve();
     });
   });

@@ -6,7 +6,7 @@ import { sliceMs } from "../../store/lib/turns.js";
  * others begin in turns of their own, one client after the other, so that a hundred connections that ask at
  * once delay nobody else's messages for longer than one of them does.
  */
-interface RequestTurns {
+export interface RequestTurns {
   /** Begins the work now, or once it is its client's turn. */
   begin(client: string, work: () => void): void;
   /** How many requests wait. */

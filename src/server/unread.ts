@@ -9,7 +9,7 @@ import type { Logger } from "../observability/log.js";
  * Answers requests that reach no route: those that cannot be read, come too slowly, or ask for features of HTTP/1.1
  * that we lack. Node would answer each itself, without the body and the headers of our errors.
  */
-interface Unread {
+export interface Unread {
   /** For requests whose address or method cannot be used. */
   respond(error: unknown): Response;
   /** Notes that the request has been read: it is answered before anything unreadable that follows it. */

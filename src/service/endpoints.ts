@@ -35,10 +35,13 @@ import { certificateNamed, connectBroker } from "./broker.js";
 import type { Faults } from "./faults.js";
 import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
-import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
+import { type MqttListeners, openMqttListeners, wantsTls } from "./mqtt-listeners.js";
+import { openServerIdentity, type ServerIdentity } from "./server-identity.js";
 
 /** The endpoints that devices connect to: the MQTT listeners, and the external broker if there is one. */
 export interface Endpoints {
+  /** What the listeners of TLS prove themselves with. */
+  readonly identity: ServerIdentity;
   readonly listeners: MqttListeners;
   readonly broker: Broker | null;
   /** HTTP for devices. */
@@ -72,23 +75,31 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(accept, meter, monotonic);
   const context = contextOf(deps, guesses, { limits, denials });
+  const identity = await openServerIdentity(
+    {
+      log,
+      clock,
+      certificate: createServerCertificate({
+        config,
+        authority,
+        vault: devices.vault,
+        onFault: (path, error) =>
+          log.warn("the kept server certificate cannot be used: another is issued", { path, error }),
+      }),
+      trusted: () => trustedRoots(devices, authority, now()),
+      note: (trouble) => status.note("certificate", trouble),
+    },
+    wantsTls(config) || config.httpsPort !== null,
+  );
   const listeners = await openMqttListeners({
     config,
+    identity,
     meter,
-    log,
     clock,
     connectionsMax: deps.connectionsMax,
-    certificate: createServerCertificate({
-      config,
-      authority,
-      vault: devices.vault,
-      onFault: (path, error) =>
-        log.warn("the kept server certificate cannot be used: another is issued", { path, error }),
-    }),
-    trusted: () => trustedRoots(devices, authority, now()),
-    note: (trouble) => status.note("certificate", trouble),
     context,
   });
+  identity.renewWhenDue();
   messaging.onCommit(listeners.afterCommit);
   const http = createHttpTransport(clientsOf(deps, context));
   messaging.onCommit(http.afterCommit);
@@ -103,7 +114,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     certificate: (commonName) => certificateNamed(db, commonName),
     isDisabled: (fingerprint) => isCertDisabled(db, fingerprint),
   });
-  return { listeners, broker, http, brokerAccess };
+  return { identity, listeners, broker, http, brokerAccess };
 }
 
 /** Sets in each tenant's own table. */

@@ -3,9 +3,11 @@ import type { Meter } from "../../ingest/meter.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import { createEndpoint, type EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
 import { listenMqtt, type MqttListener } from "../../ingest/transports/mqtt/listeners/listener.js";
+import type { ClientCertificates } from "../../ingest/transports/sockets/tls.js";
+import type { Clock } from "../../store/lib/clock.js";
 import type { Config, Port } from "../config/config.js";
 import { ConfigError } from "../config/config.js";
-import { openServerIdentity, type ServerIdentityDeps } from "./server-identity.js";
+import type { ServerIdentity } from "./server-identity.js";
 
 /** The ports of the MQTT endpoint, by their names in the interface. */
 export const listenerNames = ["mqtt", "mqtts", "mqttss", "ws", "wss"] as const;
@@ -16,11 +18,11 @@ interface Kind {
   readonly scheme: string;
   readonly portOf: (config: Config) => Port;
   readonly tls: boolean;
-  readonly mutual: boolean;
+  readonly certificates: ClientCertificates;
   readonly webSocket: boolean;
 }
 
-const plain = { tls: false, mutual: false, webSocket: false };
+const plain = { tls: false, certificates: "none", webSocket: false } as const;
 const kinds: Readonly<Record<ListenerName, Kind>> = {
   mqtt: { ...plain, setting: "MQTT_PORT", scheme: "mqtt", portOf: (config) => config.mqttPort },
   mqtts: {
@@ -35,7 +37,7 @@ const kinds: Readonly<Record<ListenerName, Kind>> = {
     scheme: "mqtts",
     portOf: (config: Config) => config.mqttssPort,
     tls: true,
-    mutual: true,
+    certificates: "required",
     webSocket: false,
   },
   ws: { ...plain, setting: "WS_PORT", scheme: "ws", portOf: (config) => config.wsPort, webSocket: true },
@@ -44,10 +46,15 @@ const kinds: Readonly<Record<ListenerName, Kind>> = {
     scheme: "wss",
     portOf: (config: Config) => config.wssPort,
     tls: true,
-    mutual: false,
+    certificates: "none",
     webSocket: true,
   },
 };
+
+/** Whether any listener of MQTT is to speak TLS. */
+export function wantsTls(config: Config): boolean {
+  return listenerNames.some((name) => kinds[name].tls && kinds[name].portOf(config) !== null);
+}
 
 /** The MQTT endpoint with its listeners. */
 export interface MqttListeners {
@@ -55,22 +62,22 @@ export interface MqttListeners {
   readonly ports: Readonly<Record<ListenerName, number | null>>;
   /** To be called after each commit of the journal. */
   afterCommit(): void;
-  /** Reads the server's certificate again, for handshakes from now on; a bad one leaves the present one in use. */
-  reload(): Promise<void>;
   /** Stops listening; open connections stay. */
   stopListening(): void;
   close(): Promise<void>;
 }
 
-interface MqttListenersDeps extends ServerIdentityDeps {
+interface MqttListenersDeps {
   readonly config: Config;
+  readonly identity: ServerIdentity;
+  readonly clock: Clock;
   readonly context: EndpointContext;
   /** Sockets at once, over all listeners. */
   readonly connectionsMax: number;
   readonly meter: Meter;
 }
 
-/** @throws ConfigError for a certificate that cannot be used, or a port that is not available */
+/** @throws ConfigError for a port that is not available */
 export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttListeners> {
   const { config, context, meter } = deps;
   const { monotonic } = deps.clock;
@@ -79,20 +86,16 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
   const frameBytesMax = packetBytesMaxOf(config.topics);
   const open = new Map<ListenerName, MqttListener>();
   const wanted = listenerNames.filter((name) => kinds[name].portOf(config) !== null);
-  const server = await openServerIdentity(
-    deps,
-    wanted.some((name) => kinds[name].tls),
-    (renewed) => {
-      for (const listener of open.values()) listener.renew(renewed);
-    },
-  );
+  deps.identity.follow((renewed) => {
+    for (const listener of open.values()) listener.renew(renewed);
+  });
   try {
     for (const name of wanted) {
-      const { tls, mutual, webSocket, setting, portOf } = kinds[name];
+      const { tls, certificates, webSocket, setting, portOf } = kinds[name];
       const port = portOf(config);
-      const identity = server.current();
+      const identity = deps.identity.current();
       if (port === null || (tls && identity === null)) continue;
-      const offer = tls && identity !== null ? { identity, mutual, suites: config.tlsSuites } : null;
+      const offer = tls && identity !== null ? { identity, certificates, suites: config.tlsSuites } : null;
       const told = { proxies, protocol: config.proxyProtocol, frameBytesMax };
       const options = { host: config.host, port, tls: offer, webSocket, meter, monotonic, ...told };
       open.set(
@@ -108,7 +111,6 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
     endpoint.close();
     throw error;
   }
-  server.renewWhenDue();
 
   const portOf = (name: ListenerName): number | null => open.get(name)?.port ?? null;
   return {
@@ -120,12 +122,10 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
       wss: portOf("wss"),
     },
     afterCommit: endpoint.afterCommit,
-    reload: server.renew,
     stopListening: () => {
       for (const listener of open.values()) listener.stopListening();
     },
     close: async () => {
-      server.close();
       for (const listener of open.values()) listener.stopListening();
       endpoint.close();
       await Promise.all([...open.values()].map((listener) => listener.closed()));

@@ -1,7 +1,7 @@
 /**
  * The identity of the TLS listeners: the server's certificate, renewed when due, and the authorities that they trust.
  */
-import type { TlsIdentity } from "../../ingest/transports/mqtt/listeners/tls.js";
+import type { TlsIdentity } from "../../ingest/transports/sockets/tls.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import type { IssuedServer } from "../certificates/authority.js";
@@ -9,7 +9,7 @@ import { endOf, type ServerCertificate } from "../certificates/server-certificat
 import { ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 
-export interface ServerIdentityDeps {
+interface ServerIdentityDeps {
   readonly certificate: ServerCertificate;
   /** Authorities whose client certificates are recognised, PEM. */
   readonly trusted: () => Promise<readonly string[]>;
@@ -19,9 +19,11 @@ export interface ServerIdentityDeps {
   readonly clock: Clock;
 }
 
-interface ServerIdentity {
+export interface ServerIdentity {
   /** Null if no listener wants one, or none could be obtained. */
   current(): TlsIdentity | null;
+  /** Calls `renew` with each later identity. @throws whatever the listener throws: the old one stays in use */
+  follow(renew: (identity: TlsIdentity) => void): void;
   /** Loads the certificate again; a bad one leaves the present one in use. */
   renew(): Promise<void>;
   /** From now on checks now and then whether another certificate is due. */
@@ -35,8 +37,8 @@ const renewalCheckMs = 3_600_000;
 export async function openServerIdentity(
   { certificate, trusted, log, note, clock: { now } }: ServerIdentityDeps,
   wanted: boolean,
-  onRenewed: (identity: TlsIdentity) => void,
 ): Promise<ServerIdentity> {
+  const followers: ((identity: TlsIdentity) => void)[] = [];
   let identity: TlsIdentity | null = null;
   let renewal: NodeJS.Timeout | undefined;
 
@@ -72,7 +74,7 @@ export async function openServerIdentity(
     try {
       const loaded = await load();
       if (endOf(loaded) <= now() && endOf(identity) > now()) throw new Error("the new one has expired");
-      onRenewed(loaded);
+      for (const follow of followers) follow(loaded);
       identity = loaded;
       noteEnd(loaded);
       log.info("TLS: certificate loaded", { end: new Date(endOf(loaded)).toISOString() });
@@ -86,6 +88,9 @@ export async function openServerIdentity(
   if (wanted) identity = await first();
   return {
     current: () => identity,
+    follow: (follow) => {
+      followers.push(follow);
+    },
     renew,
     renewWhenDue: () => {
       renewal = setInterval(() => {

@@ -19,6 +19,10 @@ import type { Storage } from "./storage.js";
 
 interface Servers {
   readonly http: string;
+  /** Null if it is off. */
+  readonly https: string | null;
+  /** Reads the server's certificate again, for handshakes from now on; a bad one leaves the present one in use. */
+  reload(): Promise<void>;
   readonly listeners: Endpoints["listeners"];
   /** Ends requests, tasks and connections, and waits until the messages that they brought are acknowledged. */
   close(): Promise<void>;
@@ -55,7 +59,14 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const refs = createSeriesRefs();
   const work = await openWork(deps, endpoints, refs);
   const app = openApi(deps, endpoints, work, refs);
+  const { identity } = endpoints;
+  const current = identity.current();
+  const tls =
+    config.httpsPort === null || current === null
+      ? {}
+      : { tls: { port: config.httpsPort, config, identity: current, follow: identity.follow } };
   const http = await listenHttp(app.fetch, {
+    ...tls,
     config,
     log,
     meter: metadata.meter,
@@ -65,6 +76,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   });
   return {
     http: http.address,
+    https: http.secure,
+    reload: identity.renew,
     listeners,
     close: async () => {
       http.stop();
@@ -79,6 +92,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       await messaging.connections.endAll("shutdown");
       await listeners.close();
       await http.closed();
+      identity.close();
       devices.close();
       // As they end, connections settle the messages that they held.
       await messaging.committed();

@@ -4,12 +4,8 @@ import { createMeter } from "../../ingest/meter.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { createLogger } from "../../src/observability/log.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
-import {
-  connectionOf,
-  type HttpListener,
-  type HttpListenerDeps,
-  listenHttp,
-} from "../../src/server/http-server.js";
+import { type HttpListener, type HttpListenerDeps, listenHttp } from "../../src/server/http-server.js";
+import { peerOf } from "../../src/server/peers.js";
 import { assert, suite, type Test, until } from "../suite.js";
 import { worldSuite } from "../world.js";
 
@@ -85,8 +81,7 @@ async function withEdge(
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const answersOf = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
 /** What shows that a caller is known, as the frame of the routes does. */
-const prove = (env: unknown, tenant = 1) =>
-  connectionOf((env as { incoming: never }).incoming)?.prove(tenant);
+const prove = (env: unknown, tenant = 1) => peerOf((env as { incoming: object }).incoming)?.prove(tenant);
 const never = () => new Promise<Response>(() => undefined);
 
 suite("connections of HTTP", (test) => {

@@ -1,7 +1,7 @@
 /** A client that sends any bytes: what the `mqtt` client would never do. */
 import { connect, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
-import type { IncomingSocket } from "../../ingest/transports/mqtt/connection/incoming-socket.js";
+import type { IncomingSocket } from "../../ingest/transports/sockets/incoming-socket.js";
 import { until } from "../suite.js";
 import type { Rec, World } from "../world.js";
 

@@ -13,7 +13,7 @@ import mqttPacket from "mqtt-packet";
 import { WebSocket } from "ws";
 import { connectTimeoutMs } from "../../ingest/transports/mqtt/connection/connection.js";
 import { waitingBytesMax } from "../../ingest/transports/mqtt/connection/deliveries.js";
-import { handshakeTimeoutMs } from "../../ingest/transports/mqtt/listeners/tls.js";
+import { handshakeTimeoutMs } from "../../ingest/transports/sockets/tls.js";
 import { listenerNames } from "../../src/service/mqtt-listeners.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { connectPacket } from "../ingest/support.js";

@@ -21,7 +21,7 @@ import { loginOf } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
 
 /** The connection of a request, as far as its transport matters. */
-interface HttpPeer {
+export interface HttpPeer {
   /** Of the socket, canonical. */
   readonly address: string;
   /** The client's, where TLS asked for one; else null. */

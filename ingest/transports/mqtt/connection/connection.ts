@@ -11,6 +11,7 @@ import type { Connection, Connections } from "../../../sessions/connections.js";
 import type { SessionState } from "../../../sessions/state.js";
 import { weightOfWill } from "../../../sessions/weights.js";
 import { type Origin, sessionOf } from "../../../uplinks/accept.js";
+import type { AttachedConnection, IncomingSocket } from "../../sockets/incoming-socket.js";
 import { readConnect, readProtocol } from "../codec/connect.js";
 import { checkFlags, decodePacket, packetTypes } from "../codec/decode.js";
 import { type FrameOwner, Framer } from "../codec/framing.js";
@@ -22,7 +23,6 @@ import { type ByteStream, StreamError } from "./byte-stream.js";
 import { accepted, agreedKeepAlive, defaultTerms, farewell, refused } from "./connack.js";
 import type { MqttContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
-import type { AttachedConnection, IncomingSocket } from "./incoming-socket.js";
 import { MqttClient, type MqttClientOwner } from "./mqtt-client.js";
 import { createWriteBuffer, type WriteBuffer } from "./write-buffer.js";
 

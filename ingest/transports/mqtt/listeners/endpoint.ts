@@ -2,10 +2,10 @@ import type { Socket } from "node:net";
 import { createAdmission } from "../../../access/admission.js";
 import type { ClientCertificate } from "../../../access/credentials.js";
 import { count } from "../../../meter.js";
+import { AdmittedSocket, type IncomingSocket } from "../../sockets/incoming-socket.js";
 import type { ByteStream } from "../connection/byte-stream.js";
 import { MqttConnection } from "../connection/connection.js";
 import type { Attended, MqttContext } from "../connection/context.js";
-import { AdmittedSocket, type IncomingSocket } from "../connection/incoming-socket.js";
 import { createReadingTurns } from "../connection/reading.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */

@@ -1,10 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Proxies } from "../../../access/proxies.js";
 import type { Meter } from "../../../meter.js";
-import type { IncomingSocket } from "../connection/incoming-socket.js";
+import type { IncomingSocket } from "../../sockets/incoming-socket.js";
+import { createProxyLayer, type ProxyProtocol } from "../../sockets/proxy-layer.js";
+import { createTlsLayer, type TlsIdentity, type TlsOffer } from "../../sockets/tls.js";
 import type { MqttEndpoint } from "./endpoint.js";
-import { createProxyLayer, type ProxyProtocol } from "./proxy-layer.js";
-import { createTlsLayer, type TlsIdentity, type TlsOffer } from "./tls.js";
 import { createWebSocketLayer } from "./websocket.js";
 
 /** One port of the endpoint. */
@@ -22,7 +22,7 @@ interface MqttListenerOptions {
   readonly host: string;
   readonly port: number;
   /** Null: without TLS. */
-  readonly tls: Pick<TlsOffer, "identity" | "mutual" | "suites"> | null;
+  readonly tls: Pick<TlsOffer, "identity" | "certificates" | "suites"> | null;
   readonly webSocket: boolean;
   /** Of a WebSocket. */
   readonly frameBytesMax: number;

@@ -4,9 +4,9 @@ import { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Proxies, ProxyHeaders } from "../../../access/proxies.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
+import type { IncomingSocket } from "../../sockets/incoming-socket.js";
+import { handshakeTimeoutMs } from "../../sockets/tls.js";
 import { type ByteStream, StreamError } from "../connection/byte-stream.js";
-import type { IncomingSocket } from "../connection/incoming-socket.js";
-import { handshakeTimeoutMs } from "./tls.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. Any path will do: the port is for MQTT alone. */
 interface WebSocketLayer {

@@ -9,7 +9,7 @@ interface DeviceReply {
 
 export type Headings = Readonly<Record<string, string>>;
 
-function basicOf(device: Rec): string {
+export function basicOf(device: Rec): string {
   return `Basic ${Buffer.from(`${device.deviceUsername}:${device.token}`).toString("base64")}`;
 }
 

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { createHash, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
@@ -9,7 +10,7 @@ import { promisify } from "node:util";
 import { connectAsync, type IClientOptions, type MqttClient } from "mqtt";
 import { signCertificate } from "../../../../../src/certificates/x509.js";
 import { until } from "../../../../suite.js";
-import type { Rec } from "../../../../world.js";
+import type { Rec, World } from "../../../../world.js";
 
 export interface Pair {
   /** PEM texts. */
@@ -152,4 +153,12 @@ export async function helloOf(): Promise<Buffer> {
   await until(() => said.length > 0, { what: "a ClientHello" });
   nowhere.destroy();
   return Buffer.concat(said);
+}
+
+export const authorityOf = (world: World) => readFile(join(world.dataDir, "authority.crt"), "utf8");
+
+/** A certificate of the authority, as the API makes it: what the mutual listener asks of everyone. */
+export async function issued(world: World, name: string): Promise<Pair & { readonly id: number }> {
+  const { id, cert, key } = await world.make("/api/v1/certs", { name, enable: 1 });
+  return { id, cert: String(cert), key: String(key) };
 }

@@ -4,14 +4,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { Duplex } from "node:stream";
 import { connect as connectTls, getCiphers, type TLSSocket } from "node:tls";
 import { createMeter } from "../../../../../ingest/meter.js";
-import { lookAtHello } from "../../../../../ingest/transports/mqtt/listeners/client-hello.js";
-import { createHandshakeSemaphore } from "../../../../../ingest/transports/mqtt/listeners/handshake-semaphore.js";
+import { lookAtHello } from "../../../../../ingest/transports/sockets/client-hello.js";
+import { createHandshakeSemaphore } from "../../../../../ingest/transports/sockets/handshake-semaphore.js";
 import {
   createTlsLayer,
   handshakeTimeoutMs,
   pressedTimeoutMs,
   type TlsLayer,
-} from "../../../../../ingest/transports/mqtt/listeners/tls.js";
+} from "../../../../../ingest/transports/sockets/tls.js";
 import { readConfig } from "../../../../../src/config/config.js";
 import { assert, suite, until } from "../../../../suite.js";
 import { worldSuite } from "../../../../world.js";
@@ -95,7 +95,7 @@ suite("TLS layer", (test) => {
       trusted: [],
     };
     layer = createTlsLayer(
-      { identity, mutual: false, suites: "aead", meter, monotonic: () => now, atOnce: 8 },
+      { identity, certificates: "none", suites: "aead", meter, monotonic: () => now, atOnce: 8 },
       (socket: TLSSocket) => {
         through++;
         socket.on("error", () => undefined);

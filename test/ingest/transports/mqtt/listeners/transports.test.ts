@@ -10,7 +10,7 @@ import { programMissing } from "../../../../programs.js";
 import { assert, rejects, until } from "../../../../suite.js";
 import { type Rec, type World, worldSuite } from "../../../../world.js";
 import { connectPacket, endedBy } from "../../../support.js";
-import { connectTo, run, thrownOut, writePair } from "./support.js";
+import { authorityOf, connectTo, issued, run, thrownOut, writePair } from "./support.js";
 
 const everyListener = { MQTTS_PORT: "0", MQTTSS_PORT: "0", WS_PORT: "0", WSS_PORT: "0" };
 const names = ["mqtt", "mqtts", "mqttss", "ws", "wss"] as const;
@@ -18,18 +18,11 @@ const noPrograms = (["mosquitto_pub", "mosquitto_sub", "openssl"] as const)
   .map(programMissing)
   .find((reason) => reason !== null);
 
-const authorityOf = (world: World) => readFile(join(world.dataDir, "authority.crt"), "utf8");
 const portOf = (address: string | null) => Number(new URL(address ?? "").port);
 
 async function newDevice(world: World, fields: object = {}): Promise<Rec> {
   const product = await world.make("/api/v1/products", productBody());
   return world.make("/api/v1/devices", deviceBody(product, { ...fields }));
-}
-
-/** A certificate of the authority, as the API makes it: what the mutual listener asks of everyone. */
-async function issued(world: World, name: string): Promise<{ id: number; cert: string; key: string }> {
-  const { id, cert, key } = await world.make("/api/v1/certs", { name, enable: 1 });
-  return { id, cert: String(cert), key: String(key) };
 }
 
 function failedBy(world: World, reason: string): () => Promise<number> {

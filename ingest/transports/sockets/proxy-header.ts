@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { canonicalAddress } from "../../../access/address-block.js";
+import { canonicalAddress } from "../../access/address-block.js";
 
 /**
  * What a connection begins with: "none" is no header, "more" the beginning of one, "bad" a malformed one.

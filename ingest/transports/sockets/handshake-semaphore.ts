@@ -1,4 +1,4 @@
-import { createShares } from "../../../../store/lib/shares.js";
+import { createShares } from "../../../store/lib/shares.js";
 
 /**
  * Lets a bounded number in at once. Of one address, seven eighths of them at most; those that wait are let in

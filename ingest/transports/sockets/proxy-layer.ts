@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
-import type { Proxies } from "../../../access/proxies.js";
-import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
-import type { IncomingSocket } from "../connection/incoming-socket.js";
+import type { Proxies } from "../../access/proxies.js";
+import { count, type HandshakeFailure, type Meter } from "../../meter.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
+import type { IncomingSocket } from "./incoming-socket.js";
 import { readProxyHeader } from "./proxy-header.js";
 import { handshakeTimeoutMs } from "./tls.js";
 

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
-import { canonicalAddress } from "../../../access/address-block.js";
-import type { Admission, Admitted } from "../../../access/admission.js";
-import type { EndReason, HandshakeFailure } from "../../../meter.js";
+import { canonicalAddress } from "../../access/address-block.js";
+import type { Admission, Admitted } from "../../access/admission.js";
+import type { EndReason, HandshakeFailure } from "../../meter.js";
 
 /** A socket at the endpoint, from its accept to its close, as the layers know it that lie below MQTT. */
 export interface IncomingSocket {

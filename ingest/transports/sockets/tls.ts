@@ -1,12 +1,15 @@
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket, type TlsOptions } from "node:tls";
-import { addressBlock } from "../../../access/address-block.js";
-import type { ClientCertificate } from "../../../access/credentials.js";
-import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
-import type { IncomingSocket } from "../connection/incoming-socket.js";
+import { addressBlock } from "../../access/address-block.js";
+import type { ClientCertificate } from "../../access/credentials.js";
+import { count, type HandshakeFailure, type Meter } from "../../meter.js";
 import { helloBytesMax, lookAtHello } from "./client-hello.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { createHandshakeSemaphore } from "./handshake-semaphore.js";
+import type { IncomingSocket } from "./incoming-socket.js";
+
+/** optional: one that no authority we believe has signed counts as none. */
+export type ClientCertificates = "none" | "optional" | "required";
 
 /** `compatible`: also those of OpenSSL that encrypt and authenticate in two steps (CBC), or work without ECDHE. */
 type TlsSuites = "aead" | "compatible";
@@ -31,14 +34,16 @@ export interface TlsIdentity {
 
 export interface TlsOffer {
   readonly identity: TlsIdentity;
-  /** Every client must prove itself with a certificate. */
-  readonly mutual: boolean;
+  /** Whether a client is asked for a certificate, and whether it must have one. */
+  readonly certificates: ClientCertificates;
   readonly suites: TlsSuites;
   readonly meter: Meter;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   /** Handshakes at once. */
   readonly atOnce?: number;
+  /** Offered by ALPN (RFC 7301), by preference; absent: ALPN is not used. */
+  readonly protocols?: readonly string[];
 }
 
 /** TLS on sockets that were accepted without reading from them. */
@@ -75,12 +80,17 @@ interface Handshake {
 
 /** `next` takes each socket whose handshake is done. */
 export function createTlsLayer(
-  { identity, mutual, suites, meter, monotonic, atOnce = handshakesMax }: TlsOffer,
+  { identity, certificates, suites, meter, monotonic, atOnce = handshakesMax, protocols }: TlsOffer,
   next: (socket: TLSSocket, incoming: IncomingSocket, certificate: ClientCertificate | null) => void,
 ): TlsLayer {
   const handshakes = new Set<Handshake>();
   const byEnds = new Map<string, Handshake>();
-  const server = createServer({ ...contextOf(identity, mutual, suites), ...demands(mutual) });
+  const asks = certificates !== "none";
+  const server = createServer({
+    ...contextOf(identity, asks, suites),
+    ...demands(asks),
+    ...(protocols === undefined ? {} : { ALPNProtocols: [...protocols] }),
+  });
   const semaphore = createHandshakeSemaphore<Handshake>(atOnce, (handshake) => {
     handshake.since = monotonic();
     handshake.begun = true;
@@ -112,11 +122,11 @@ export function createTlsLayer(
     if (handshake === undefined) return void socket.destroy();
     let certificate: ClientCertificate | null = null;
     try {
-      if (mutual) certificate = certificateOf(socket);
+      if (asks) certificate = certificateOf(socket);
     } catch {
       // A certificate that OpenSSL takes and Node cannot read proves nothing.
     }
-    if (mutual && certificate === null) {
+    if (certificates === "required" && certificate === null) {
       handshake.incoming.failure = "certificate";
       return void socket.destroy();
     }
@@ -161,7 +171,7 @@ export function createTlsLayer(
         if (!semaphore.enter(handshake, address)) socket.on("readable", watch);
       });
     },
-    renew: (renewed) => server.setSecureContext(contextOf(renewed, mutual, suites)),
+    renew: (renewed) => server.setSecureContext(contextOf(renewed, asks, suites)),
     sweep: () => {
       const now = monotonic();
       const { leastHeld } = semaphore;
@@ -180,7 +190,7 @@ function ignore(): void {}
 
 function contextOf(
   { cert, key, trusted }: TlsIdentity,
-  mutual: boolean,
+  asks: boolean,
   suites: TlsSuites,
 ): SecureContextOptions {
   return {
@@ -189,14 +199,14 @@ function contextOf(
     minVersion: "TLSv1.2",
     ...(suites === "aead" ? { ciphers: aeadSuites.join(":") } : {}),
     // CA_CERT may be an intermediate whose root nobody has given us.
-    ...(mutual ? { ca: [...trusted], allowPartialTrustChain: true } : {}),
+    ...(asks ? { ca: [...trusted], allowPartialTrustChain: true } : {}),
   };
 }
 
 /** We look at bad certificates ourselves, so that their owners find them in the connect log. */
-function demands(mutual: boolean): TlsOptions {
+function demands(asks: boolean): TlsOptions {
   // A session of one listener means nothing to another: each has ticket keys of its own.
-  return mutual ? { requestCert: true, rejectUnauthorized: false } : {};
+  return asks ? { requestCert: true, rejectUnauthorized: false } : {};
 }
 
 /**

@@ -1,0 +1,13 @@
+import type { HttpPeer } from "../../ingest/transports/http/transport.js";
+
+/** The connections of requests under way. */
+const peers = new WeakMap<object, HttpPeer>();
+
+export function setPeer(request: object, peer: HttpPeer): void {
+  peers.set(request, peer);
+}
+
+/** The connection on which a request came; undefined for one made within the process. */
+export function peerOf(request: object | undefined): HttpPeer | undefined {
+  return request === undefined ? undefined : peers.get(request);
+}

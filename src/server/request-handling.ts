@@ -1,0 +1,57 @@
+/** From a request, of HTTP/1.1 or HTTP/2, to whoever answers it: the devices' side, or the API. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import type { HttpPeer, HttpTransport } from "../../ingest/transports/http/transport.js";
+import { setPeer } from "./peers.js";
+import type { RequestTurns } from "./request-turns.js";
+import type { Unread } from "./unread.js";
+
+export type Fetch = (request: Request) => Response | Promise<Response>;
+
+/** The connection of a request. */
+interface Client extends HttpPeer {
+  /** In whose turns its requests begin. */
+  readonly client: string;
+}
+
+interface RequestHandlingDeps {
+  readonly host: string;
+  readonly unread: Unread;
+  readonly turns: RequestTurns;
+  /** Answers the requests of devices. */
+  readonly devices: Pick<HttpTransport, "handle"> | undefined;
+}
+
+export interface RequestHandling {
+  /** Answers it in its client's turn. `peer`: what it is told of the connection. */
+  handle(request: IncomingMessage, response: ServerResponse, client: Client, peer?: HttpPeer): void;
+  /** Does the work in the client's turn. */
+  inTurn(request: IncomingMessage, response: ServerResponse, client: Client, work: () => void): void;
+}
+
+export function createRequestHandling(
+  fetch: Fetch,
+  { host, unread, turns, devices }: RequestHandlingDeps,
+): RequestHandling {
+  const listener = getRequestListener(fetch, { hostname: host, errorHandler: unread.respond });
+
+  const inTurn: RequestHandling["inTurn"] = (request, response, client, work) =>
+    turns.begin(laneOf(client, request), () => {
+      if (!response.destroyed) work();
+    });
+
+  return {
+    inTurn,
+    handle: (request, response, client, peer = client) =>
+      inTurn(request, response, client, () => {
+        if (unread.refuse(request, response)) return;
+        setPeer(request, peer);
+        if (devices?.handle(request, response, peer) !== true) void listener(request, response);
+      }),
+  };
+}
+
+/** Health checks do not wait for their client's other requests. */
+function laneOf({ client }: Client, { url = "" }: IncomingMessage): string {
+  return url === "/readyz" || url === "/healthz" ? `${client} probes` : client;
+}
