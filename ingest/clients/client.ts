@@ -83,6 +83,8 @@ export interface Taken {
 
 /** How messages come down to a client. */
 export interface ClientLink extends Link {
+  /** The session is open: what it holds may be sent. */
+  resume(): void;
   /** The client has ended; nothing more is sent. */
   close(reason: EndReason): void;
 }
@@ -90,7 +92,7 @@ export interface ClientLink extends Link {
 /** Makes the link of a client, once its session is known. */
 export type LinkMaker<L extends ClientLink> = (state: SessionState, of: DeliveryOptions) => L;
 
-interface DeliveryOptions {
+export interface DeliveryOptions {
   readonly isDue: (message: Message) => boolean;
   readonly settle: (messageID: number, acknowledged: boolean) => void;
 }
@@ -201,6 +203,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     state.link = this.#link;
     presence.connected(this.entry.id, ip, keepAlive, now());
     meter.connections++;
+    this.#link.resume();
     this.subscribeByPlatform(platformSubscriptions(this.entry));
   }
 

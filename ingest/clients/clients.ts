@@ -26,17 +26,20 @@ export interface Turned {
 
 /** The clients of one protocol that is not MQTT. */
 interface Clients<L extends ClientLink> {
-  /**
-   * The device's client, opened if it is not there; one that is there already is the same for all of its requests.
-   * `terms`: how it is opened.
-   */
-  enter(credentials: Credentials, ip: string, terms: ClientTerms): Promise<DeviceClient<L> | Turned>;
+  /** The device's client, opened if it is not there; one that is there already is the same for all of its requests. */
+  enter(credentials: Credentials, ip: string, terms: ClientTerms<L>): Promise<DeviceClient<L> | Turned>;
+  /** A client of its own; one of the same client id ends. */
+  open(credentials: Credentials, ip: string, terms: ClientTerms<L>): Promise<DeviceClient<L> | Turned>;
   /** Ends those that have been silent for too long. */
   sweep(): Promise<void>;
   readonly size: number;
 }
 
-type ClientTerms = Pick<ClientRequest, "clientID" | "keepAlive" | "sessionExpiry">;
+/** How a client is opened. */
+interface ClientTerms<L extends ClientLink>
+  extends Pick<ClientRequest, "clientID" | "keepAlive" | "sessionExpiry"> {
+  readonly link: LinkMaker<L>;
+}
 
 export interface ClientsContext extends ClientContext {
   readonly denials: Denials;
@@ -56,7 +59,6 @@ const looksMax = 64;
 /** @param isBusy whether somebody waits on the client's link: then it is not silent */
 export function createClients<L extends ClientLink>(
   context: ClientsContext,
-  link: LinkMaker<L>,
   isBusy: (link: L) => boolean,
 ): Clients<L> {
   const { accept, connections, limits, denials, now } = context;
@@ -106,7 +108,30 @@ export function createClients<L extends ClientLink>(
     return pending;
   }
 
-  function start(entry: DeviceEntry, request: ClientRequest): Promise<DeviceClient<L> | Turned> | Turned {
+  /** Who it is, or why it is turned away. */
+  async function identify(
+    credentials: Credentials,
+    ip: string,
+    { clientID, keepAlive }: ClientTerms<L>,
+  ): Promise<DeviceEntry | Turned> {
+    if (accept.full) return { reason: "unavailable" };
+    const found = await authenticate(credentials, ip);
+    if ("denial" in found) {
+      if (found.device !== null) denials.add(found.device, ip, clientID, keepAlive);
+      count(context.meter.ended, found.denial);
+      return { reason: found.denial };
+    }
+    // What the feed brought since the answer was given has found no client to throw out.
+    return isEntitled(found, proofOf(credentials)) ? found : { reason: "credentials" };
+  }
+
+  function start(
+    entry: DeviceEntry,
+    credentials: Credentials,
+    ip: string,
+    { link, ...terms }: ClientTerms<L>,
+  ): Promise<DeviceClient<L> | Turned> | Turned {
+    const request = { ...terms, ...proofOf(credentials), ip };
     const { tenant } = entry.device;
     if (!makeRoom(tenant)) return { reason: "room" };
     const client = new DeviceClient<L>(context, entry, request, ended);
@@ -128,21 +153,16 @@ export function createClients<L extends ClientLink>(
 
   return {
     enter: async (credentials, ip, terms) => {
-      if (accept.full) return { reason: "unavailable" };
-      const { username, token, certificate } = credentials;
-      const found = await authenticate(credentials, ip);
-      if ("denial" in found) {
-        if (found.device !== null) denials.add(found.device, ip, terms.clientID, terms.keepAlive);
-        count(context.meter.ended, found.denial);
-        return { reason: found.denial };
-      }
-      const request = { ...terms, username: username ?? "", token: token ?? "", certificate, ip };
-      // What the feed brought since the answer was given has found no client to throw out.
-      if (!isEntitled(found, request)) return { reason: "credentials" };
-      const known = open.get(nameOf(found, terms.clientID));
-      if (known === undefined) return start(found, request);
+      const entry = await identify(credentials, ip, terms);
+      if ("reason" in entry) return entry;
+      const known = open.get(nameOf(entry, terms.clientID));
+      if (known === undefined) return start(entry, credentials, ip, terms);
       await known.opened;
       return known.client.isEnded ? { reason: "unavailable" } : known.client;
+    },
+    open: async (credentials, ip, terms) => {
+      const entry = await identify(credentials, ip, terms);
+      return "reason" in entry ? entry : start(entry, credentials, ip, terms);
     },
     sweep: async () => {
       const slice = createSlice();
@@ -158,4 +178,8 @@ export function createClients<L extends ClientLink>(
       return open.size;
     },
   };
+}
+
+function proofOf({ username = "", token = "", certificate }: Credentials) {
+  return { username, token, certificate };
 }

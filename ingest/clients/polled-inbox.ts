@@ -1,5 +1,6 @@
 import type { Message, Outgoing, SessionState } from "../sessions/state.js";
 import type { ClientLink } from "./client.js";
+import { outgoingID } from "./outgoing-id.js";
 
 /** What a client that polls is handed, and what becomes of it. */
 interface PolledInboxOptions {
@@ -51,7 +52,7 @@ export class PolledInbox implements ClientLink {
     for (const message of this.#state.outgoing.values()) {
       if (this.#options.isDue(message)) {
         message.sent = true;
-        return { ...polledOf(message), id: idOf(message) };
+        return { ...polledOf(message), id: outgoingID(message) };
       }
       this.#options.settle(message.messageID, false);
       // Thousands may have expired: the next poll goes on.
@@ -69,7 +70,7 @@ export class PolledInbox implements ClientLink {
   /** The receipt; false if no such message waits. */
   confirm(id: string): boolean {
     const message = this.#state.outgoing.get(Number(id.split("-", 1)[0]));
-    if (message === undefined || idOf(message) !== id) return false;
+    if (message === undefined || outgoingID(message) !== id) return false;
     this.#options.settle(message.messageID, true);
     return true;
   }
@@ -84,6 +85,9 @@ export class PolledInbox implements ClientLink {
     const first = this.first();
     if (first !== null) this.#answer(first);
   }
+
+  /** A poll asks by itself. */
+  resume(): void {}
 
   /** Retained messages of QoS 0 are for clients that are there: a poll begins with what waits. */
   handOver(): void {}
@@ -105,9 +109,4 @@ export class PolledInbox implements ClientLink {
 
 function polledOf({ topic, payload, properties }: Message): Omit<Polled, "id"> {
   return { topic, payload, contentType: properties?.contentType ?? null };
-}
-
-/** Packet ids come again; with the time of the message they do not. */
-function idOf({ messageID, at }: Outgoing): string {
-  return `${messageID}-${at.toString(36)}`;
 }

@@ -4,7 +4,7 @@ import { Duplex } from "node:stream";
 import { addressBlock, canonicalAddress } from "../../ingest/access/address-block.js";
 import type { Admitted } from "../../ingest/access/admission.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
-import type { HttpPeer } from "../../ingest/transports/http/transport.js";
+import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import { nextTurn } from "../../store/lib/turns.js";
 
 /** How long a connection may take for each thing that it owes, in milliseconds. */
@@ -76,6 +76,8 @@ export class HttpConnection extends Duplex implements Admitted {
   /** Requests that came while another was being answered. */
   readonly #waiting: (() => void)[] = [];
   #answering: ServerResponse | null = null;
+  /** Its bytes are no requests any more. */
+  #isUpgraded = false;
   /** The request parsed last; its body may still be coming. */
   #last: IncomingMessage | null = null;
   /** Whether the caller of the request under way is known. */
@@ -140,7 +142,19 @@ export class HttpConnection extends Duplex implements Admitted {
   }
 
   get isIdle(): boolean {
-    return this.#answering === null && !this.#bodyComes;
+    return this.#answering === null && !this.#bodyComes && !this.#isUpgraded;
+  }
+
+  /**
+   * Whether it can become something else: nothing before this request is unanswered. From then on bytes pass both ways
+   * as they come, and whoever has it sees to its times.
+   */
+  upgrade(): boolean {
+    if (this.#answering !== null || this.#waiting.length > 0) return false;
+    this.#isUpgraded = true;
+    this.#headBytes = 0;
+    this.#count();
+    return true;
   }
 
   /** Handles the request once everything before it on this connection is answered. */
@@ -195,7 +209,7 @@ export class HttpConnection extends Duplex implements Admitted {
     const passed = now - this.#lookedAt;
     this.#lookedAt = now;
     if (this.#unsentSince !== null && now - this.#unsentSince > times.unreadMs) return "close";
-    if (this.#waiting.length > 0) return null;
+    if (this.#waiting.length > 0 || this.#isUpgraded) return null;
     const age = now - this.#since;
     if (this.#bodyComes) {
       if (this.#answering === null) return age > times.publicBodyMs ? "close" : null;
@@ -233,10 +247,14 @@ export class HttpConnection extends Duplex implements Admitted {
   /** Hands on bytes that were read, unless a request that has arrived whole is in progress. */
   #feed(): void {
     while (this.#rest !== null && this.#wanted && !this.destroyed) {
-      const coming = this.#bodyComes;
+      const coming = this.#bodyComes || this.#isUpgraded;
       if (this.#waiting.length > 0 || (this.#answering !== null && !coming)) break;
       const head = this.#headBytes < pieceBytes.head ? pieceBytes.head : pieceBytes.longHead;
-      const size = coming ? Math.max(pieceBytes.body, this.#bodyLeft) : head;
+      const size = this.#isUpgraded
+        ? this.#rest.length
+        : coming
+          ? Math.max(pieceBytes.body, this.#bodyLeft)
+          : head;
       const piece = this.#rest.length <= size ? this.#rest : this.#rest.subarray(0, size);
       this.#rest = piece === this.#rest ? null : this.#rest.subarray(size);
       if (coming) this.#bodyLeft -= piece.length;
@@ -256,7 +274,9 @@ export class HttpConnection extends Duplex implements Admitted {
 
   #count(): void {
     if (this.destroyed) return;
-    const held = Math.max(0, this.#headBytes + (this.#rest?.length ?? 0) - heldFree);
+    // What an upgraded one has read is less than its socket's buffer, and is not read on before it is taken.
+    const waiting = this.#isUpgraded ? 0 : this.#headBytes + (this.#rest?.length ?? 0);
+    const held = Math.max(0, waiting - heldFree);
     if (held === this.#held) return;
     const fits = this.#deps.hold(this.#holder, held - this.#held);
     if (fits) this.#held = held;

@@ -1,7 +1,12 @@
+import type { IncomingMessage } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { type Admitted, createAdmission } from "../../ingest/access/admission.js";
+import { clientOf } from "../../ingest/access/client-of.js";
+import { createProxies } from "../../ingest/access/proxies.js";
 import type { Meter } from "../../ingest/meter.js";
+import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
+import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
 import { type Config, ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import { createConnectionPool } from "./connection-pool.js";
@@ -27,7 +32,7 @@ export interface HttpListener {
 }
 
 export interface HttpListenerDeps {
-  readonly config: Pick<Config, "host" | "httpPort" | "apiVariant">;
+  readonly config: Pick<Config, "host" | "httpPort" | "apiVariant" | "trustedProxies">;
   readonly log: Logger;
   readonly meter: Meter;
   /** Monotonic milliseconds. */
@@ -36,6 +41,8 @@ export interface HttpListenerDeps {
   readonly connectionsMax: number;
   /** Answers the requests of devices. */
   readonly devices?: Pick<HttpTransport, "handle">;
+  /** Takes the WebSockets of devices. */
+  readonly webSockets?: Pick<WebSocketTransport, "serves" | "upgrade">;
   /** HTTP over TLS besides; absent: off. */
   readonly tls?: Pick<SecurePortDeps, "config" | "identity" | "follow"> & { readonly port: number };
   readonly times?: HttpTimes;
@@ -63,6 +70,8 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const unread = createUnread({ variant: config.apiVariant, log });
   const turns = createRequestTurns();
   const handling = createRequestHandling(fetch, { host, unread, turns, devices: deps.devices });
+  const proxies = createProxies(config.trustedProxies);
+  const ipOf = ({ headers }: IncomingMessage, { address }: HttpPeer) => clientOf(proxies, address, headers);
   const sessions = new WeakMap<object, Http2Connection>();
   const admission = createAdmission<Admitted>(deps.connectionsMax);
   const pool = createConnectionPool({
@@ -71,7 +80,12 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
     admission,
     times,
     unread,
-    http1: createHttp1Server(handling, unread, usualTimes.idleMs),
+    http1: createHttp1Server(handling, {
+      unread,
+      idleMs: usualTimes.idleMs,
+      upgrades: deps.webSockets,
+      ipOf,
+    }),
     http2: createHttp2Server(handling, (session) => sessions.get(session)),
     sessions,
   });

@@ -1,15 +1,30 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { HttpPeer } from "../../ingest/transports/http/peer.js";
+import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
 import { HttpConnection } from "./http-connection.js";
 import type { RequestHandling } from "./request-handling.js";
 import type { Unread } from "./unread.js";
 
 const headerBytesMax = 64 * 1024;
 
+interface Http1ServerDeps {
+  readonly unread: Unread;
+  readonly idleMs: number;
+  /** WebSocket of devices. */
+  readonly upgrades: Pick<WebSocketTransport, "serves" | "upgrade"> | undefined;
+  /** Where a request came from. */
+  readonly ipOf: (request: IncomingMessage, peer: HttpPeer) => string;
+}
+
 /**
  * Node's server for the requests of HTTP/1.1. It never listens: it is given connections (`emit("connection")`) that
  * pass it one request at a time.
  */
-export function createHttp1Server(handling: RequestHandling, unread: Unread, idleMs: number): Server {
+export function createHttp1Server(
+  handling: RequestHandling,
+  { unread, idleMs, upgrades, ipOf }: Http1ServerDeps,
+): Server {
   const server = createServer({
     maxHeaderSize: headerBytesMax,
     keepAliveTimeout: idleMs,
@@ -33,6 +48,32 @@ export function createHttp1Server(handling: RequestHandling, unread: Unread, idl
       handling.inTurn(request, response, connection, () => unread.unexpected(response)),
     ),
   );
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (
+      socket instanceof HttpConnection &&
+      upgrades?.serves(request.url ?? "") === true &&
+      isWebSocket(request)
+    ) {
+      if (socket.upgrade()) upgrades.upgrade(request, socket, head, socket, ipOf(request, socket));
+      else socket.destroy();
+    } else answerAnyway(server, request, socket);
+  });
   unread.attach(server);
   return server;
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/**
+ * Other upgrades are not taken: the request is one like others (RFC 9110 §7.8). Node reads no body of it, and nothing
+ * that follows on the connection.
+ */
+function answerAnyway(server: Server, request: IncomingMessage, socket: Duplex): void {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as never);
+  response.once("finish", () => socket.end());
+  server.emit("request", request, response);
 }

@@ -1,4 +1,4 @@
-import type { HttpPeer } from "../../ingest/transports/http/transport.js";
+import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 
 /** The connections of requests under way. */
 const peers = new WeakMap<object, HttpPeer>();

@@ -1,7 +1,8 @@
 /** From a request, of HTTP/1.1 or HTTP/2, to whoever answers it: the devices' side, or the API. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import type { HttpPeer, HttpTransport } from "../../ingest/transports/http/transport.js";
+import type { HttpPeer } from "../../ingest/transports/http/peer.js";
+import type { HttpTransport } from "../../ingest/transports/http/transport.js";
 import { setPeer } from "./peers.js";
 import type { RequestTurns } from "./request-turns.js";
 import type { Unread } from "./unread.js";

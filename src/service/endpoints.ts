@@ -19,6 +19,10 @@ import {
 } from "../../ingest/transports/http/transport.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
+import {
+  createWebSocketTransport,
+  type WebSocketTransport,
+} from "../../ingest/transports/websocket/transport.js";
 import type { Accept } from "../../ingest/uplinks/accept.js";
 import { takenBefore } from "../../ingest/uplinks/redelivery.js";
 import { createRepeats } from "../../ingest/uplinks/repeats.js";
@@ -44,8 +48,9 @@ export interface Endpoints {
   readonly identity: ServerIdentity;
   readonly listeners: MqttListeners;
   readonly broker: Broker | null;
-  /** HTTP for devices. */
+  /** HTTP for devices, and WebSocket without MQTT. */
   readonly http: HttpTransport;
+  readonly webSockets: WebSocketTransport;
   /** Answers an external broker's questions about permissions. */
   readonly brokerAccess: BrokerAccess;
 }
@@ -101,8 +106,10 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   });
   identity.renewWhenDue();
   messaging.onCommit(listeners.afterCommit);
-  const http = createHttpTransport(clientsOf(deps, context));
-  messaging.onCommit(http.afterCommit);
+  const shared = clientsOf(deps, context);
+  messaging.onCommit(shared.waiting.afterCommit);
+  const http = createHttpTransport(shared);
+  const webSockets = createWebSocketTransport(shared);
   const broker = brokerOf(deps, limits);
   if (broker !== null) messaging.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
@@ -114,7 +121,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     certificate: (commonName) => certificateNamed(db, commonName),
     isDisabled: (fingerprint) => isCertDisabled(db, fingerprint),
   });
-  return { identity, listeners, broker, http, brokerAccess };
+  return { identity, listeners, broker, http, webSockets, brokerAccess };
 }
 
 /** Sets in each tenant's own table. */

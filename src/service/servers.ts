@@ -55,7 +55,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     local: storage.times.rules().local,
     connectionsMax: connectionsMax.mqtt,
   });
-  const { listeners, broker, http: devices } = endpoints;
+  const { listeners, broker, http: devices, webSockets } = endpoints;
   const refs = createSeriesRefs();
   const work = await openWork(deps, endpoints, refs);
   const app = openApi(deps, endpoints, work, refs);
@@ -73,6 +73,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     monotonic: clock.monotonic,
     connectionsMax: connectionsMax.http,
     devices: endpoints.http,
+    webSockets: endpoints.webSockets,
   });
   return {
     http: http.address,
@@ -94,6 +95,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       await http.closed();
       identity.close();
       devices.close();
+      webSockets.close();
       // As they end, connections settle the messages that they held.
       await messaging.committed();
       await work.close();

@@ -2,39 +2,29 @@
 import type { IncomingMessage } from "node:http";
 import { asError } from "../../../store/lib/errors.js";
 import { createShares } from "../../../store/lib/shares.js";
-import type { ClientCertificate } from "../../access/credentials.js";
+import { clientOf } from "../../access/client-of.js";
 import type { Proxies } from "../../access/proxies.js";
-import type { DeviceClient } from "../../clients/client.js";
+import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
 import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
 import { PolledInbox } from "../../clients/polled-inbox.js";
 import type { LocalTime } from "../../decode/time.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import { httpClientID } from "../../sessions/inboxes.js";
+import type { SessionState } from "../../sessions/state.js";
 import { inInfluxForm, takeLineProtocol } from "./influx/write.js";
 import { takeBatch } from "./messages/batch.js";
 import { confirmMessage, fetchMessage } from "./messages/inbox.js";
 import { takeUplink } from "./messages/uplinks.js";
+import type { HttpPeer } from "./peer.js";
 import { type Answer, failure, type HttpResponse, noContent, send, turnedAway } from "./requests/answers.js";
 import { readBody } from "./requests/body.js";
 import { loginOf } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
 
-/** The connection of a request, as far as its transport matters. */
-export interface HttpPeer {
-  /** Of the socket, canonical. */
-  readonly address: string;
-  /** The client's, where TLS asked for one; else null. */
-  readonly certificate: ClientCertificate | null;
-  /** The client has shown a right credential of this tenant. */
-  prove(tenant: number): void;
-}
-
 export interface HttpTransport {
   /** Answers a request of a device; false, with nothing done, for any other path. */
   handle(request: IncomingMessage, response: HttpResponse, peer: HttpPeer): boolean;
-  /** To be called after each commit of the journal. */
-  afterCommit(): void;
   close(): void;
 }
 
@@ -68,21 +58,18 @@ interface Endpoint {
 
 export function createHttpTransport(context: HttpContext): HttpTransport {
   const { accept, proxies, waiting } = context;
-  const clients = createClients(
-    context,
-    (state, options) => new PolledInbox(state, options),
-    (link) => link.isWaitedFor,
-  );
+  const clients = createClients<PolledInbox>(context, (link) => link.isWaitedFor);
   const bodies = createShares<number>(bodyBytesMax);
   const known = new WeakMap<HttpPeer, Known>();
   const terms = {
     clientID: httpClientID,
     keepAlive: context.presenceSeconds,
     sessionExpiry: sessionExpiryMax,
+    link: (state: SessionState, options: DeliveryOptions) => new PolledInbox(state, options),
   };
   const sweep = setInterval(() => void clients.sweep(), sweepMs);
 
-  async function clientOf(
+  async function deviceOf(
     { headers }: IncomingMessage,
     peer: HttpPeer,
     ip: string,
@@ -112,13 +99,8 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       return form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method }));
     }
     const { headers } = request;
-    const list = headers["x-forwarded-for"];
-    const told = {
-      forwarded: headers.forwarded,
-      "x-forwarded-for": Array.isArray(list) ? list.join(",") : list,
-    };
-    const ip = proxies.clientOf(peer.address, told);
-    const client = await clientOf(request, peer, ip);
+    const ip = clientOf(proxies, peer.address, headers);
+    const client = await deviceOf(request, peer, ip);
     if ("reason" in client) return form(turnedAway[client.reason]);
     const { tenant } = client.entry.device;
     return action({
@@ -153,7 +135,6 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       );
       return true;
     },
-    afterCommit: waiting.afterCommit,
     close: () => clearInterval(sweep),
   };
 }

@@ -2,8 +2,9 @@
 import { isUtf8 } from "node:buffer";
 import { createSlice } from "../../../../store/lib/turns.js";
 import type { Publication, Refusal, Taken } from "../../../clients/client.js";
+import { payloadOf } from "../../../clients/payloads.js";
 import { type LocalTime, readTime } from "../../../decode/time.js";
-import { parseJson, writeJson } from "../../../decode/whole.js";
+import { parseJson } from "../../../decode/whole.js";
 import type { RecentBatches } from "../../../uplinks/repeats.js";
 import { type Answer, failure, refusals } from "../requests/answers.js";
 import { type Body, batchBytesMax } from "../requests/body.js";
@@ -159,7 +160,7 @@ function* linesOf(bytes: Buffer): Generator<{ readonly line: number; readonly te
   }
 }
 
-/** `{"topic", "payload", "time"?}`: a text as payload is its bytes, anything else JSON; or why it is none. */
+/** `{"topic", "payload", "time"?}`, or why it is none. */
 function messageOf(text: string, local: LocalTime): Omit<Publication, "batch"> | string {
   let parsed: unknown;
   try {
@@ -168,15 +169,11 @@ function messageOf(text: string, local: LocalTime): Omit<Publication, "batch"> |
     return "is not JSON";
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return "is no object";
-  const { topic, payload, time = null } = parsed as Readonly<Record<string, unknown>>;
+  const { topic, time = null } = parsed as Readonly<Record<string, unknown>>;
   if (typeof topic !== "string") return "topic is required, a text";
-  if (payload === undefined) return "payload is required";
+  const payload = payloadOf(parsed as Readonly<Record<string, unknown>>);
+  if (typeof payload === "string") return payload;
   const sentAt = time === null ? null : readTime(time, local);
   if (time !== null && sentAt === null) return "time cannot be read";
-  return { topic, payload: Buffer.from(textOf(payload)), sentAt, key: null };
-}
-
-function textOf(payload: unknown): string {
-  if (typeof payload === "string") return payload;
-  return typeof payload === "object" && payload !== null ? writeJson(payload) : String(payload);
+  return { topic, payload, sentAt, key: null };
 }

@@ -40,10 +40,13 @@ async function read(text: string, piece = text.length): Promise<Read[]> {
   return all;
 }
 
-/** Without a trailing backslash, which no line protocol can hold before a separator. */
+/** Without backslashes, which no line protocol can hold before a separator; objects of the client are plain ones. */
 const name = fc
   .string({ minLength: 1, unit: "grapheme" })
-  .filter((text) => !/[\\\n\r\t]/.test(text) && text.trim() === text && !text.startsWith("#"));
+  .filter(
+    (text) =>
+      !/[\\\n\r\t]/.test(text) && text.trim() === text && !text.startsWith("#") && text !== "__proto__",
+  );
 
 suite("line protocol", (test) => {
   test("what InfluxDB's client writes is read as it was meant", async () => {

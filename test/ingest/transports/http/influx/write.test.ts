@@ -1,6 +1,6 @@
 /** What writes to InfluxDB 2 writes here: its own client, and line protocol by itself. */
 import { isDeepStrictEqual } from "node:util";
-import { InfluxDB, Point } from "@influxdata/influxdb-client";
+import { InfluxDB, Point, setLogger } from "@influxdata/influxdb-client";
 import { makeDataPoint, makeDevice, makeGateway, makeProduct } from "../../../../factories.js";
 import { assert, until } from "../../../../suite.js";
 import { type Rec, worldSuite } from "../../../../world.js";
@@ -114,6 +114,7 @@ worldSuite("HTTP, InfluxDB line protocol", (test, world) => {
       usage,
       Array.from({ length: 900 }, (_, n) => n),
     );
+    const before = setLogger({ error: () => undefined, warn: () => undefined });
     const wrong = new InfluxDB({ url: world.http, token: "nobody:x" }).getWriteApi("org", "bucket", "ms", {
       maxRetries: 0,
       writeFailed: () => undefined,
@@ -123,6 +124,7 @@ worldSuite("HTTP, InfluxDB line protocol", (test, world) => {
       () => null,
       (error: { statusCode?: number; code?: string }) => error,
     );
+    setLogger(before);
     assert.is(failed?.statusCode, 401);
   });
 

@@ -1,0 +1,11 @@
+import type { ClientCertificate } from "../../access/credentials.js";
+
+/** The connection of a request, as far as its transport matters. */
+export interface HttpPeer {
+  /** Of the socket, canonical. */
+  readonly address: string;
+  /** The client's, where TLS asked for one; else null. */
+  readonly certificate: ClientCertificate | null;
+  /** The client has shown a right credential of this tenant. */
+  prove(tenant: number): void;
+}

@@ -1,0 +1,183 @@
+/** WebSocket for devices that do not speak MQTT: an upgrade of a request, and a client for as long as it is open. */
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { asError } from "../../../store/lib/errors.js";
+import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
+import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
+import type { LocalTime } from "../../decode/time.js";
+import { sessionExpiryMax } from "../../sessions/bounds.js";
+import type { SessionState } from "../../sessions/state.js";
+import type { HttpPeer } from "../http/peer.js";
+import { type Answer, failure, turnedAway } from "../http/requests/answers.js";
+import { loginOf } from "../http/requests/credentials.js";
+import { FrameConnection } from "./frame-connection.js";
+import { FrameLink, type FrameSocket } from "./frame-link.js";
+
+export interface WebSocketTransport {
+  /** Whether the path of a request that asks for an upgrade is for devices. */
+  serves(url: string): boolean;
+  /** Upgrades the request; the socket is the transport's from then on. `ip`: where it came from. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, peer: HttpPeer, ip: string): void;
+  close(): void;
+}
+
+interface WebSocketContext extends ClientsContext {
+  readonly local: LocalTime;
+  readonly onFault: (error: Error) => void;
+}
+
+const path = "/ws";
+/** Of a frame: a message of the largest size, with what JSON makes of its characters. */
+const frameBytesMax = 640 * 1024;
+const fragmentsMax = 1024;
+const closeTimeoutMs = 1000;
+const sweepMs = 1000;
+
+/** What the address of the upgrade says of the client. */
+interface Asked {
+  readonly clientID: string;
+  /** Seconds. */
+  readonly sessionExpiry: number;
+}
+
+export function createWebSocketTransport(context: WebSocketContext): WebSocketTransport {
+  const { meter, local, monotonic } = context;
+  const clients = createClients<FrameLink>(context, () => true);
+  const open = new Set<FrameConnection>();
+  const options = {
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: frameBytesMax,
+    maxFragments: fragmentsMax,
+    closeTimeout: closeTimeoutMs,
+    handleProtocols: () => false as const,
+  };
+  const server = new WebSocketServer(options);
+  const sweep = setInterval(() => {
+    for (const connection of open) {
+      if (connection.isClosed) open.delete(connection);
+      else connection.check();
+    }
+    void clients.sweep();
+  }, sweepMs);
+
+  /** `then` is told the client, once its session is open; its messages go down to `socket`. */
+  function login(
+    { clientID, sessionExpiry }: Asked,
+    credentials: Parameters<typeof clients.open>[0],
+    ip: string,
+    socket: FrameSocket,
+  ): Promise<DeviceClient<FrameLink> | Turned> {
+    const link = (state: SessionState, options: DeliveryOptions) =>
+      new FrameLink(state, options, socket, meter);
+    return clients.open(credentials, ip, { clientID, sessionExpiry, keepAlive: 0, link });
+  }
+
+  async function take(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    peer: HttpPeer,
+    ip: string,
+  ): Promise<void> {
+    const asked = askedOf(request.url ?? "");
+    if (typeof asked === "string") return refuse(socket, failure(400, "PARAMETER_INVALID", asked));
+    const { certificate } = peer;
+    const { authorization } = request.headers;
+    const proxy = createLateSocket();
+    const client =
+      authorization === undefined
+        ? null
+        : await login(asked, { ...loginOf(authorization), certificate }, ip, proxy);
+    if (client !== null && "reason" in client) return refuse(socket, turnedAway[client.reason]);
+    if (client !== null) peer.prove(client.entry.device.tenant);
+    let isUpgraded = false;
+    socket.once("close", () => {
+      if (!isUpgraded) client?.end("lost");
+    });
+    if (socket.destroyed) return client?.end("lost");
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      isUpgraded = true;
+      const connection = new FrameConnection(webSocket, {
+        local,
+        monotonic,
+        onFault: (error) => {
+          context.onFault(asError(error));
+          webSocket.terminate();
+        },
+        login: async (username, token, own) => {
+          const found = await login(asked, { username, token, certificate }, ip, own);
+          if (!("reason" in found)) peer.prove(found.entry.device.tenant);
+          return found;
+        },
+      });
+      open.add(connection);
+      if (client === null) return;
+      connection.enter(client);
+      proxy.become(connection);
+    });
+  }
+
+  return {
+    serves: (url) => url === path || url.startsWith(`${path}?`),
+    upgrade: (request, socket, head, peer, ip) => {
+      socket.on("error", () => socket.destroy());
+      take(request, socket, head, peer, ip).catch((error: unknown) => {
+        context.onFault(asError(error));
+        socket.destroy();
+      });
+    },
+    close: () => {
+      clearInterval(sweep);
+    },
+  };
+}
+
+/** The socket of a client whose session is open before the upgrade is done: what comes meanwhile waits. */
+function createLateSocket(): FrameSocket & { become(socket: FrameSocket): void } {
+  let actual: FrameSocket | null = null;
+  const waiting: ((socket: FrameSocket) => void)[] = [];
+  const then = (action: (socket: FrameSocket) => void): void => {
+    if (actual === null) waiting.push(action);
+    else action(actual);
+  };
+  return {
+    get waitingBytes() {
+      return actual?.waitingBytes ?? 0;
+    },
+    send: (id, message) => then((socket) => socket.send(id, message)),
+    close: (reason) => then((socket) => socket.close(reason)),
+    become: (socket) => {
+      actual = socket;
+      for (const action of waiting.splice(0)) action(socket);
+    },
+  };
+}
+
+const clientIDForm = /^[\x20-\x7e]{1,128}$/;
+
+/** A text says what is wrong. */
+function askedOf(url: string): Asked | string {
+  const query = new URLSearchParams(url.slice(path.length));
+  const clientID = query.get("clientID") ?? "ws";
+  if (!clientIDForm.test(clientID)) return "clientID must have 1 to 128 characters of printable ASCII";
+  const expiry = query.get("sessionExpiry") ?? "0";
+  if (!/^\d{1,8}$/.test(expiry)) return "sessionExpiry must be whole seconds";
+  return { clientID, sessionExpiry: Math.min(Number(expiry), sessionExpiryMax) };
+}
+
+function refuse(socket: Duplex, { status, headers = {}, body = "" }: Answer): void {
+  const lines = Object.entries({
+    ...headers,
+    Connection: "close",
+    "Content-Length": Buffer.byteLength(body),
+  });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...lines.map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${Buffer.from(body).toString("utf8")}`);
+}
