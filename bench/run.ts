@@ -29,6 +29,7 @@ const programs: Record<string, () => Promise<Program>> = {
   retention: async () => (await import("./programs/retention.js")).benchRetention,
   scale: async () => (await import("./programs/scale.js")).benchScale,
   soak: async () => (await import("./programs/soak.js")).benchSoak,
+  transports: async () => (await import("./programs/transports.js")).benchTransports,
   transfer: async () => (await import("./programs/transfer.js")).benchTransfer,
   alerts: async () => (await import("./programs/alerts.js")).benchAlerts,
 };

@@ -41,6 +41,7 @@ async function main(): Promise<void> {
     const answer = answers.get(context.req.param("name"));
     if (answer === undefined) return context.notFound();
     if (context.req.method !== "GET") await context.req.json();
+    if (answer.status === 204) return context.body(null, 204);
     return new Response(answer.text, {
       status: answer.status,
       headers: { "Content-Type": "application/json; charset=utf-8" },

@@ -1,10 +1,12 @@
 /**
- * The MQTT load generator, a process of its own: `node dist/bench/load/load.js '<LoadOptions>'`.
+ * The load generator, a process of its own: `node dist/bench/load/load.js '<LoadOptions>'`.
  * It connects every publisher, prints `{"event":"connected"}`, then runs one round for each line of standard
  * input (RoundOptions as JSON) and prints its result. The end of input ends it.
  */
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { openFramePublisher } from "./frame-publisher.js";
+import { openHttpPublisher, type RequestKind } from "./http-publisher.js";
 import type { Credential } from "./packets.js";
 import { openPublisher, type Publisher } from "./publisher.js";
 import { createRound, type RoundOptions } from "./round.js";
@@ -20,6 +22,10 @@ export interface LoadOptions {
   /** Instead of refilling each connection: one message each in turn, so many in flight over all. */
   readonly windowMessages?: number;
   readonly topic?: string;
+  /** By which they send; absent: MQTT. */
+  readonly protocol?: "http" | "ws";
+  /** Of HTTP: what requests hold, and their path. */
+  readonly requests?: { readonly kind: RequestKind; readonly path: string };
   /** Each message carries its own time in microseconds. */
   readonly clientTimes?: boolean;
 }
@@ -60,23 +66,34 @@ async function connectAll(options: LoadOptions, events: Parameters<typeof openPu
   async function connectInTurn(): Promise<void> {
     while (next < options.connections) {
       const index = next++;
-      const publisher = await openPublisher(
-        {
-          host: options.host ?? "127.0.0.1",
-          port: options.port,
-          clientId: `load-${process.pid}-${index}`,
-          credential: credentials[index % credentials.length] ?? null,
-          topic: options.topic ?? "telemetry",
-          inflight: options.inflight,
-          clientTimes: options.clientTimes ?? false,
-        },
-        events,
-      );
-      publishers.push(publisher);
+      const own = {
+        host: options.host ?? "127.0.0.1",
+        port: options.port,
+        clientId: `load-${process.pid}-${index}`,
+        credential: credentials[index % credentials.length] ?? null,
+        inflight: options.inflight,
+      };
+      publishers.push(await openOne(options, own, events));
     }
   }
   await Promise.all(Array.from({ length: connectingMax }, connectInTurn));
   return publishers;
+}
+
+type Own = Pick<
+  Parameters<typeof openPublisher>[0],
+  "host" | "port" | "clientId" | "credential" | "inflight"
+>;
+
+function openOne(
+  { protocol, requests, topic = "telemetry", clientTimes = false }: LoadOptions,
+  own: Own,
+  events: Parameters<typeof openPublisher>[1],
+): Promise<Publisher> {
+  if (protocol === "ws") return openFramePublisher(own, events);
+  if (protocol === undefined) return openPublisher({ ...own, topic, clientTimes }, events);
+  const { kind = "uplink", path = `/api/v1/uplinks/${topic}` } = requests ?? {};
+  return openHttpPublisher({ ...own, kind, path }, events);
 }
 
 function readCredentials(file: string | undefined): Credential[] {

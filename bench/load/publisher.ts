@@ -19,7 +19,7 @@ interface PublisherOptions {
   readonly clientTimes: boolean;
 }
 
-interface PublisherEvents {
+export interface PublisherEvents {
   /** One message was acknowledged, `latencyMs` after it was handed to the socket. */
   latency(latencyMs: number): void;
   /** All the acknowledgements of one read. */

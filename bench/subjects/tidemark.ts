@@ -112,7 +112,7 @@ const limits = {
 
 function environment(options: TidemarkOptions, dataDir: string, apiKey: string): Record<string, string> {
   const { influx } = options;
-  const off = ["MQTTS_PORT", "MQTTSS_PORT", "WS_PORT", "WSS_PORT", "COAP_PORT", "COAPS_PORT"];
+  const off = ["HTTPS_PORT", "MQTTS_PORT", "MQTTSS_PORT", "WS_PORT", "WSS_PORT", "COAP_PORT", "COAPS_PORT"];
   return {
     DATA_DIR: dataDir,
     HTTP_PORT: "0",

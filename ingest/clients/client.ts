@@ -77,7 +77,7 @@ export type Refusal =
 export type Outcome = "kept" | "repeated" | Refusal;
 
 /** A message on its way to the disk. */
-export interface Taken {
+interface Taken {
   readonly outcome: Promise<Outcome>;
 }
 
@@ -96,8 +96,6 @@ export interface DeliveryOptions {
   readonly isDue: (message: Message) => boolean;
   readonly settle: (messageID: number, acknowledged: boolean) => void;
 }
-
-const plain = { properties: null, qos: 1, messageID: 0, dup: false, retain: false } as const;
 
 /**
  * A device as the client of a protocol that is not MQTT: one session, from its first message until its end. It takes the
@@ -260,33 +258,74 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
    * with why it is not kept.
    */
   async take(message: Publication, ip: string = this.#origin.ip): Promise<Taken | Refusal> {
-    const refusal = this.#refusalOf(message) ?? (await this.#withinLimit(message));
+    const refusal = this.#refusalOf(message);
     if (refusal !== null) return refusal;
-    const { registry, work, accept, meter, waiting } = this.#context;
-    const { topic, payload, key, sentAt, batch } = message;
-    const keys = key === null ? null : await this.keys();
+    const limiter = this.#limiter;
+    if (limiter !== null && !(await this.#isWithin(limiter, message))) return "rate";
+    const keys = message.key === null ? null : await this.keys();
+    const { registry, work } = this.#context;
     const { id, device } = this.entry;
-    let cost = registry.publishCost(id, topic);
-    if (cost > lightWorkMax) await work.room(device.tenant, cost);
-    else cost = 0;
-    const late = this.#isEnded ? "gone" : accept.full ? "unavailable" : null;
-    const isRepeated = keys !== null && keys.get(key as string) !== undefined;
-    if (cost > 0 && (late !== null || isRepeated)) work.give(device.tenant, cost);
+    const cost = registry.publishCost(id, message.topic);
+    const isHeavy = cost > lightWorkMax;
+    if (isHeavy) await work.room(device.tenant, cost);
+    const late = this.#isEnded ? "gone" : this.#context.accept.full ? "unavailable" : null;
+    const isRepeated = keys?.get(message.key as string) !== undefined;
+    if (isHeavy && (late !== null || isRepeated)) work.give(device.tenant, cost);
     if (late !== null) return late;
+    if (isRepeated) return this.#repeated();
+    return {
+      outcome: new Promise((settled) => this.#append(message, ip, keys, isHeavy ? cost : 0, settled)),
+    };
+  }
+
+  /**
+   * As `take`, where nothing has to be waited for: null, and `settled` is told once it is on disk. "wait": something
+   * has, and nothing is done.
+   */
+  takeNow(message: Publication, ip: string, settled: (outcome: Outcome) => void): Refusal | "wait" | null {
+    const refusal = this.#refusalOf(message);
+    if (refusal !== null) return refusal;
+    if (this.#limiter !== null || message.key !== null) return "wait";
+    if (this.#context.registry.publishCost(this.entry.id, message.topic) > lightWorkMax) return "wait";
+    this.#append(message, ip, null, 0, settled);
+    return null;
+  }
+
+  /** The first one may still be on its way. */
+  #repeated(): Taken {
+    const { accept, meter, waiting } = this.#context;
     this.heard();
-    if (isRepeated) {
-      meter.redelivered++;
-      // The first one may still be on its way.
-      const kept = waiting.untilKept((done) => void accept.allKept().then(done));
-      return { outcome: kept.then((how) => (how === "kept" ? "repeated" : how)) };
-    }
+    meter.redelivered++;
+    const kept = waiting.untilKept((done) => void accept.allKept().then(done));
+    return { outcome: kept.then((how) => (how === "kept" ? "repeated" : how)) };
+  }
+
+  /** `cost` has been taken of the work budget. */
+  #append(
+    { topic, payload, key, sentAt, batch }: Publication,
+    ip: string,
+    keys: RecentIDs | null,
+    cost: number,
+    settled: (outcome: Outcome) => void,
+  ): void {
+    this.heard();
     const origin = ip === this.#origin.ip ? this.#origin : { ...this.#origin, ip };
-    const uplink = { ...plain, topic, payload, sentAt, key, batch };
-    const outcome = waiting.untilKept((done) => {
+    const uplink = {
+      topic,
+      payload,
+      properties: null,
+      qos: 1,
+      messageID: 0,
+      dup: false,
+      retain: false,
+      sentAt,
+      key,
+      batch,
+    };
+    this.#context.waiting.whenKept((done) => {
       publishUplink(this.#context, origin, uplink, true, cost, done);
       keys?.add(key as string);
-    });
-    return { outcome };
+    }, settled);
   }
 
   #refusalOf({ topic, payload }: Publication): Refusal | null {
@@ -306,15 +345,15 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     return "policy";
   }
 
-  /** Waits as a connection of MQTT does that is not read meanwhile. */
-  async #withinLimit({ topic, payload }: Publication): Promise<Refusal | null> {
-    const waitMs = this.#limiter?.take(topic.length + payload.length) ?? (this.#limiter === null ? 0 : null);
-    if (waitMs === null) return "rate";
+  /** Waits as a connection of MQTT does that is not read meanwhile; false: it would be too long. */
+  async #isWithin(limiter: Limiter, { topic, payload }: Publication): Promise<boolean> {
+    const waitMs = limiter.take(topic.length + payload.length);
+    if (waitMs === null) return false;
     if (waitMs > 0) {
       this.#context.meter.slowedDown++;
       await pause(waitMs, undefined, { ref: false });
     }
-    return null;
+    return true;
   }
 
   readonly #mayGrow = (bytes: number): boolean => {

@@ -5,7 +5,9 @@ export type Kept = "kept" | "unavailable";
 
 /** Answers that wait for the disk. None waits while the journal takes nothing: its client is told to come again. */
 export interface WaitingForDisk {
-  /** `append` calls `done` once it is on disk. */
+  /** `append` calls `done` once it is on disk; `told` is called once, then or when nothing can be kept. */
+  whenKept(append: (done: () => void) => void, told: (kept: Kept) => void): void;
+  /** The same as a promise. */
   untilKept(append: (done: () => void) => void): Promise<Kept>;
   /** Resolves once there is room for more; false: nothing can be kept now. */
   room(): Promise<boolean>;
@@ -17,15 +19,16 @@ export function createWaitingForDisk(accept: Pick<Accept, "stopped" | "full">): 
   const waiting = new Set<(kept: Kept) => void>();
   let forRoom: (() => void)[] = [];
 
+  function whenKept(append: (done: () => void) => void, told: (kept: Kept) => void): void {
+    waiting.add(told);
+    append(() => {
+      if (waiting.delete(told)) told("kept");
+    });
+  }
+
   return {
-    untilKept: (append) =>
-      new Promise((resolve) => {
-        waiting.add(resolve);
-        append(() => {
-          waiting.delete(resolve);
-          resolve("kept");
-        });
-      }),
+    whenKept,
+    untilKept: (append) => new Promise((resolve) => whenKept(append, resolve)),
     room: async () => {
       while (accept.full && accept.stopped === null)
         await new Promise<void>((resolve) => forRoom.push(resolve));
@@ -36,8 +39,9 @@ export function createWaitingForDisk(accept: Pick<Accept, "stopped" | "full">): 
       forRoom = [];
       for (const look of looking) look();
       if (waiting.size === 0 || accept.stopped === null) return;
-      for (const resolve of waiting) resolve("unavailable");
+      const told = [...waiting];
       waiting.clear();
+      for (const tell of told) tell("unavailable");
     },
   };
 }

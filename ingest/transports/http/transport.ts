@@ -112,6 +112,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       body: (bytesMax) => readBody(request, bytesMax, { tenant, shares: bodies }),
       local: context.local,
       findBelow: (deviceID) => context.findBelow(client.entry, deviceID),
+      isFull: () => accept.full,
       room: waiting.room,
       kept: () => waiting.untilKept((done) => void accept.allKept().then(done)),
     });

@@ -2,16 +2,15 @@
 import { isUtf8 } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
 import { createSlice } from "../../../../store/lib/turns.js";
-import type { Outcome, Taken } from "../../../clients/client.js";
+import type { Outcome } from "../../../clients/client.js";
 import { type Answer, failure, noContent } from "../requests/answers.js";
 import { batchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
+import { createTaking, stepsPerLook } from "../requests/taking.js";
 import { createLineReader, type Line } from "./line-protocol.js";
 import { createTargets, type Target } from "./targets.js";
 import { isPrecision, jsonOfTimestamp, type Precision } from "./timestamps.js";
 
-/** Lines of a request that wait for the disk together. */
-const waitingMax = 1000;
 /** Bytes that become text at once: in UTF-8 of many bytes a character some 3 ms. */
 const pieceBytes = 1024 * 1024;
 /** Faults that an answer tells. */
@@ -42,57 +41,62 @@ interface Tally {
 }
 
 async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Precision): Promise<Answer> {
-  const { client, ip } = request;
   const tally: Tally = { lines: 0, refused: 0, told: [], worst: null };
-  const targets = createTargets(client.entry, request.findBelow);
-  const waiting: { readonly line: number; readonly taken: Taken }[] = [];
+  const targets = createTargets(request.client.entry, request.findBelow);
+  const taking = createTaking(request);
   const slice = createSlice();
 
   const refuse = (line: number, fault: string): void => {
     tally.refused++;
     if (tally.told.length < toldMax) tally.told.push(`line ${line}: ${fault}`);
   };
-  const settle = (line: number, outcome: Outcome): void => {
+  function settle(line: number, outcome: Outcome): void {
     if (outcome === "kept" || outcome === "repeated") return;
     if (outcome === "rate" || outcome === "unavailable" || outcome === "gone") tally.worst = outcome;
     refuse(line, faults[outcome]);
-  };
-  async function drain(): Promise<void> {
-    for (const { line, taken } of waiting) settle(line, await taken.outcome);
-    waiting.length = 0;
   }
-  async function publish(line: number, topic: string, json: string): Promise<void> {
-    // Nothing more can be kept: the rest need not be tried.
-    if (tally.worst !== null || !(await request.room())) return settle(line, tally.worst ?? "unavailable");
-    const message = { topic, payload: Buffer.from(json), key: null, sentAt: null, batch: null };
-    const taken = await client.take(message, ip);
-    if (typeof taken === "string") settle(line, taken);
-    else waiting.push({ line, taken });
-    if (waiting.length === waitingMax) await drain();
-    if (slice.isOver()) await slice.next();
-  }
-  async function look(line: Line): Promise<void> {
-    // The line is read over by the next one.
+  function publish(line: Line, target: Target | string): Promise<void> | undefined {
     const { number } = line;
-    const target = targets.known(line.head) ?? (await targets.find(line.head));
     const json = typeof target === "string" ? null : jsonOf(line, target, precision);
     if (typeof target === "string" || json === null) refuse(number, line.fault ?? String(target));
-    else await publish(number, target.topic, json);
+    // Nothing more can be kept: the rest need not be tried.
+    else if (tally.worst !== null) settle(number, tally.worst);
+    else {
+      const message = {
+        topic: target.topic,
+        payload: Buffer.from(json),
+        key: null,
+        sentAt: null,
+        batch: null,
+      };
+      return taking.take(message, (outcome) => settle(number, outcome));
+    }
+    return undefined;
+  }
+  function look(line: Line): Promise<void> | undefined {
+    const { head } = line;
+    const target = targets.known(head);
+    return target === undefined
+      ? targets.find(head).then((found) => publish(line, found))
+      : publish(line, target);
+  }
+  function take(line: Line): Promise<void> | undefined {
+    tally.lines++;
+    if (line.fault === null) {
+      const taken = look(line);
+      if (taken !== undefined) return taken;
+    } else refuse(line.number, line.fault);
+    return tally.lines % stepsPerLook === 0 && slice.isOver() ? slice.next() : undefined;
   }
 
   const reader = createLineReader();
   const decoder = new StringDecoder("utf8");
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = decoder.write(bytes.subarray(at, at + pieceBytes));
-    await reader.read(piece, at + pieceBytes >= bytes.length, (line) => {
-      tally.lines++;
-      if (line.fault === null) return look(line);
-      refuse(line.number, line.fault);
-      return slice.isOver() ? slice.next() : undefined;
-    });
+    await reader.read(piece, at + pieceBytes >= bytes.length, take);
     if (slice.isOver()) await slice.next();
   }
-  await drain();
+  await taking.settled();
   return answerOf(tally);
 }
 

@@ -1,8 +1,9 @@
 /** Messages that an edge node has stored, in one body: NDJSON up, a status a line back. */
 import { isUtf8 } from "node:buffer";
 import { createSlice } from "../../../../store/lib/turns.js";
-import type { Publication, Refusal, Taken } from "../../../clients/client.js";
+import type { Publication, Refusal } from "../../../clients/client.js";
 import { payloadOf } from "../../../clients/payloads.js";
+import { rawMember } from "../../../decode/raw-member.js";
 import { type LocalTime, readTime } from "../../../decode/time.js";
 import { parseJson } from "../../../decode/whole.js";
 import type { RecentBatches } from "../../../uplinks/repeats.js";
@@ -10,6 +11,7 @@ import { type Answer, failure, refusals } from "../requests/answers.js";
 import { type Body, batchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
 import { badID, idOf } from "../requests/message-id.js";
+import { createTaking, stepsPerLook } from "../requests/taking.js";
 
 const linesMax = 20_000;
 /** Of a line: a message of the largest size, with what JSON makes of its characters. */
@@ -17,11 +19,18 @@ const lineBytesMax = 640 * 1024;
 /** Unfinished batches of a device that are gone on with, by what is known of their lines. */
 const cutOffMax = 4;
 
-/** What became of one line: a status of HTTP, and why. */
-interface LineStatus {
-  readonly line: number;
+/** Why a line is not kept, with a status of HTTP. */
+interface LineFault {
   readonly status: number;
-  readonly error?: string;
+  readonly error: string;
+}
+
+/** What became of the lines of a batch. */
+interface Outcomes {
+  /** The numbers of all of them, in their order. */
+  readonly lines: number[];
+  /** Of those that are not kept, by number. */
+  readonly faults: Map<number, LineFault>;
 }
 
 const kept = 204;
@@ -52,7 +61,7 @@ async function takeOnce(request: DeviceRequest, body: Body, id: string): Promise
       );
     const all = await request.kept();
     return all === "kept"
-      ? linesAnswer(200, [{ batch: id, status: kept, repeated: true }])
+      ? ndjson(200, `${JSON.stringify({ batch: id, status: kept, repeated: true })}\n`)
       : refusals.unavailable;
   });
 }
@@ -63,78 +72,70 @@ interface Batch {
 }
 
 async function takeLines(request: DeviceRequest, { bytes }: Body, batch: Batch | null): Promise<Answer> {
-  const { client, ip, local } = request;
   if (!isUtf8(bytes)) return failure(400, "BAD_REQUEST", "the body is not UTF-8");
   const known = batch === null ? noLines : (batch.batches.cutOff.get(batch.id) ?? noLines);
-  const taken: (LineStatus | { readonly line: number; readonly message: Taken })[] = [];
   if (countLines(bytes) > linesMax)
     return failure(413, "PAYLOAD_TOO_LARGE", `a batch may have ${linesMax} lines`);
+  const outcomes: Outcomes = { lines: [], faults: new Map() };
+  const { lines, faults } = outcomes;
+  const taking = createTaking(request);
   const slice = createSlice();
   for (const { line, text } of linesOf(bytes)) {
-    if (slice.isOver()) await slice.next();
-    if (known.has(line)) {
-      taken.push({ line, status: kept });
+    if (lines.push(line) % stepsPerLook === 0 && slice.isOver()) await slice.next();
+    if (known.has(line)) continue;
+    const message = text === null ? tooLong : messageOf(text, request.local);
+    if ("error" in message) {
+      faults.set(line, message);
       continue;
     }
-    const message = text === null ? null : messageOf(text, local);
-    if (message === null) {
-      taken.push({ line, status: 413, error: `a line may have ${lineBytesMax} bytes` });
-      continue;
-    }
-    if (typeof message === "string") {
-      taken.push({ line, status: 400, error: message });
-      continue;
-    }
-    const place = batch === null ? null : { id: batch.id, line };
-    const isOpen = await request.room();
-    const found = isOpen ? await client.take({ ...message, batch: place }, ip) : "unavailable";
-    taken.push(typeof found === "string" ? lineOf(line, found) : { line, message: found });
+    const named = { ...message, batch: batch === null ? null : { id: batch.id, line } };
+    const taken = taking.take(named, (outcome) => {
+      if (outcome !== "kept" && outcome !== "repeated") faults.set(line, faultOf(outcome));
+    });
+    if (taken !== undefined) await taken;
   }
-  const statuses: LineStatus[] = [];
-  for (const one of taken) {
-    if (slice.isOver()) await slice.next();
-    if ("status" in one) statuses.push(one);
-    else {
-      const outcome = await one.message.outcome;
-      const isKept = outcome === "kept" || outcome === "repeated";
-      statuses.push(isKept ? { line: one.line, status: kept } : lineOf(one.line, outcome));
-    }
-  }
-  return end(request, batch, statuses);
+  await taking.settled();
+  return end(request, batch, outcomes);
 }
 
 /** The whole has the status of the line that went worst: what may be sent again first, so that it is. */
-async function end(
-  { client }: DeviceRequest,
-  batch: Batch | null,
-  statuses: readonly LineStatus[],
-): Promise<Answer> {
-  const refused = statuses.filter(({ status }) => status !== kept);
-  const again = refused.find(({ status }) => mayComeAgain.has(status));
+async function end({ client }: DeviceRequest, batch: Batch | null, outcomes: Outcomes): Promise<Answer> {
+  const { lines, faults } = outcomes;
+  const again = [...faults.values()].find(({ status }) => mayComeAgain.has(status));
   if (batch !== null && again === undefined) {
-    if ((await client.endBatch(batch.id, refused.length)) !== "kept") return refusals.unavailable;
+    if ((await client.endBatch(batch.id, faults.size)) !== "kept") return refusals.unavailable;
     batch.batches.cutOff.delete(batch.id);
   } else if (batch !== null) {
-    const lines = statuses.filter(({ status }) => status === kept).map(({ line }) => line);
     const { cutOff } = batch.batches;
-    cutOff.set(batch.id, new Set(lines));
+    cutOff.set(batch.id, new Set(lines.filter((line) => !faults.has(line))));
     const [oldest] = cutOff.keys();
     if (cutOff.size > cutOffMax && oldest !== undefined) cutOff.delete(oldest);
   }
-  if (again !== undefined) return linesAnswer(again.status, statuses, { "Retry-After": "5" });
-  return linesAnswer(refused.length === 0 ? 200 : 422, statuses);
+  if (again !== undefined) return ndjson(again.status, textOf(outcomes), { "Retry-After": "5" });
+  return ndjson(faults.size === 0 ? 200 : 422, textOf(outcomes));
 }
 
 const mayComeAgain: ReadonlySet<number> = new Set([429, 503]);
 const noLines: ReadonlySet<number> = new Set();
+const tooLong: LineFault = { status: 413, error: `a line may have ${lineBytesMax} bytes` };
 
-function lineOf(line: number, refusal: Refusal): LineStatus {
+function faultOf(refusal: Refusal): LineFault {
   const { status, body } = refusals[refusal];
-  return { line, status, error: (JSON.parse(String(body)) as { message: string }).message };
+  return { status, error: (JSON.parse(String(body)) as { message: string }).message };
 }
 
-function linesAnswer(status: number, lines: readonly object[], headers = {}): Answer {
-  const body = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+/** A status a line. */
+function textOf({ lines, faults }: Outcomes): string {
+  let text = "";
+  for (const line of lines) {
+    const fault = faults.get(line);
+    text +=
+      fault === undefined ? `{"line":${line},"status":${kept}}\n` : `${JSON.stringify({ line, ...fault })}\n`;
+  }
+  return text;
+}
+
+function ndjson(status: number, body: string, headers = {}): Answer {
   return { status, headers: { "Content-Type": "application/x-ndjson", ...headers }, body };
 }
 
@@ -161,19 +162,34 @@ function* linesOf(bytes: Buffer): Generator<{ readonly line: number; readonly te
 }
 
 /** `{"topic", "payload", "time"?}`, or why it is none. */
-function messageOf(text: string, local: LocalTime): Omit<Publication, "batch"> | string {
+function messageOf(text: string, local: LocalTime): Omit<Publication, "batch"> | LineFault {
   let parsed: unknown;
   try {
-    parsed = parseJson(text);
+    parsed = JSON.parse(text);
   } catch {
-    return "is not JSON";
+    return bad("is not JSON");
   }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return "is no object";
-  const { topic, time = null } = parsed as Readonly<Record<string, unknown>>;
-  if (typeof topic !== "string") return "topic is required, a text";
-  const payload = payloadOf(parsed as Readonly<Record<string, unknown>>);
-  if (typeof payload === "string") return payload;
-  const sentAt = time === null ? null : readTime(time, local);
-  if (time !== null && sentAt === null) return "time cannot be read";
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return bad("is no object");
+  const members = parsed as Readonly<Record<string, unknown>>;
+  const { topic, time = null } = members;
+  if (typeof topic !== "string") return bad("topic is required, a text");
+  const payload = ownText(text, members) ?? payloadOf(exact(text));
+  if (typeof payload === "string") return bad(payload);
+  const sentAt = time === null ? null : readTime(Number.isSafeInteger(time) ? time : exact(text).time, local);
+  if (time !== null && sentAt === null) return bad("time cannot be read");
   return { topic, payload, sentAt, key: null };
+}
+
+const bad = (error: string): LineFault => ({ status: 400, error });
+
+/** The bytes of a JSON payload as they stand in the line; null for any other. */
+function ownText(text: string, { payload, base64 }: Readonly<Record<string, unknown>>): Buffer | null {
+  if (typeof payload !== "object" || base64 !== undefined) return null;
+  const raw = rawMember(text, "payload");
+  return raw === null ? null : Buffer.from(raw);
+}
+
+/** With numbers that no double holds. */
+function exact(text: string): Readonly<Record<string, unknown>> {
+  return parseJson(text) as Readonly<Record<string, unknown>>;
 }

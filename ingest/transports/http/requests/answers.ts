@@ -27,7 +27,7 @@ export function failure(
   return { status, headers: { "Content-Type": jsonType, ...headers }, body };
 }
 
-export function send(response: HttpResponse, { status, headers = {}, body }: Answer): void {
+export function send(response: HttpResponse, { status, headers, body }: Answer): void {
   if (response.destroyed) return;
   if (body === undefined) response.writeHead(status, headers).end();
   else

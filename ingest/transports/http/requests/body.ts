@@ -38,11 +38,11 @@ export async function readBody(
   { tenant, shares }: BodyRoom,
 ): Promise<Body | Answer | undefined> {
   const { "content-length": length, "content-encoding": encoding = "identity" } = request.headers;
-  const tooLarge = failure(413, "PAYLOAD_TOO_LARGE", `the body may have ${bytesMax} bytes`);
+  const tooLarge = () => failure(413, "PAYLOAD_TOO_LARGE", `the body may have ${bytesMax} bytes`);
   if (encoding !== "identity" && encoding !== "gzip")
     return failure(415, "UNSUPPORTED_MEDIA_TYPE", "Content-Encoding may be gzip");
   if (length === "0") return nothing;
-  if (length !== undefined && Number(length) > bytesMax) return tooLarge;
+  if (length !== undefined && Number(length) > bytesMax) return tooLarge();
   let held = 0;
   const take = (bytes: number): boolean => {
     if (!shares.take(tenant, bytes)) return false;
@@ -57,7 +57,7 @@ export async function readBody(
   const packed = await collect(request, bytesMax, (bytes) => length !== undefined || take(bytes));
   if (!Buffer.isBuffer(packed)) {
     release();
-    return packed === "large" ? tooLarge : packed === "full" ? full : undefined;
+    return packed === "large" ? tooLarge() : packed === "full" ? full : undefined;
   }
   if (encoding === "identity") return { bytes: packed, release };
   // Nobody knows before how large it becomes.
@@ -71,7 +71,7 @@ export async function readBody(
   } catch (error) {
     release();
     const isLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    return isLarge ? tooLarge : failure(400, "BAD_REQUEST", "the body is not gzip");
+    return isLarge ? tooLarge() : failure(400, "BAD_REQUEST", "the body is not gzip");
   }
 }
 

@@ -21,6 +21,8 @@ export interface DeviceRequest {
   findBelow(deviceID: string): Promise<DeviceEntry | undefined>;
   /** Reads a time without an offset. */
   readonly local: LocalTime;
+  /** Whether a message has to wait for room. */
+  isFull(): boolean;
   /** Resolves once there is room for another message; false: nothing can be kept now. */
   room(): Promise<boolean>;
   /** Resolves once everything taken so far is on disk. */

@@ -1,0 +1,58 @@
+import type { Outcome, Publication } from "../../../clients/client.js";
+import type { DeviceRequest } from "./device-request.js";
+
+/** Steps between two looks at the clock: each is about a line. */
+export const stepsPerLook = 16;
+
+/** The messages of one request, taken in their order and told of as they reach the disk. */
+interface Taking {
+  /** Undefined unless something has to be waited for before the next. `told` is called once. */
+  take(message: Publication, told: (outcome: Outcome) => void): Promise<void> | undefined;
+  /** Resolves once all of them have been told of. */
+  settled(): Promise<void>;
+}
+
+/** Messages of a request that wait for the disk together. */
+const waitingMax = 5000;
+
+export function createTaking({ client, ip, isFull, room }: DeviceRequest): Taking {
+  let waiting = 0;
+  let wake: (() => void) | null = null;
+
+  async function below(count: number): Promise<void> {
+    while (waiting >= count) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+
+  async function takeInTurn(message: Publication, told: (outcome: Outcome) => void): Promise<void> {
+    await below(waitingMax);
+    if (!(await room())) return told("unavailable");
+    const taken = await client.take(message, ip);
+    if (typeof taken === "string") return told(taken);
+    waiting++;
+    void taken.outcome.then((outcome) => settle(told, outcome));
+  }
+
+  function settle(told: (outcome: Outcome) => void, outcome: Outcome): void {
+    waiting--;
+    told(outcome);
+    const woken = wake;
+    wake = null;
+    woken?.();
+  }
+
+  return {
+    take: (message, told) => {
+      if (waiting >= waitingMax || isFull()) return takeInTurn(message, told);
+      const found = client.takeNow(message, ip, (outcome) => settle(told, outcome));
+      if (found === "wait") return takeInTurn(message, told);
+      if (found === null) waiting++;
+      else told(found);
+      return undefined;
+    },
+    settled: () => below(1),
+  };
+}
