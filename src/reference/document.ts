@@ -10,6 +10,7 @@ import {
   type Parameter,
   type Schema,
 } from "./close-schemas.js";
+import { addDeviceOperations, deviceTag } from "./device-operations.js";
 import { addExamples, errorExamples } from "./examples.js";
 import { partsPath } from "./files.js";
 import { addHeaders, headers, headersOf } from "./headers.js";
@@ -60,6 +61,11 @@ export function openApiDocument(all: readonly Route[]): Document {
     scheme: "basic",
     description: "An API key: appID as user name, appSecret as password.",
   });
+  registry.openAPIRegistry.registerComponent("securitySchemes", "device", {
+    type: "http",
+    scheme: "basic",
+    description: "A device: its deviceUsername and its token.",
+  });
   const made = registry.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
@@ -69,7 +75,7 @@ export function openApiDocument(all: readonly Route[]): Document {
       license,
     },
     servers: [{ url: "/", description: "this service" }],
-    tags: [...new Set(routes.map(({ spec }) => spec.tag))].map((name) => ({
+    tags: [...new Set([...routes.map(({ spec }) => spec.tag), deviceTag])].map((name) => ({
       name,
       description: tagTexts[name] ?? name,
     })),
@@ -78,6 +84,7 @@ export function openApiDocument(all: readonly Route[]): Document {
   document.components = { ...document.components, headers, examples: errorExamples };
   for (const finish of [closeAnswers, describeParameters, addHeaders, addExamples, shareFailures])
     finish(document);
+  addDeviceOperations(document);
   return document;
 }
 

@@ -23,6 +23,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Devices: "What is connected, or hangs below a gateway or another device.",
   Gateways: "Devices that carry other devices.",
   Groups: "Devices of one product that take one command together.",
+  "Sent by devices": "Messages of devices over HTTP, and what waits for them.",
   "Data points": "What the devices of a product report and accept.",
   "Data streams": "A topic of a product, tied to an ordered set of data points.",
   Metrics: "Formulas and aggregates over a data point.",

@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { type Media, type Operation, operationsOf, type Schema } from "../../src/reference/close-schemas.js";
+import { deviceTag } from "../../src/reference/device-operations.js";
 import { openApiDocument } from "../../src/reference/document.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { assert, suite } from "../suite.js";
@@ -30,12 +31,31 @@ function media(): [pointer: string, media: Media][] {
 }
 
 suite("reference document", (test) => {
-  const named = Object.entries(document.paths).flatMap(([path, operations]) =>
+  const all = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]): [string, Operation] => [
       `${method} ${path}`,
       operation,
     ]),
   );
+  const isOfDevices = ({ tags }: Operation): boolean => tags.includes(deviceTag);
+  const named = all.filter(([, operation]) => !isOfDevices(operation));
+
+  test("what devices ask is there, with their own credentials", () => {
+    const ofDevices = all.filter(([, operation]) => isOfDevices(operation));
+    assert.equal(ofDevices.map(([name]) => name).sort(), [
+      "delete /api/v1/inbox/{id}",
+      "get /api/v1/inbox",
+      "post /api/v1/uplinks",
+      "post /api/v1/uplinks/{topic}",
+      "post /api/v2/write",
+    ]);
+    for (const [name, { security, responses, parameters = [] }] of ofDevices) {
+      assert.equal(security, [{ device: [] }], name);
+      for (const status of ["400", "401", "403", "429", "503"])
+        assert.ok(responses[status], `${name} ${status}`);
+      for (const one of parameters) assert.ok(one.name && one.schema && one.description, name);
+    }
+  });
 
   test("every route is there, once, with what a reader needs", () => {
     const expected = routes

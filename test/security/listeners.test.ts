@@ -21,7 +21,7 @@ import { helloOf } from "../ingest/transports/mqtt/listeners/support.js";
 import { assert, suite, until } from "../suite.js";
 import { type Rec, type World, worldSuite } from "../world.js";
 
-type Listener = "http" | (typeof listenerNames)[number];
+type Listener = "http" | "https" | (typeof listenerNames)[number];
 
 interface Bounds {
   /** What bounds its connections, and who gives way. */
@@ -55,12 +55,21 @@ const mqttWith = (...waitsFor: readonly string[]): Bounds => ({
   unread: unreadOfMqtt,
 });
 
+const ofHttp =
+  "one number for both listeners of HTTP (HTTP_CONNECTIONS_MAX); unauthenticated clients give way";
+
 const listeners: Readonly<Record<Listener, Bounds>> = {
   http: {
-    connections: "HTTP_CONNECTIONS_MAX; unauthenticated clients give way",
+    connections: ofHttp,
     first: [{ waitsFor: "request", ms: 10_000 }],
     idle: 75,
     unread: "one answer's pieces of 256 KiB, none for 120 s; the next request is not begun",
+  },
+  https: {
+    connections: ofHttp,
+    first: [...upTo("PROXY header", "ClientHello", "TLS handshake"), { waitsFor: "request", ms: 10_000 }],
+    idle: 75,
+    unread: "as http; of HTTP/2 what its windows hold, none for 120 s, in 4 MB a connection",
   },
   mqtt: mqttWith(),
   mqtts: mqttWith("ClientHello", "TLS handshake"),
@@ -70,22 +79,30 @@ const listeners: Readonly<Record<Listener, Bounds>> = {
 };
 
 const overMqtt: readonly Listener[] = listenerNames;
-const overTls: readonly Listener[] = ["mqtts", "mqttss", "wss"];
+const overTls: readonly Listener[] = ["https", "mqtts", "mqttss", "wss"];
+const overHttp: readonly Listener[] = ["http", "https"];
 const overWebSocket: readonly Listener[] = ["ws", "wss"];
 
 /** What makes a server, opens it, or takes its connections, by file; the listeners that come by there. */
 const sites: Readonly<Record<string, readonly Listener[]>> = {
   "src/server/http-server.js: createServer of node:net": ["http"],
-  "src/server/http-server.js: createServer of node:http": ["http"],
-  "src/server/http-server.js: listen": ["http"],
-  "src/server/http-server.js: emit connection": ["http"],
-  "src/server/http-server.js: on request": ["http"],
-  "src/server/unread.js: on connect": ["http"],
+  "src/server/http-server.js: listen": overHttp,
+  "src/server/secure-port.js: createServer of node:net": ["https"],
+  "src/server/connection-pool.js: emit connection": overHttp,
+  "src/server/connection-pool.js: on session": ["https"],
+  "src/server/http1-server.js: createServer of node:http": overHttp,
+  "src/server/http1-server.js: on request": overHttp,
+  "src/server/http1-server.js: emit request": overHttp,
+  "src/server/http1-server.js: on upgrade": overHttp,
+  "src/server/http2-server.js: createServer of node:http2": ["https"],
+  "src/server/http2-server.js: on request": ["https"],
+  "src/server/unread.js: on connect": overHttp,
+  "ingest/transports/websocket/transport.js: WebSocketServer of ws": overHttp,
   "ingest/transports/mqtt/listeners/listener.js: createServer of node:net": overMqtt,
   "ingest/transports/mqtt/listeners/listener.js: listen": overMqtt,
-  "ingest/transports/mqtt/listeners/tls.js: createServer of node:tls": overTls,
-  "ingest/transports/mqtt/listeners/tls.js: emit connection": overTls,
-  "ingest/transports/mqtt/listeners/tls.js: on secureConnection": overTls,
+  "ingest/transports/sockets/tls.js: createServer of node:tls": overTls,
+  "ingest/transports/sockets/tls.js: emit connection": overTls,
+  "ingest/transports/sockets/tls.js: on secureConnection": overTls,
   "ingest/transports/mqtt/listeners/websocket.js: createServer of node:http": overWebSocket,
   "ingest/transports/mqtt/listeners/websocket.js: WebSocketServer of ws": overWebSocket,
   "ingest/transports/mqtt/listeners/websocket.js: emit connection": overWebSocket,
@@ -208,7 +225,7 @@ suite("every listener", (test) => {
   });
 
   test("each listener has its bounds, and is opened in one place", () => {
-    assert.equal(Object.keys(listeners).sort(), ["http", ...listenerNames].sort());
+    assert.equal(Object.keys(listeners).sort(), ["http", "https", ...listenerNames].sort());
     const opened = Object.entries(sites).filter(([site]) => site.endsWith(": listen"));
     assert.equal(opened.flatMap(([, all]) => all).sort(), Object.keys(listeners).sort());
   });
@@ -262,7 +279,7 @@ worldSuite(
       }
     });
   },
-  { MQTTS_PORT: "0", MQTTSS_PORT: "0", WS_PORT: "0", WSS_PORT: "0", TRUSTED_PROXIES: proxy },
+  { HTTPS_PORT: "0", MQTTS_PORT: "0", MQTTSS_PORT: "0", WS_PORT: "0", WSS_PORT: "0", TRUSTED_PROXIES: proxy },
 );
 
 const entries = (all: typeof listeners) => Object.entries(all) as [Listener, Bounds][];
@@ -310,7 +327,7 @@ async function comeTo(
   }
   // What follows the mutual handshake only a certificate sees.
   if (listener === "mqttss" && waitsFor === "CONNECT") return drop(socket);
-  const isSecure = overTls.includes(listener) && (waitsFor === "upgrade" || waitsFor === "CONNECT");
+  const isSecure = overTls.includes(listener) && ["upgrade", "CONNECT", "request"].includes(waitsFor);
   const wire = isSecure ? await secured(socket) : socket;
   wire.resume();
   if (overWebSocket.includes(listener) && waitsFor === "CONNECT") {
@@ -329,7 +346,7 @@ function drop(socket: Socket): null {
 async function letIn(world: World, listener: Listener, device: Rec): Promise<Socket> {
   const socket = socketTo(world, listener);
   const wire = overTls.includes(listener) ? await secured(socket) : socket;
-  if (listener === "http") {
+  if (overHttp.includes(listener)) {
     wire.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     await once(wire, "data");
     return socket;

@@ -35,6 +35,7 @@ const open: Readonly<Record<string, string>> = {
 const bounded: Readonly<Record<string, string>> = {
   "GET /metrics": "one line a figure",
   "GET /api/v1/time": "a constant",
+  "GET /api/v1/inbox": "one message",
   "GET /api/v1/me": "one record",
   "GET /api/v1/tenants": "the deployment's administrator alone",
   "GET /api/v1/metrics_data": "1,000,000 values",
@@ -145,7 +146,8 @@ worldSuite("every route", (test, world) => {
     const wrong: string[] = [];
     const [appID, secret] = world.first.apiKey.split(":");
     const basic = Buffer.from(`${appID}:${secret}`).toString("base64");
-    for (const { name, method, path } of operations.filter(takesJson)) {
+    const ofCallers = operations.filter((one) => takesJson(one) && !one.path.startsWith("/api/v1/uplinks"));
+    for (const { name, method, path } of ofCallers) {
       const head = [
         `${method} ${path} HTTP/1.1`,
         `Authorization: Basic ${basic}`,

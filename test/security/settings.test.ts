@@ -62,6 +62,7 @@ const numeric = settings.flatMap((one) => {
 /** What 0 means where it is taken. */
 const zero: Readonly<Record<string, string>> = {
   HTTP_PORT: "a free port",
+  HTTPS_PORT: "a free port",
   MQTT_PORT: "a free port",
   MQTTS_PORT: "a free port",
   MQTTSS_PORT: "a free port",
