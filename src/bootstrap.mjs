@@ -87,7 +87,12 @@ function run(what, command, args) {
 function install() {
   const npm = process.env.npm_execpath;
   const [command, first] = npm?.endsWith(".js") ? [process.execPath, [npm]] : ["npm", []];
-  run("installing the locked dependencies (npm ci)", command, [...first, "ci", "--include=dev"]);
+  run("installing the locked dependencies (npm ci)", command, [
+    ...first,
+    "ci",
+    "--include=dev",
+    "--ignore-scripts",
+  ]);
 }
 
 function build() {

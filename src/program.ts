@@ -1,6 +1,7 @@
 import { systemClock } from "../store/lib/clock.js";
+import { shells } from "./cli/completion.js";
 import { runTool, tools } from "./cli/tools.js";
-import { helpOn, helpWanted, unknownCommand } from "./cli/usage.js";
+import { helpOn, helpWanted, printed, unknownCommand } from "./cli/usage.js";
 import { ConfigError, readConfig } from "./config/config.js";
 import { createLogger } from "./observability/log.js";
 import { serve } from "./serve.js";
@@ -20,7 +21,11 @@ export async function runCommand(given: readonly string[]): Promise<void> {
     process.stdout.write(text);
     return;
   }
+  const text = await printed(given);
+  if (text !== undefined) return void process.stdout.write(text);
   const [command = "serve", ...args] = given;
+  if (command === "completion") return refuse(`completion is for one of ${shells.join(", ")}`);
+  if (command === "version") return refuse(`version takes no ${args[0]}`);
   if (command === "serve") {
     return refuse(`serve takes no ${args[0]}; settings are read from the environment`);
   }

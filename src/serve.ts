@@ -1,7 +1,8 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../store/lib/clock.js";
-import type { Config } from "./config/config.js";
+import { type Config, engineOf } from "./config/config.js";
+import { readBuildInfo } from "./host/build-info.js";
 import type { Logger } from "./observability/log.js";
 import { readBrokerSettings } from "./service/broker.js";
 import { type ListenerName, listenerAddresses } from "./service/mqtt-listeners.js";
@@ -26,10 +27,12 @@ export async function serve(
   fatal: (error: Error) => void,
   clock: Clock = systemClock,
 ): Promise<Service> {
+  const build = await readBuildInfo();
+  log.info("starting", { ...build, engine: engineOf(config), node: process.version });
   const brokerSettings = await readBrokerSettings(config);
   const storage = await openStorage(config, log, clock, fatal);
-  const pipelines = await startPipelines(storage, config, log, clock, fatal);
-  const servers = await openServers({ config, brokerSettings, storage, pipelines, log, clock });
+  const pipelines = await startPipelines(storage, config, build, log, clock, fatal);
+  const servers = await openServers({ config, build, brokerSettings, storage, pipelines, log, clock });
   const { http, https, listeners } = servers;
   const addresses = { http, https, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(config.dataDir, "service.json");

@@ -8,6 +8,8 @@ const packages = {
   mosquitto_pub: "mosquitto-clients",
   mosquitto_sub: "mosquitto-clients",
   openssl: "openssl",
+  promtool: "prometheus",
+  "systemd-analyze": "systemd",
   soffice: "libreoffice-calc-nogui",
 } as const;
 

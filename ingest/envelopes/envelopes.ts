@@ -2,7 +2,7 @@ import { peekRecord } from "../../store/journal/frame.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { MessageRecord } from "../../store/journal/record.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
-import { decodeUplinkDetails } from "../../store/journal/record-details.js";
+import { sentAtOf } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { Change } from "../../store/metadata/db/changes.js";
@@ -101,7 +101,7 @@ export async function openEnvelopes(
     }
     const devices = await parents.below(envelope.device);
     progress.set(envelope.id, begun);
-    const sentAt = sentAtOf(envelope);
+    const sentAt = envelope.kind === recordKinds.uplink ? sentAtOf(envelope.details) : null;
     let refused = 0;
     const slice = createSlice();
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
@@ -148,11 +148,7 @@ export async function openEnvelopes(
   };
 }
 
-/** The time that the sender of the envelope says, which is that of entries without one. */
-function sentAtOf(envelope: MessageRecord): number | null {
-  return envelope.kind === recordKinds.uplink ? decodeUplinkDetails(envelope.details).sentAt : null;
-}
-
+/** The time that the sender of the envelope says is that of entries without one. */
 function timed(entry: object, sentAt: number | null): object {
   return sentAt === null || "TimeStamp" in entry ? entry : { ...entry, TimeStamp: timeText(sentAt) };
 }

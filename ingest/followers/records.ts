@@ -1,5 +1,5 @@
 import { isMessage, isRefused, type JournalRecord, type MessageRecord } from "../../store/journal/record.js";
-import { decodeUplinkDetails } from "../../store/journal/record-details.js";
+import { sentAtOf } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import type { Message } from "../decode/points.js";
 
@@ -9,13 +9,12 @@ export function isDecodable(record: JournalRecord): record is MessageRecord {
 }
 
 export function messageOf(record: MessageRecord): Message {
-  const details = record.kind === recordKinds.uplink ? record.details : null;
   return {
     topic: record.topic,
     payload: record.payload as Buffer,
     receivedAt: record.receivedAt,
     stamp: record.stamp,
     isEntry: record.kind === recordKinds.entry,
-    sentAt: details === null ? null : decodeUplinkDetails(details).sentAt,
+    sentAt: record.kind === recordKinds.uplink ? sentAtOf(record.details) : null,
   };
 }

@@ -28,10 +28,9 @@ export function publishUplink(
   const { accept, registry, meter, work, now } = context;
   const at = now() * 1000;
   const { device, session } = origin;
-  const { tenant } = device.device;
   if (!isAllowed) count(meter.policyRefused, "publish");
   const appended = (): void => {
-    if (cost > 0) work.give(tenant, cost);
+    if (cost > 0) work.give(device.device.tenant, cost);
     kept();
     if (!isAllowed) return;
     const { topic, payload, qos, retain, properties } = uplink;
@@ -40,7 +39,7 @@ export function publishUplink(
   try {
     accept.uplink(origin, uplink, !isAllowed, appended);
   } catch (error) {
-    if (cost > 0) work.give(tenant, cost);
+    if (cost > 0) work.give(device.device.tenant, cost);
     throw error;
   }
 }

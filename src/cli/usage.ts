@@ -1,3 +1,5 @@
+import { readBuildInfo } from "../host/build-info.js";
+import { completionScript, isShell, shells } from "./completion.js";
 import { tools } from "./tools.js";
 
 /** The command line of the program. */
@@ -6,8 +8,13 @@ const serving = {
   usage: ["tidemark [serve]"],
   about: "Serves: HTTP, MQTT and what else the settings ask for, until SIGTERM.",
 };
+const versions = { usage: ["tidemark version"], about: "Says which version this is, and of which commit." };
+const completing = {
+  usage: [`tidemark completion ${shells.join("|")}`],
+  about: "Prints a script that completes commands in a shell.",
+};
 const asking = { usage: ["tidemark help [command]", "tidemark [command] --help"], about: "Shows this." };
-const commands = { serve: serving, ...tools, help: asking };
+const commands = { serve: serving, ...tools, version: versions, completion: completing, help: asking };
 
 const settings = `Settings are read from the environment (docs/configuration.md); DATA_DIR, by default ./data, says which
 deployment is meant. Exit codes: 0 done, 1 failed, 2 a wrong command or setting.`;
@@ -17,6 +24,20 @@ export function helpWanted([command, ...args]: readonly string[]): string | null
   if (command === "--help" || command === "-h") return null;
   if (command === "help") return args[0] ?? null;
   return args.some((arg) => arg === "--help" || arg === "-h") ? command : undefined;
+}
+
+/** What a command that needs no settings prints; undefined for any other. */
+export async function printed([command, shell, ...more]: readonly string[]): Promise<string | undefined> {
+  if ((command === "version" || command === "--version") && shell === undefined) {
+    const { version, commit } = await readBuildInfo();
+    return `tidemark ${version}${commit === null ? "" : ` (${commit.slice(0, 12)})`}, Node ${process.versions.node}\n`;
+  }
+  if (command !== "completion" || !isShell(shell) || more.length > 0) return undefined;
+  const known = Object.entries(commands).map(([name, { usage, about }]) => {
+    const words = usage.flatMap((line) => /^tidemark \S+ ([a-z|]+)( |$)/.exec(line)?.[1]?.split("|") ?? []);
+    return [name, { about, words }] as const;
+  });
+  return completionScript(shell, Object.fromEntries(known));
 }
 
 /** The help text of one command, or of all (null); undefined if there is no such command. */

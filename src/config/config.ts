@@ -311,6 +311,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   });
 }
 
+/** Where points live. */
+export function engineOf({ influx }: Pick<Config, "influx">): "embedded" | "influxdb" {
+  return influx === null ? "embedded" : "influxdb";
+}
+
 function pemFiles(certPath: string | undefined, keyPath: string | undefined): Config["tls"] {
   return certPath === undefined || keyPath === undefined ? null : { certPath, keyPath };
 }

@@ -22,9 +22,24 @@ interface Readings {
   readonly removals: RemovalFigures;
   readonly loopDelay: Pick<IntervalHistogram, "percentile">;
   readonly clockJumps: ReadonlyMap<ClockJump, number>;
+  readonly build: BuildFacts;
+  /** Why uplinks are not taken, or null. */
+  readonly notReady: string | null;
+  /** Degraded parts, by name. */
+  readonly degraded: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970, by certificate. */
+  readonly certificateEnds: ReadonlyMap<string, number>;
+  readonly freeDiskBytes: number;
   readonly residentBytes: number;
   readonly commits: Histogram;
   readonly writes: Histogram;
+}
+
+/** What this program is. */
+export interface BuildFacts {
+  readonly version: string;
+  readonly commit: string | null;
+  readonly engine: string;
 }
 
 const nsPerSecond = 1e9;
@@ -40,6 +55,22 @@ type Samples = readonly (readonly [Labels, number])[];
 type Metric = (readings: Readings) => string[];
 
 const metrics: readonly Metric[] = [
+  gauge("tidemark_build_info", "Which program this is.", ({ build }) => [
+    [{ version: build.version, commit: build.commit ?? "", engine: build.engine }, 1],
+  ]),
+  gauge("tidemark_ready", "1 while uplinks are taken.", ({ notReady }) => one(notReady === null ? 1 : 0)),
+  gauge("tidemark_degraded", "Parts that /readyz names as degraded.", ({ degraded }) =>
+    Object.keys(degraded).map((part) => [{ part }, 1] as const),
+  ),
+  gauge("tidemark_disk_free_bytes", "Free on the disk of DATA_DIR.", ({ freeDiskBytes }) =>
+    one(freeDiskBytes),
+  ),
+  gauge(
+    "tidemark_certificate_end_seconds",
+    "When a certificate of the service expires, seconds since 1970.",
+    ({ certificateEnds }) =>
+      [...certificateEnds].map(([certificate, end]) => [{ certificate }, end / 1000] as const),
+  ),
   counter("tidemark_messages_total", "Uplinks taken in.", ({ meter }) => one(meter.messages)),
   counter("tidemark_message_bytes_total", "Payload bytes taken in.", ({ meter }) => one(meter.messageBytes)),
   counter("tidemark_redelivered_total", "Uplinks recognised as kept already.", ({ meter }) =>

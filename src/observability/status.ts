@@ -1,10 +1,11 @@
+import { statfsSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { LiveFeed } from "../../ingest/live/feed.js";
 import { count, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { ClockJump } from "./clock-watch.js";
-import { metricsText, type RemovalFigures } from "./metrics.js";
+import { type BuildFacts, metricsText, type RemovalFigures } from "./metrics.js";
 import { createHistogram } from "./prometheus.js";
 
 /** The state of the running service for /readyz and /metrics. */
@@ -16,6 +17,8 @@ export interface Status {
   /** Notes a part's trouble, or that it has none (null). */
   note(part: string, trouble: string | null): void;
   observeWrite(seconds: number): void;
+  /** Notes when a certificate of the service expires, milliseconds since 1970. */
+  certificateEnds(certificate: string, end: number): void;
   /** Called when the wall clock was set. */
   clockJumped(jump: ClockJump): void;
   /** Prometheus text. */
@@ -54,6 +57,9 @@ interface StatusSources {
   readonly heldBytes: () => number;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
+  readonly build: BuildFacts;
+  /** Whose disk is looked at. */
+  readonly dataDir: string;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
 }
@@ -63,6 +69,7 @@ const writeBuckets = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 
 export function createStatus(sources: StatusSources): Status {
   const { journal, meter } = sources;
+  const certificateEnds = new Map<string, number>();
   const clockJumps = new Map<ClockJump, number>();
   const commits = createHistogram(commitBuckets);
   const writes = createHistogram(writeBuckets);
@@ -76,6 +83,16 @@ export function createStatus(sources: StatusSources): Status {
     if (lag === 0) behindSince = null;
     else behindSince ??= sources.monotonic();
     return behindSince === null ? 0 : (sources.monotonic() - behindSince) / 1000;
+  }
+
+  const notReady = (): string | null => (sources.closing() ? "shutting down" : sources.stopped());
+
+  function degraded(): Record<string, string> {
+    const damaged = [...sources.damage.counts].map(([part, { findings, lostBytes }]) => {
+      const places = findings === 1 ? "1 damaged place" : `${findings} damaged places`;
+      return [`${part} damage`, `${places}, ${lostBytes} bytes given up: see the log`];
+    });
+    return Object.fromEntries([...sources.troubles.all(), ...damaged]);
   }
 
   function metrics(): string {
@@ -95,6 +112,11 @@ export function createStatus(sources: StatusSources): Status {
       removals: sources.removals(),
       loopDelay,
       clockJumps,
+      build: sources.build,
+      notReady: notReady(),
+      degraded: degraded(),
+      certificateEnds,
+      freeDiskBytes: freeBytes(sources.dataDir),
       residentBytes: process.memoryUsage.rss(),
       commits,
       writes,
@@ -104,17 +126,19 @@ export function createStatus(sources: StatusSources): Status {
   }
 
   return {
-    notReady: () => (sources.closing() ? "shutting down" : sources.stopped()),
-    degraded: () => {
-      const damaged = [...sources.damage.counts].map(([part, { findings, lostBytes }]) => {
-        const places = findings === 1 ? "1 damaged place" : `${findings} damaged places`;
-        return [`${part} damage`, `${places}, ${lostBytes} bytes given up: see the log`];
-      });
-      return Object.fromEntries([...sources.troubles.all(), ...damaged]);
-    },
+    notReady,
+    degraded,
     note: sources.troubles.note,
     clockJumped: (jump) => count(clockJumps, jump),
+    certificateEnds: (certificate, end) => {
+      certificateEnds.set(certificate, end);
+    },
     observeWrite: (seconds) => writes.observe(seconds),
     metrics,
   };
+}
+
+function freeBytes(dir: string): number {
+  const { bavail, bsize } = statfsSync(dir);
+  return bavail * bsize;
 }

@@ -4,7 +4,8 @@
  */
 import type { ErrorCode } from "../http/errors.js";
 import { errorStatus } from "../http/errors.js";
-import type { Answer, Document, Media, Operation, Parameter } from "./close-schemas.js";
+import type { Answer, Document, Media, Operation, Parameter, Schema } from "./close-schemas.js";
+import { errorExamples } from "./examples.js";
 import { errorText } from "./texts.js";
 
 export const deviceTag = "Sent by devices";
@@ -59,6 +60,8 @@ interface DeviceOperation extends Pick<Operation, "operationId" | "summary"> {
   readonly body?: Record<string, Media>;
   readonly answers: Record<string, Answer>;
   readonly errors?: readonly ErrorCode[];
+  /** Of its errors, where it is not that of all. */
+  readonly schema?: Schema;
 }
 
 const operations: readonly DeviceOperation[] = [
@@ -128,6 +131,17 @@ const operations: readonly DeviceOperation[] = [
     body: { "text/plain": text("weather temp=21.5,hum=40i 1767225600000000000\n") },
     answers: { "204": nothing },
     errors: ofBody,
+    schema: {
+      type: "object",
+      properties: {
+        code: { type: "string", description: "as InfluxDB 2 names the kind of error" },
+        errorCode: { type: "string" },
+        message: { type: "string" },
+        errors: { type: "object", additionalProperties: { type: "string" } },
+      },
+      required: ["code", "errorCode", "message", "errors"],
+      additionalProperties: false,
+    },
   },
 ];
 
@@ -142,6 +156,7 @@ export function addDeviceOperations(document: Document): void {
     body,
     answers,
     errors = [],
+    schema,
   } of operations) {
     const operation: Operation = {
       operationId,
@@ -150,14 +165,15 @@ export function addDeviceOperations(document: Document): void {
       security: [{ device: [] }],
       parameters,
       ...(body === undefined ? {} : { requestBody: { content: body } }),
-      responses: { ...answers, ...failuresOf([...always, ...errors]) },
+      responses: { ...answers, ...failuresOf([...always, ...errors], schema) },
     };
     document.paths[path] = { ...document.paths[path], [method]: operation };
   }
 }
 
-function failuresOf(codes: readonly ErrorCode[]): Record<string, Answer> {
-  const schema = { $ref: "#/components/schemas/Error" };
+const ofAll: Schema = { $ref: "#/components/schemas/Error" };
+
+function failuresOf(codes: readonly ErrorCode[], schema: Schema = ofAll): Record<string, Answer> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {
     byStatus.set(errorStatus[code], [...(byStatus.get(errorStatus[code]) ?? []), code]);
@@ -165,10 +181,14 @@ function failuresOf(codes: readonly ErrorCode[]): Record<string, Answer> {
   return Object.fromEntries(
     [...byStatus].map(([status, some]) => {
       const description = some.map((code) => `\`${code}\`: ${errorText[code]}.`).join(" ");
-      const examples = Object.fromEntries(
-        some.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
-      );
+      const examples = Object.fromEntries(some.map((code) => [code, exampleOf(code, schema)]));
       return [String(status), { description, content: { "application/json": { schema, examples } } }];
     }),
   );
+}
+
+function exampleOf(code: ErrorCode, schema: Schema): object {
+  if (schema === ofAll) return { $ref: `#/components/examples/${code}` };
+  const { value } = errorExamples[code] as { readonly value: object };
+  return { value: { code: "invalid", ...value } };
 }

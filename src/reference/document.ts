@@ -1,4 +1,5 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { version } from "../host/version.js";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
 import { pageLimitDefault, pageLimitMax } from "../http/list-query.js";
 import type { Route, RouteSpec, Shape } from "../http/route.js";
@@ -16,7 +17,6 @@ import { partsPath } from "./files.js";
 import { addHeaders, headers, headersOf } from "./headers.js";
 import { operationIDs } from "./operation-ids.js";
 import { errorText, introduction, tagTexts } from "./texts.js";
-import { version } from "./version.js";
 
 /** The API reference: one document made from the routes, both variants together. */
 

@@ -2618,6 +2618,9 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           status: "ok",
+          version: "0.1.0",
+          commit: "4f6c0b7d2a91e83c5d0f1a2b3c4d5e6f70819203",
+          engine: "embedded",
         },
       },
     ],

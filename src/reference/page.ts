@@ -1,4 +1,4 @@
-import { version } from "./version.js";
+import { version } from "../host/version.js";
 
 /** The reference page: our own frame around Swagger UI, with nothing inline and nothing from another host. */
 

@@ -12,6 +12,7 @@ import type { Authority } from "../certificates/authority.js";
 import type { Commands } from "../commands/commands.js";
 import type { Config } from "../config/config.js";
 import type { Catalog } from "../devices/catalog.js";
+import type { BuildInfo } from "../host/build-info.js";
 import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
 import type { Logger } from "../observability/log.js";
@@ -55,6 +56,8 @@ export interface AppDeps {
   /** The deployment's settings. */
   readonly config: Config;
   readonly status: Status;
+  /** What this program is. */
+  readonly build: BuildInfo;
   readonly tasks: Tasks;
   readonly commands: Commands;
   /** Decides permissions at the external broker. */

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
+import { engineOf } from "../config/config.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
@@ -9,7 +10,7 @@ import type { AppDeps } from "./deps.js";
 const tag = "Service";
 const state = z.object({ status: z.string() });
 
-export function serviceRoutes({ status, now, stamp, zone, replaySince }: AppDeps): Route[] {
+export function serviceRoutes({ config, build, status, now, stamp, zone, replaySince }: AppDeps): Route[] {
   return [
     route({
       method: "get",
@@ -17,8 +18,15 @@ export function serviceRoutes({ status, now, stamp, zone, replaySince }: AppDeps
       access: "public",
       tag,
       summary: "The process lives",
-      answer: { status: 200, schema: state },
-      handle: () => ({ status: 200, body: { status: "ok" } }),
+      answer: {
+        status: 200,
+        schema: state.extend({
+          version: z.string(),
+          commit: z.string().nullable(),
+          engine: z.enum(["embedded", "influxdb"]),
+        }),
+      },
+      handle: () => ({ status: 200, body: { status: "ok", ...build, engine: engineOf(config) } }),
     }),
     route({
       method: "get",

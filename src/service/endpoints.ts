@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { authenticate } from "../../ingest/access/credentials.js";
 import { createDenials } from "../../ingest/access/denials.js";
 import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
@@ -93,9 +94,11 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
       }),
       trusted: () => trustedRoots(devices, authority, now()),
       note: (trouble) => status.note("certificate", trouble),
+      onEnd: (end) => status.certificateEnds("server", end),
     },
     wantsTls(config) || config.httpsPort !== null,
   );
+  status.certificateEnds("authority", Date.parse(new X509Certificate(authority.root).validTo));
   const listeners = await openMqttListeners({
     config,
     identity,

@@ -3,7 +3,8 @@ import { createPresence, type Presence } from "../../ingest/directory/presence.j
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
 import type { Clock } from "../../store/lib/clock.js";
-import type { Config } from "../config/config.js";
+import { type Config, engineOf } from "../config/config.js";
+import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
 import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
@@ -32,6 +33,7 @@ export interface Pipelines {
 export async function startPipelines(
   storage: Storage,
   config: Config,
+  build: BuildInfo,
   log: Logger,
   clock: Clock,
   fatal: (error: Error) => void,
@@ -62,6 +64,8 @@ export async function startPipelines(
     heldBytes: () => messaging.registry.held.total,
     stopped: () => accept.stopped,
     closing: () => closing,
+    build: { ...build, engine: engineOf(config) },
+    dataDir: config.dataDir,
     monotonic,
   });
   if (!config.holdSeries) {

@@ -16,6 +16,8 @@ interface ServerIdentityDeps {
   readonly log: Logger;
   /** Notes that TLS has trouble, or that it works again (null). */
   readonly note: (trouble: string | null) => void;
+  /** Told when the certificate in use expires, milliseconds since 1970. */
+  readonly onEnd: (end: number) => void;
   readonly clock: Clock;
 }
 
@@ -35,7 +37,7 @@ const renewalCheckMs = 3_600_000;
 
 /** @param wanted whether any listener speaks TLS @throws ConfigError for a certificate that cannot be used */
 export async function openServerIdentity(
-  { certificate, trusted, log, note, clock: { now } }: ServerIdentityDeps,
+  { certificate, trusted, log, note, onEnd, clock: { now } }: ServerIdentityDeps,
   wanted: boolean,
 ): Promise<ServerIdentity> {
   const followers: ((identity: TlsIdentity) => void)[] = [];
@@ -49,6 +51,7 @@ export async function openServerIdentity(
 
   function noteEnd(current: IssuedServer): void {
     const end = endOf(current);
+    onEnd(end);
     const ended = end <= now();
     if (ended) log.warn("the server's certificate has expired", { end: new Date(end).toISOString() });
     note(ended ? "the server's certificate has expired" : null);

@@ -5,6 +5,7 @@ import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { createApp } from "../api/app.js";
 import type { Config } from "../config/config.js";
+import type { BuildInfo } from "../host/build-info.js";
 import { connectionLimits, openFilesMax } from "../host/descriptors.js";
 import { createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
@@ -33,6 +34,7 @@ interface ServersDeps {
   readonly brokerSettings: BrokerSettings | null;
   readonly storage: Storage;
   readonly pipelines: Pipelines;
+  readonly build: BuildInfo;
   readonly log: Logger;
   readonly clock: Clock;
 }
@@ -58,7 +60,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { listeners, broker, http: devices, webSockets } = endpoints;
   const refs = createSeriesRefs();
   const work = await openWork(deps, endpoints, refs);
-  const app = openApi(deps, endpoints, work, refs);
+  const app = openApi(deps, endpoints, work, refs, deps.build);
   const { identity } = endpoints;
   const current = identity.current();
   const tls =
@@ -159,6 +161,7 @@ function openApi(
   { listeners, brokerAccess }: Endpoints,
   { commands, tasks }: CommandsAndTasks,
   refs: SeriesRefs,
+  build: BuildInfo,
 ): ReturnType<typeof createApp> {
   const { metadata, messaging, series, aside, times } = storage;
   const { presence, live, status, consumers } = pipelines;
@@ -174,6 +177,7 @@ function openApi(
     refs,
     live,
     status,
+    build,
     aside,
     commands,
     tasks,

@@ -130,6 +130,24 @@ export function decodeUplinkDetails(details: Encoded<UplinkDetails> | null): Upl
   return { properties: readMaybe(p), isWill: will === true, sentAt, key, batch };
 }
 
+const sentAtKey = Buffer.from('"s":');
+
+/**
+ * The `sentAt` alone, without reading anything else of the details: whoever needs only that must not fail at a property.
+ * Within texts JSON escapes quotes, and no member of the properties has this name, so that the key stands once.
+ */
+export function sentAtOf(details: Encoded<UplinkDetails> | null): number | null {
+  if (details === null) return null;
+  const bytes = Buffer.from(details.buffer, details.byteOffset, details.byteLength);
+  const at = bytes.indexOf(sentAtKey);
+  if (at < 0) return null;
+  const digits = bytes.toString("latin1", at + sentAtKey.length, at + sentAtKey.length + sentAtCharactersMax);
+  return Number.parseInt(digits, 10);
+}
+
+/** Of a safe integer. */
+const sentAtCharactersMax = 17;
+
 export function encodeDownlinkDetails({
   properties,
   receipt,

@@ -6,7 +6,10 @@ worldSuite("service", (test, world) => {
   const anyone = (path: string) => world.call("GET", path, undefined, { key: null });
 
   test("health and readiness need no login", async () => {
-    assert.equal((await anyone("/healthz")).record, { status: "ok" });
+    const { version, commit, ...health } = (await anyone("/healthz")).record as Record<string, unknown>;
+    assert.equal(health, { status: "ok", engine: "embedded" });
+    assert.match(String(version), /^\d+\.\d+\.\d+$/);
+    assert.ok(commit === null || /^[0-9a-f]{40}$/.test(String(commit)));
     assert.equal((await anyone("/readyz")).record, { status: "ok", degraded: {} });
   });
 
@@ -60,7 +63,8 @@ worldSuite("service", (test, world) => {
       for (const path of [`/api/v1/${name}`, `/api/v1/${name}/{id}`]) assert.ok(paths.includes(path), path);
     }
     for (const path of paths.filter((one) => !one.includes("{") && one.startsWith("/api/"))) {
-      if (path === "/api/v1/login") continue;
+      // The second has a member of its own in its errors, for clients of InfluxDB.
+      if (path === "/api/v1/login" || path === "/api/v2/write") continue;
       const methods = Object.keys((record.paths as Record<string, object>)[path] ?? {});
       for (const method of methods) {
         const reply = await world.call(method.toUpperCase(), path, undefined, { key: null });

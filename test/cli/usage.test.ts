@@ -15,7 +15,19 @@ function tidemark(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
 
 /** Settings that would end any start. */
 const wrong = { LOG_LEVEL: "loud", DATA_DIR: "/nowhere/to/be/made" };
-const commands = ["serve", "tenant", "import", "export", "redecode", "resettle", "mosquitto-config", "help"];
+const commands = [
+  "serve",
+  "tenant",
+  "import",
+  "export",
+  "redecode",
+  "resettle",
+  "mosquitto-config",
+  "set-aside",
+  "version",
+  "completion",
+  "help",
+];
 
 suite("command line", (test) => {
   test("help is asked for by word or by option, of all commands or of one", () => {
@@ -54,6 +66,28 @@ suite("command line", (test) => {
     const setting = tidemark(wrong, "serve");
     assert.is(setting.status, 2);
     assert.match(setting.stderr, /LOG_LEVEL: must be one of debug, info, warn, error/);
+  });
+
+  test("the version is told with its commit, without settings", () => {
+    const { status, stdout } = tidemark(wrong, "version");
+    assert.is(status, 0);
+    assert.match(stdout, /^tidemark \d+\.\d+\.\d+( \([0-9a-f]{12}\))?, Node \d+\.\d+\.\d+\n$/);
+    assert.is(tidemark(wrong, "--version").stdout, stdout);
+    assert.is(tidemark(wrong, "version", "x").status, 2);
+  });
+
+  test("commands are completed in bash, and every shell gets a script that names all of them", () => {
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const { status, stdout } = tidemark(wrong, "completion", shell);
+      assert.is(status, 0, shell);
+      for (const command of commands) assert.ok(stdout.includes(command), `${shell}: ${command}`);
+    }
+    assert.is(tidemark(wrong, "completion", "cmd").status, 2);
+    const script = `${tidemark(wrong, "completion", "bash").stdout}
+      complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tidemark; echo "\${COMPREPLY[*]}"; }
+      complete_words tidemark re; complete_words tidemark tenant ""; complete_words tidemark set-aside d`;
+    const { stdout } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
+    assert.equal(stdout.trim().split("\n"), ["redecode resettle", "add list --help", "drop"]);
   });
 
   test("misuse of a command ends with 1 and its usage, and nothing is made", () =>

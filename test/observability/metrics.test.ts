@@ -19,6 +19,11 @@ function text(): string {
     removals: { left: 1, done: 2 },
     loopDelay: { percentile: (percent) => percent * 1e9 },
     clockJumps: new Map([["forward", 1]]),
+    build: { version: "1.2.3", commit: null, engine: "embedded" },
+    notReady: "the disk is full",
+    degraded: { influx: "does not answer" },
+    certificateEnds: new Map([["server", 1_800_000_000_000]]),
+    freeDiskBytes: 12_345,
     residentBytes: 1000,
     commits: createHistogram([0.1]),
     writes: createHistogram([0.1]),
@@ -44,6 +49,11 @@ suite("the text of the metrics", (test) => {
     const lines = new Set(text().split("\n"));
     for (const line of [
       "tidemark_messages_total 7",
+      'tidemark_build_info{version="1.2.3",commit="",engine="embedded"} 1',
+      "tidemark_ready 0",
+      'tidemark_degraded{part="influx"} 1',
+      'tidemark_certificate_end_seconds{certificate="server"} 1800000000',
+      "tidemark_disk_free_bytes 12345",
       'tidemark_refused_total{reason="type"} 1',
       'tidemark_damage_lost_bytes_total{part="journal"} 40',
       'tidemark_set_aside_messages{follower="series"} 3',

@@ -206,6 +206,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/program": [1, "startup"],
   "src/service/maintenance": [4, "yields"],
   "src/service/mqtt-listeners": [5, "startup"],
+  "src/host/build-info": [1, "constant"],
   "src/reference/device-operations": [2, "startup"],
   "src/reference/close-schemas": [7, "startup"],
   "src/reference/document": [7, "startup"],

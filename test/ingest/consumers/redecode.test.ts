@@ -13,7 +13,7 @@ suite("decoding again", (test) => {
     const events = {
       kept: async function* () {
         for (const payload of payloads) {
-          const message = { kind: recordKinds.uplink, refused: false, topic: "data", payload };
+          const message = { kind: recordKinds.uplink, refused: false, topic: "data", details: null, payload };
           yield { ...message, receivedAt: 1e15, stamp: 1e15 } as unknown as JournalRecord;
         }
       },

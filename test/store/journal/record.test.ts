@@ -21,6 +21,7 @@ import {
   encodeSubscribeDetails,
   encodeUplinkDetails,
   plainUplink,
+  sentAtOf,
 } from "../../../store/journal/record-details.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { repositoryRoot } from "../../repository.js";
@@ -286,6 +287,13 @@ suite("journal record", (test) => {
   test("details of every kind say what they were given", () => {
     const one = { properties, isWill: true, sentAt: 5, key: "k", batch: { id: "b", line: 2 } };
     assert.equal(plain(decodeUplinkDetails(encodeUplinkDetails(one))), plain(one));
+    assert.is(sentAtOf(encodeUplinkDetails(one)), 5);
+    const tricky = { ...plainUplink, properties: { userProperties: [['"s":7', "s"]] } } as const;
+    assert.is(sentAtOf(encodeUplinkDetails(tricky)), null);
+    for (const sentAt of [0, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 1_700_000_000_000_001]) {
+      assert.is(sentAtOf(encodeUplinkDetails({ ...tricky, sentAt, key: '"s":8' })), sentAt);
+    }
+    assert.is(sentAtOf(null), null);
     const down = { properties, receipt: 4 };
     assert.equal(plain(decodeDownlinkDetails(encodeDownlinkDetails(down))), plain(down));
     const many = { properties, to: [{ device: 1, receipt: null }] };

@@ -160,10 +160,9 @@ const codes: Readonly<Record<number, string>> = {
   503: "unavailable",
 };
 
-/** Errors have `code` and `message`, as clients of InfluxDB 2 read them. */
+/** Errors have a `code` besides, as clients of InfluxDB 2 read them. */
 export function inInfluxForm(answer: Answer): Answer {
   const code = codes[answer.status];
   if (code === undefined) return answer;
-  const { message } = JSON.parse(String(answer.body)) as { readonly message: string };
-  return { ...answer, body: JSON.stringify({ code, message }) };
+  return { ...answer, body: JSON.stringify({ code, ...(JSON.parse(String(answer.body)) as object) }) };
 }

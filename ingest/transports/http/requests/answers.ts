@@ -61,7 +61,9 @@ const tooMany = (message: string): Answer =>
   failure(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
 
 export const turnedAway: Readonly<Record<Turned["reason"], Answer>> = {
-  credentials: failure(401, "AUTH_FAILED", "the user name or the token of the device is wrong", basic),
+  credentials: failure(401, "AUTH_FAILED", "the user name or the token of the device is wrong", basic, {
+    token: "is missing or wrong, or the user name is",
+  }),
   back_off: tooMany("too many wrong credentials from this address"),
   blocked: failure(403, "PERMISSION_DENIED", "the device is blocked"),
   unavailable: busy,
