@@ -1,6 +1,6 @@
 /** The package as `npm pack` makes it: it starts in an empty folder, on a machine that has Node and nothing else. */
 import { execFileSync, spawn } from "node:child_process";
-import { mkdir, readdir, realpath, symlink } from "node:fs/promises";
+import { mkdir, readdir, realpath, rename, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { basicOf } from "../ingest/transports/http/support.js";
@@ -52,6 +52,7 @@ suite("package", (test) => {
         assert.equal(strange, []);
         const empty = join(dir, "empty");
         await mkdir(empty);
+        await rename(join(dir, String(tarball)), join(empty, String(tarball)));
         const env = {
           PATH: await bareTools(dir),
           HOME: process.env.HOME ?? dir,
@@ -67,7 +68,7 @@ suite("package", (test) => {
             ["HTTPS", "MQTTS", "MQTTSS", "WS", "WSS"].map((name) => [`${name}_PORT`, "off"]),
           ),
         };
-        const child = spawn("npx", ["--yes", join("..", String(tarball)), "serve"], {
+        const child = spawn("npx", ["--yes", `./${tarball}`, "serve"], {
           cwd: empty,
           env,
           detached: true,

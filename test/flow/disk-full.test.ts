@@ -3,6 +3,7 @@ import { statfsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectPacket, rawClient } from "../ingest/support.js";
+import { asDevice, type DeviceReply } from "../ingest/transports/http/support.js";
 import { mountSmallDisk, type SmallDisk } from "../small-disk.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
@@ -59,7 +60,11 @@ async function fillAndRecover(disk: SmallDisk, { name, environment, left, says }
   const dir = join(disk.path, name.replaceAll(" ", "-"));
   const ballast = join(disk.path, "ballast");
   const service = await startService(dir, environment);
-  const devices = await provision(service, publishers);
+  const [poster, ...devices] = (await provision(service, publishers + 1)) as [Rec, ...Rec[]];
+  const post = (): Promise<DeviceReply> =>
+    asDevice(String(service.addresses.http), poster, "POST", "/api/v1/uplinks/data", '{"n":1}', {
+      "Message-Id": "once",
+    });
   const loads = devices.map((device) => ({
     device,
     publisher: createPublisher({
@@ -93,12 +98,16 @@ async function fillAndRecover(disk: SmallDisk, { name, environment, left, says }
   late.send(connectPacket(first, { clientId: "late" }));
   assert.is((await late.next("connack")).returnCode, 3);
   await late.ended();
+  const refused = await post();
+  assert.equal([refused.status, refused.headers.get("retry-after")], [503, "5"], "over HTTP it is told so");
 
   await rm(ballast);
   await until(async () => (await notReady(service)) === null, { what: "the service to go on by itself" });
   await until(() => acknowledged() > before + 100, { what: "held acknowledgements" });
   await Promise.all(loads.map(({ publisher }) => publisher.stop()));
+  assert.equal([(await post()).status, (await post()).status], [204, 204]);
   await service.settled();
+  assert.equal(await payloadsOf(service, poster), ['{"n":1}'], "once, however often it was sent");
   for (const { device, publisher } of loads) {
     const numbers = Array.from({ length: publisher.sent }, (_, n) => n);
     assert.is(publisher.acknowledged.size, publisher.sent);

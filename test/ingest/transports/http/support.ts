@@ -1,7 +1,7 @@
 /** Requests of devices. */
 import type { Rec } from "../../../world.js";
 
-interface DeviceReply {
+export interface DeviceReply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;

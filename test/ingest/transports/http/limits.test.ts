@@ -1,0 +1,71 @@
+/** What a device may do over HTTP and WebSocket: the limits of MQTT, and as many clients as there is room for. */
+import { setTimeout as pause } from "node:timers/promises";
+import { makeDevice, makeProduct } from "../../../factories.js";
+import { assert, until } from "../../../suite.js";
+import { type Rec, worldSuite } from "../../../world.js";
+import { eventsOf } from "../../support.js";
+import { asDevice } from "./support.js";
+
+const json = { "Content-Type": "application/json" };
+const placesMax = 8;
+
+worldSuite(
+  "HTTP, limits",
+  (test, world) => {
+    let product: Rec;
+    test.before(async () => {
+      product = await makeProduct(world, { cloudProtocol: 5 });
+    });
+    const post = (device: Rec, n: number) =>
+      asDevice(world.http, device, "POST", "/api/v1/uplinks/data", `{"n":${n}}`, json);
+    const statusOf = async (device: Rec) =>
+      (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus;
+
+    test("a device over its limit is answered late, and far over it is told to wait", async () => {
+      const device = await makeDevice(world, product);
+      const begun = performance.now();
+      const replies = await Promise.all(Array.from({ length: 40 }, (_, n) => post(device, n)));
+      const byStatus = (status: number) => replies.filter((reply) => reply.status === status);
+      assert.is(byStatus(204).length + byStatus(429).length, 40);
+      assert.ok(byStatus(204).length >= 10, `${byStatus(204).length} taken`);
+      assert.ok(byStatus(429).length > 0, "some would have waited for more than 10 s");
+      for (const { headers } of byStatus(429)) assert.ok(Number(headers.get("retry-after")) > 0);
+      assert.ok(performance.now() - begun > 2000, "they were slowed down");
+      assert.is((await eventsOf(world, device)).length, byStatus(204).length, "what was refused is not kept");
+    });
+
+    test("more devices than there is room for take turns; none of them is shut out", async () => {
+      const devices: Rec[] = [];
+      for (let n = 0; n < placesMax + 4; n++) devices.push(await makeDevice(world, product));
+      for (const [n, device] of devices.entries()) assert.is((await post(device, n)).status, 204);
+      const online = async () =>
+        (await Promise.all(devices.map(statusOf))).filter((status) => status === 1).length;
+      await until(async () => (await online()) < devices.length, { what: "some to have given way" });
+      assert.ok((await online()) > 0);
+      assert.is((await post(devices[0] as Rec, 99)).status, 204, "the first may come again");
+    });
+
+    test("a waiting poll keeps its place, and ends when its client leaves", async () => {
+      const device = await makeDevice(world, product);
+      const leaving = new AbortController();
+      const url = `${world.http}/api/v1/inbox?wait=50`;
+      const login = Buffer.from(`${device.deviceUsername}:${device.token}`).toString("base64");
+      const polled = fetch(url, {
+        headers: { Authorization: `Basic ${login}` },
+        signal: leaving.signal,
+      }).catch(() => null);
+      await until(async () => (await statusOf(device)) === 1, { what: "the poll" });
+      leaving.abort();
+      assert.is(await polled, null);
+      await pause(100);
+      const reply = await world.call("POST", "/api/v1/device_publish", {
+        deviceID: device.deviceID,
+        payload: "x",
+      });
+      assert.is(reply.record.publishStatus, "successful");
+      const again = await asDevice(world.http, device, "GET", "/api/v1/inbox");
+      assert.is(again.text, "x", "nobody who had left took it");
+    });
+  },
+  { DEVICE_MESSAGES_PER_SECOND: "2", MQTT_CONNECTIONS_MAX: String(placesMax) },
+);
