@@ -53,6 +53,12 @@ export interface ClientsContext extends ClientContext {
   ): Promise<DeviceEntry | Denied>;
 }
 
+interface Opening<L extends ClientLink> {
+  readonly client: DeviceClient<L>;
+  /** Resolves once its connect record is on disk. */
+  readonly opened: Promise<void>;
+}
+
 /** Clients of a tenant that are looked at for one that can give way. */
 const looksMax = 64;
 
@@ -63,7 +69,7 @@ export function createClients<L extends ClientLink>(
 ): Clients<L> {
   const { accept, connections, limits, denials, now } = context;
   /** By device, the one that is open or being opened under each client id. */
-  const open = new Map<string, { readonly client: DeviceClient<L>; readonly opened: Promise<void> }>();
+  const open = new Map<string, Opening<L>>();
   /** Under way. */
   const attempts = new Map<string, Promise<DeviceEntry | Denied>>();
   const places = createShares<number>(context.clientsMax);
@@ -145,10 +151,17 @@ export function createClients<L extends ClientLink>(
       places.give(tenant, 1);
       return { reason: "connections" };
     }
-    const opened = client.open(link);
-    open.set(nameOf(entry, request.clientID), { client, opened });
+    const starting = { client, opened: client.open(link) };
+    open.set(nameOf(entry, request.clientID), starting);
     byTenant.set(tenant, (byTenant.get(tenant) ?? new Set()).add(client));
-    return opened.then(() => (client.isEnded ? { reason: "unavailable" } : client));
+    return untilOpen(starting);
+  }
+
+  /** While the journal takes nothing it stays as it is: who waits for it is told to come again. */
+  async function untilOpen({ client, opened }: Opening<L>): Promise<DeviceClient<L> | Turned> {
+    if (client.state !== null && !client.isEnded) return client;
+    const kept = await context.waiting.untilKept((done) => void opened.then(done));
+    return kept === "kept" && !client.isEnded ? client : { reason: "unavailable" };
   }
 
   return {
@@ -157,8 +170,7 @@ export function createClients<L extends ClientLink>(
       if ("reason" in entry) return entry;
       const known = open.get(nameOf(entry, terms.clientID));
       if (known === undefined) return start(entry, credentials, ip, terms);
-      await known.opened;
-      return known.client.isEnded ? { reason: "unavailable" } : known.client;
+      return untilOpen(known);
     },
     open: async (credentials, ip, terms) => {
       const entry = await identify(credentials, ip, terms);

@@ -9,8 +9,6 @@ export interface RecentIDs {
   get(id: string): number | undefined;
   /** The oldest goes when there are too many. */
   add(id: string, value?: number): void;
-  /** Takes back an id that was added. */
-  remove(id: string): void;
 }
 
 /** Ids of a device that are remembered; fewer while its tenant has no room for more. */
@@ -52,10 +50,6 @@ export function createRecentIDs(mayGrow: (bytes: number) => boolean): RecentIDs 
       const at = size < hashes.length ? size++ : next++ % size;
       hashes[at] = hashOf(id);
       values[at] = value;
-    },
-    remove: (id) => {
-      const at = find(id);
-      if (at >= 0) hashes[at] = none;
     },
   };
 }

@@ -221,7 +221,7 @@ const schema = z.object({
   ALERT_RETENTION_DAYS: whole(0, 36_500).prefault("0"),
   ALERT_HISTORY_MAX: whole(1000, 1e9).prefault(String(10 ** 6)),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
-  PRESENCE_SECONDS: whole(10, 86_400).prefault("900"),
+  PRESENCE_SECONDS: whole(10, 65_535).prefault("900"),
   SESSION_QUEUE_MESSAGES_MAX: whole(1, 65_000).prefault("10000"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),

@@ -53,6 +53,8 @@ interface HttpConnectionDeps {
 const pieceBytes = { head: 1024, longHead: 4096, body: 8192 } as const;
 /** Bytes that a connection may hold without being counted: the headers of an ordinary request. */
 const heldFree = 4096;
+/** What an upgraded connection may send before its client has shown a right credential: the frame with it. */
+const unprovenBytesMax = 16 * 1024;
 /** How much of an answer is handed to the socket at once, so that progress is visible. */
 const sentAtOnce = 256 * 1024;
 
@@ -63,7 +65,7 @@ type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: Buf
  * One connection between its socket and Node's HTTP server. Its requests are handled one at a time, each
  * after the previous answer has been sent, and it reads no further meanwhile.
  */
-export class HttpConnection extends Duplex implements Admitted {
+export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   address: string;
   /** Of the client, where TLS asked for one. */
   readonly certificate: ClientCertificate | null;
@@ -78,6 +80,8 @@ export class HttpConnection extends Duplex implements Admitted {
   #answering: ServerResponse | null = null;
   /** Its bytes are no requests any more. */
   #isUpgraded = false;
+  /** Bytes that have come since then from a client that has shown no right credential. */
+  #unprovenBytes = 0;
   /** The request parsed last; its body may still be coming. */
   #last: IncomingMessage | null = null;
   /** Whether the caller of the request under way is known. */
@@ -124,6 +128,10 @@ export class HttpConnection extends Duplex implements Admitted {
     socket.on("close", () => this.destroy());
   }
 
+  get connection(): this {
+    return this;
+  }
+
   get remoteAddress(): string | undefined {
     return this.#socket.remoteAddress;
   }
@@ -152,6 +160,7 @@ export class HttpConnection extends Duplex implements Admitted {
   upgrade(): boolean {
     if (this.#answering !== null || this.#waiting.length > 0) return false;
     this.#isUpgraded = true;
+    this.#authorized = false;
     this.#headBytes = 0;
     this.#count();
     return true;
@@ -257,6 +266,11 @@ export class HttpConnection extends Duplex implements Admitted {
           : head;
       const piece = this.#rest.length <= size ? this.#rest : this.#rest.subarray(0, size);
       this.#rest = piece === this.#rest ? null : this.#rest.subarray(size);
+      if (this.#isUpgraded && !this.#authorized) this.#unprovenBytes += piece.length;
+      if (this.#unprovenBytes > unprovenBytesMax && !this.#authorized) {
+        this.#deps.onUnheld();
+        return void this.destroy();
+      }
       if (coming) this.#bodyLeft -= piece.length;
       else {
         if (this.#headBytes === 0 && this.#answering === null && this.#last !== null) {

@@ -35,6 +35,7 @@ export function createHttp2Server(
     const peer = {
       address: connection.address,
       certificate: connection.certificate,
+      connection,
       prove: (tenant: number) => connection.prove(tenant, stream),
     };
     // Of both, whoever answers uses only what HTTP/2 has as well.

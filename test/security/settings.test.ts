@@ -93,6 +93,7 @@ const undocumented: Readonly<Record<string, string>> = {
 
 /** What is written like a setting, and is none. */
 const otherNames: Readonly<Record<string, string>> = {
+  METRICS_SECRET: "of compose.yaml",
   PYTHON_WITH_PEERS: "of the test suite",
   ...Object.fromEntries(Object.keys(errorStatus).map((code) => [code, "an errorCode"])),
 };

@@ -6,6 +6,8 @@ export interface HttpPeer {
   readonly address: string;
   /** The client's, where TLS asked for one; else null. */
   readonly certificate: ClientCertificate | null;
+  /** The connection itself, one for all of its requests. */
+  readonly connection: object;
   /** The client has shown a right credential of this tenant. */
   prove(tenant: number): void;
 }

@@ -60,7 +60,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
   const { accept, proxies, waiting } = context;
   const clients = createClients<PolledInbox>(context, (link) => link.isWaitedFor);
   const bodies = createShares<number>(bodyBytesMax);
-  const known = new WeakMap<HttpPeer, Known>();
+  const known = new WeakMap<object, Known>();
   const terms = {
     clientID: httpClientID,
     keepAlive: context.presenceSeconds,
@@ -75,7 +75,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     ip: string,
   ): Promise<DeviceClient<PolledInbox> | Turned> {
     const { authorization = "" } = headers;
-    const last = known.get(peer);
+    const last = known.get(peer.connection);
     if (last?.authorization === authorization && !last.client.isEnded) return last.client;
     const found = await clients.enter(
       { ...loginOf(authorization), certificate: peer.certificate },
@@ -84,7 +84,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     );
     if ("reason" in found) return found;
     peer.prove(found.entry.device.tenant);
-    known.set(peer, { authorization, client: found });
+    known.set(peer.connection, { authorization, client: found });
     return found;
   }
 

@@ -31,6 +31,8 @@ const [quote, hash, comma, equals, backslash] = [0x22, 0x23, 0x2c, 0x3d, 0x5c];
 
 /** Of a line, in characters: a message of the largest size fits. */
 const lineCharactersMax = 512 * 1024;
+/** Of a line: each is looked up in the product. */
+const fieldsMax = 2000;
 
 /** Reads lines from pieces of a text, which may be cut anywhere. */
 interface LineReader {
@@ -118,6 +120,7 @@ function readLine(text: string, from: number, line: Line): number {
     line.values.push(value);
     at = end;
     if (text.charCodeAt(at) !== comma) break;
+    if (line.keys.length === fieldsMax) return fail(text, at, line, `has more than ${fieldsMax} fields`);
     at++;
   }
   return readTime(text, at, line);

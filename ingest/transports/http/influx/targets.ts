@@ -53,13 +53,16 @@ export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Target
     const target: Target = {
       topic: measurement,
       child: device === writer ? null : device.device.deviceID,
-      key: memoized((field) => {
-        const id = dataPointOf(device, measurement, tags, field);
-        const name = `${device.id} ${id}`;
-        const last = lasts.get(name) ?? { target: null, time: "" };
-        lasts.set(name, last);
-        return { json: `${JSON.stringify(id)}:`, last };
-      }),
+      key: memoized(
+        () => lasts.size < keysMax,
+        (field) => {
+          const id = dataPointOf(device, measurement, tags, field);
+          const name = `${device.id} ${id}`;
+          const last = lasts.get(name) ?? { target: null, time: "" };
+          if (lasts.size < keysMax) lasts.set(name, last);
+          return { json: `${JSON.stringify(id)}:`, last };
+        },
+      ),
     };
     return target;
   }
@@ -84,6 +87,8 @@ export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Target
 
 /** Different measurements and tags of one request that are remembered. */
 const targetsMax = 10_000;
+/** Fields of them that are remembered: beyond, what overwrites another value is not noticed. */
+const keysMax = 100_000;
 
 /**
  * The data point that a field is: the first of these that the product has, with measurement `m`, field `f` and the
@@ -109,13 +114,14 @@ function dataPointOf(
   return candidates.find((id) => product.points.has(id)) ?? field;
 }
 
-function memoized<T>(make: (name: string) => T): (name: string) => T {
+/** @param remembers whether there is room for one more */
+function memoized<T>(remembers: () => boolean, make: (name: string) => T): (name: string) => T {
   const made = new Map<string, T>();
   return (name) => {
     const known = made.get(name);
     if (known !== undefined) return known;
     const value = make(name);
-    made.set(name, value);
+    if (remembers()) made.set(name, value);
     return value;
   };
 }

@@ -148,6 +148,15 @@ worldSuite(
       assert.is(await refused.ended, 1006);
     });
 
+    test("who has not said who it is may send a first frame, and no more than that holds", async () => {
+      const client = open("", {});
+      client.send({ id: 0, username: device.deviceUsername, token: device.token, more: "x".repeat(20_000) });
+      assert.is(await client.ended, 1006);
+      const known = open();
+      known.send({ id: 1, topic: "data", payload: "x".repeat(100_000) });
+      assert.equal(await known.next(), { ack: 1 });
+    });
+
     test("who says nothing is not kept", async () => {
       const client = open("", {});
       await new Promise((resolve) => client.socket.once("open", resolve));

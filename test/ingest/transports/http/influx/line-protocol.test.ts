@@ -170,6 +170,18 @@ suite("line protocol", (test) => {
     for (const head of [",t=1", "m,t", "m,t=", "m,=1", "m,a=b=c"]) assert.is(readHead(head), null, head);
   });
 
+  test("a line has at most 2,000 fields", async () => {
+    const fields = (count: number) =>
+      `m ${Array.from({ length: count }, (_, n) => `f${n}=1`).join(",")}\nm b=1`;
+    assert.equal(
+      (await read(fields(2000))).map(({ fault }) => fault),
+      [null, null],
+    );
+    const [long, next] = await read(fields(2001));
+    assert.match(long?.fault ?? "", /2000 fields/);
+    assert.is(next?.fault, null);
+  });
+
   test("numbers of lines count comments, empty lines and breaks within texts", async () => {
     const all = await read('# one\n\nm a="x\ny"\nm b=1\n');
     assert.equal(
