@@ -31,7 +31,9 @@ export async function runCommand(given: readonly string[]): Promise<void> {
   }
   const tool = Object.hasOwn(tools, command) ? tools[command] : undefined;
   if (tool === undefined) return refuse(unknownCommand(command));
-  process.exitCode = await runTool(tool, args, readConfig(process.env));
+  const code = await runTool(tool, args, readConfig(process.env));
+  // A tool may have said that what it found is bad.
+  if (code !== 0) process.exitCode = code;
 }
 
 function refuse(problem: string): void {

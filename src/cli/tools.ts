@@ -23,6 +23,8 @@ import {
   redecodeUsage,
 } from "./points-tools.js";
 
+import { verifyTool, verifyUsage } from "./verify.js";
+
 /**
  * The commands of `tidemark` other than serve. They go through the running service; if none runs, those that need only
  * the metadata open it themselves.
@@ -59,6 +61,11 @@ export const tools: { readonly [name: string]: Tool } = {
     usage: ["tidemark resettle <YYYY-MM-DD HH:MM:SS>"],
     about: "Writes the points of all kept messages since then again.",
     run: resettleTool,
+  },
+  verify: {
+    usage: [verifyUsage],
+    about: "Reads every byte of a data folder, live or copied, and says what is not as it was written.",
+    run: verifyTool,
   },
   "mosquitto-config": {
     usage: ["tidemark mosquitto-config <file of the plugin>"],

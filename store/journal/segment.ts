@@ -138,15 +138,10 @@ export async function listSegments(
   for (const name of names) {
     const path = join(dir, name);
     const { size } = await stat(path);
-    const head = await readHead(path);
-    if (head !== null) {
-      segments.push({ path, ...head, bytes: size });
-      continue;
-    }
-    const named = size <= segmentHeadBytes ? null : await headFromName(path);
-    if (named !== null) {
-      onDamage(path, "the head is damaged; the file's name says what it said", 0);
-      segments.push({ path, ...named, bytes: size });
+    const found = await readSegmentFile(path);
+    if (found !== null) {
+      if (found.isHeadDamaged) onDamage(path, "the head is damaged; the file's name says what it said", 0);
+      segments.push(found.segment);
       continue;
     }
     if (size <= segmentHeadBytes) {
@@ -160,6 +155,17 @@ export async function listSegments(
   const isVoid = (segment: Segment, i: number) => segments[i + 1]?.firstID === segment.firstID;
   for (const { path } of segments.filter(isVoid)) await rename(path, `${path}.void`);
   return segments.filter((segment, i) => !isVoid(segment, i));
+}
+
+/** A segment as its file is now; null where neither head nor name says how to read it. */
+export async function readSegmentFile(
+  path: string,
+): Promise<{ readonly segment: Segment; readonly isHeadDamaged: boolean } | null> {
+  const { size } = await stat(path);
+  const head = await readHead(path);
+  if (head !== null) return { segment: { path, ...head, bytes: size }, isHeadDamaged: false };
+  const named = size <= segmentHeadBytes ? null : await headFromName(path);
+  return named === null ? null : { segment: { path, ...named, bytes: size }, isHeadDamaged: true };
 }
 
 async function readHead(path: string): Promise<SegmentHead | null> {

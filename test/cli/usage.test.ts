@@ -22,6 +22,7 @@ const commands = [
   "export",
   "redecode",
   "resettle",
+  "verify",
   "mosquitto-config",
   "set-aside",
   "version",

@@ -1,0 +1,80 @@
+/** `tidemark verify`: reads every byte of a data folder, live or copied, and says what is not as it was written. */
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { integrityFault } from "../../store/files/integrity.js";
+import { verifyJournal } from "../../store/journal/verify.js";
+import { verifyPoints } from "../../store/series/embedded/verify.js";
+import type { Config } from "../config/config.js";
+
+export const verifyUsage = "tidemark verify [folder]";
+
+/** What is broken, what that means, and what can be done. */
+interface Finding {
+  readonly file: string;
+  readonly fault: string;
+  readonly means: string;
+  readonly mend: string;
+}
+
+interface Meaning {
+  readonly means: string;
+  readonly mend: string;
+}
+
+const fromBackup = "restore the file from a backup";
+const journalMeaning: Meaning = {
+  means: "the messages there are lost as events; points that were stored of them stay",
+  mend: "nothing can make them again but a backup; the service goes on without them",
+};
+const pointsMeaning: Meaning = {
+  means: "these points are missing from answers",
+  mend: "the service puts them aside; tidemark redecode or resettle writes them again from messages that are kept",
+};
+/** By the file's name. */
+const meanings: Readonly<Record<string, Meaning>> = {
+  "metadata.db": { means: "products, devices, rules and logs may be missing or wrong", mend: fromBackup },
+  "events.db": {
+    means: "lists of events fail until it is made again",
+    mend: "the service makes it again from the journal",
+  },
+  "sessions.db": {
+    means: "what waited for clients before the journal's oldest message is lost",
+    mend: "the service makes it again from the journal",
+  },
+  "catalog.db": {
+    means: "points cannot be found until it is made again",
+    mend: "the service makes it again from the files of points and names.log",
+  },
+  "names.log": {
+    means: "should catalog.db be lost too, these series have no names",
+    mend: "nothing is to be done while catalog.db is sound",
+  },
+};
+
+/** @returns what was read, and what was found; the process ends with 1 if that is anything */
+export async function verifyTool([folder, ...more]: readonly string[], config: Config): Promise<unknown> {
+  if (more.length > 0) throw new Error(`usage: ${verifyUsage}`);
+  const dir = folder ?? config.dataDir;
+  if (!existsSync(join(dir, "journal")) && !existsSync(join(dir, "metadata.db")))
+    throw new Error(`${dir} is no data folder: it has neither a journal nor metadata.db`);
+  const findings: Finding[] = [];
+  const find = (file: string, fault: string): void => {
+    findings.push({ file, fault, ...meaningOf(file) });
+  };
+  const databases: string[] = [];
+  for (const name of ["metadata.db", "events.db", "sessions.db"]) {
+    const path = join(dir, name);
+    if (!existsSync(path)) continue;
+    databases.push(name);
+    const fault = await integrityFault(path);
+    if (fault !== null) find(path, fault);
+  }
+  const journal = existsSync(join(dir, "journal")) ? await verifyJournal(join(dir, "journal"), find) : null;
+  const series = existsSync(join(dir, "series")) ? await verifyPoints(join(dir, "series"), find) : null;
+  if (findings.length > 0) process.exitCode = 1;
+  return { folder: dir, sound: findings.length === 0, databases, journal, series, findings };
+}
+
+function meaningOf(file: string): Meaning {
+  return meanings[basename(file)] ?? (basename(dirname(file)) === "journal" ? journalMeaning : pointsMeaning);
+}

@@ -1,0 +1,63 @@
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { walkSegment } from "./reader.js";
+import { readSegmentFile, type Segment, segmentHeadBytes } from "./segment.js";
+import { describeDamage } from "./walk.js";
+
+interface JournalVerified {
+  readonly segments: number;
+  readonly records: number;
+  readonly bytes: number;
+}
+
+/**
+ * Reads every byte of a journal that may be in use, and changes nothing. `onFault` is told of each part that is not as
+ * it was written. What stands after the last whole record of the newest segment may be a commit under way: it is no
+ * fault.
+ */
+export async function verifyJournal(
+  dir: string,
+  onFault: (file: string, fault: string) => void,
+): Promise<JournalVerified> {
+  const verified = { segments: 0, records: 0, bytes: 0 };
+  const names = (await readdir(dir)).filter((name) => name.endsWith(".journal")).sort();
+  const segments: Segment[] = [];
+  for (const name of names) {
+    const path = join(dir, name);
+    const found = await readSegmentFile(path);
+    if (found === null) onFault(path, "neither its head nor its name says how to read it");
+    else {
+      if (found.isHeadDamaged) onFault(path, "its head is damaged; the file's name says what it said");
+      segments.push(found.segment);
+    }
+  }
+  segments.sort((a, b) => a.firstID - b.firstID || a.createdAt - b.createdAt);
+  for (const [i, segment] of segments.entries()) {
+    const before = segments[i - 1];
+    if (before !== undefined && segment.previousID !== null && segment.previousID !== before.firstID)
+      onFault(segment.path, `segments between ${basename(before.path)} and this one are gone`);
+    await verifySegment(segment, segments[i + 1], verified, onFault);
+  }
+  return verified;
+}
+
+async function verifySegment(
+  segment: Segment,
+  next: Segment | undefined,
+  verified: { segments: number; records: number; bytes: number },
+  onFault: (file: string, fault: string) => void,
+): Promise<void> {
+  if (segment.bytes <= segmentHeadBytes) return;
+  const walk = await walkSegment(
+    segment,
+    next?.firstID ?? Number.POSITIVE_INFINITY,
+    (damage) => onFault(segment.path, describeDamage(damage)),
+    () => {
+      verified.records++;
+    },
+  );
+  // Ids that the next segment says were never given are not missing.
+  if (next !== undefined) walk.end(Math.min(next.firstID - 1, next.afterID));
+  verified.segments++;
+  verified.bytes += segment.bytes;
+}
