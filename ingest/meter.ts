@@ -119,6 +119,11 @@ export interface Meter {
   readonly brokerEnded: Map<string, number>;
   /** 1 while it is connected. */
   brokerConnections: number;
+  /** Attempts to tell of alerts, by type of the contact point and outcome. */
+  readonly notifications: Map<`${string} ${string}`, number>;
+  notificationsWaiting: number;
+  /** Contact points whose last message was not taken. */
+  contactPointsFailing: number;
 }
 
 export function createMeter(): Meter {
@@ -148,6 +153,9 @@ export function createMeter(): Meter {
     brokerRefused: new Map(),
     brokerEnded: new Map(),
     brokerConnections: 0,
+    notifications: new Map(),
+    notificationsWaiting: 0,
+    contactPointsFailing: 0,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Route } from "../http/route.js";
 import { openApiDocument } from "../reference/document.js";
 import { referenceRoutes } from "../reference/routes.js";
+import { alertRouteRoutes } from "../routes/alert-routes.js";
 import { alertRuleRoutes } from "../routes/alert-rules.js";
 import { alertRoutes } from "../routes/alerts.js";
 import { apiKeyRoutes } from "../routes/api-keys.js";
@@ -11,6 +12,7 @@ import { certBindingRoutes } from "../routes/cert-bindings.js";
 import { certRoutes } from "../routes/certs.js";
 import { changeRoutes } from "../routes/changes.js";
 import { connectLogRoutes } from "../routes/connect-logs.js";
+import { contactPointRoutes } from "../routes/contact-points.js";
 import { controlLogRoutes } from "../routes/control-logs.js";
 import { dataRoutes } from "../routes/data.js";
 import { dataPointRoutes } from "../routes/data-points.js";
@@ -28,6 +30,7 @@ import { groupRoutes } from "../routes/groups.js";
 import { historyRoutes } from "../routes/history.js";
 import { ingestStatusRoutes } from "../routes/ingest-status.js";
 import { metricRoutes } from "../routes/metrics.js";
+import { notificationRoutes } from "../routes/notifications.js";
 import { platformSelectRoutes } from "../routes/platform-select.js";
 import { policyRoutes } from "../routes/policies.js";
 import { policyBindingRoutes } from "../routes/policy-bindings.js";
@@ -38,6 +41,7 @@ import { scheduleRoutes } from "../routes/schedules.js";
 import { serviceRoutes } from "../routes/service.js";
 import { sessionRoutes } from "../routes/session.js";
 import { setAsideRoutes } from "../routes/set-aside.js";
+import { silenceRoutes } from "../routes/silences.js";
 import { subscriptionRoutes } from "../routes/subscriptions.js";
 import { taskRoutes } from "../routes/tasks.js";
 import { tenantRoutes } from "../routes/tenants.js";
@@ -81,6 +85,10 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...appTemplateRoutes(deps),
     ...alertRoutes(deps),
     ...alertRuleRoutes(deps),
+    ...contactPointRoutes(deps),
+    ...alertRouteRoutes(deps),
+    ...silenceRoutes(deps),
+    ...notificationRoutes(deps),
     ...ingestStatusRoutes(deps),
     ...setAsideRoutes(deps),
     ...platformSelectRoutes(deps),

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../../ingest/access/limits.js";
-import { isNetwork } from "../../ingest/access/proxies.js";
+import { isNetwork } from "../../ingest/access/networks.js";
 import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
@@ -88,6 +88,10 @@ export interface Config {
   readonly sessionQueueMessagesMax: number;
   /** How much devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
+  /** Addresses and networks, besides the public ones, that notifications may go to. */
+  readonly notifyPrivateAddresses: readonly string[];
+  /** The mail server of contact points that name none, or null. */
+  readonly mailServer: OwnMailServer | null;
   /** Bench only: acknowledge and journal, but write no points. */
   readonly holdSeries: boolean;
 }
@@ -101,6 +105,21 @@ interface BrokerConfig {
   readonly password: string | null;
   /** If off, only this process takes the messages that devices publish there. */
   readonly shared: boolean;
+}
+
+/** How a mail server is reached. */
+export interface MailServer {
+  readonly host: string;
+  readonly port: number;
+  /** `tls` from the first byte; `starttls`: refuses to go on without it. */
+  readonly security: "tls" | "starttls" | "none";
+  readonly username: string | null;
+}
+
+/** The server that the deployment offers to all tenants, SMTP_URL; its address is the operator's choice. */
+export interface OwnMailServer extends MailServer {
+  readonly password: string | null;
+  readonly from: string;
 }
 
 /** Every wrong value, each in one sentence. */
@@ -148,6 +167,16 @@ function isBrokerAddress(text: string): boolean {
   return hostname !== "" && username === "" && password === "";
 }
 
+const networks = z
+  .string()
+  .transform((text) => text.split(",").map((one) => one.trim()))
+  .refine(
+    (all) => all.every(isNetwork),
+    "must be addresses or networks such as 10.0.0.0/8, separated by commas",
+  );
+
+const mailServerForm = /^smtps?:\/\/[^/?#]+\/?(?:\?security=none)?$/;
+
 const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
@@ -178,14 +207,7 @@ const schema = z.object({
   CA_KEY: z.string().min(1).optional(),
   TLS_CERT: z.string().min(1).optional(),
   TLS_KEY: z.string().min(1).optional(),
-  TRUSTED_PROXIES: z
-    .string()
-    .transform((text) => text.split(",").map((one) => one.trim()))
-    .refine(
-      (all) => all.every(isNetwork),
-      "must be addresses or networks such as 10.0.0.0/8, separated by commas",
-    )
-    .default([]),
+  TRUSTED_PROXIES: networks.default([]),
   PROXY_PROTOCOL: z.enum(["optional", "required", "off"]).default("optional"),
   TLS_SUITES: z.enum(["aead", "compatible"]).default("aead"),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
@@ -229,6 +251,15 @@ const schema = z.object({
   TENANT_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   TENANT_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
   TENANT_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
+  NOTIFY_PRIVATE_ADDRESSES: networks.default([]),
+  SMTP_URL: z
+    .string()
+    .refine(
+      (text) => mailServerForm.test(text) && URL.canParse(text),
+      "must be smtps://user:password@host:port or smtp://user:password@host:port",
+    )
+    .optional(),
+  SMTP_FROM: z.string().min(3).max(320).optional(),
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
 
@@ -307,6 +338,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         bytesPerSecond: env.TENANT_BYTES_PER_SECOND,
       },
     },
+    notifyPrivateAddresses: env.NOTIFY_PRIVATE_ADDRESSES,
+    mailServer: env.SMTP_URL === undefined ? null : mailServerOf(env.SMTP_URL, env.SMTP_FROM),
     holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
   });
 }
@@ -331,6 +364,22 @@ function brokerOf(address: string, env: z.infer<typeof schema>): BrokerConfig {
     username: env.BROKER_USERNAME ?? null,
     password: env.BROKER_PASSWORD ?? null,
     shared: env.BROKER_SHARED === "on",
+  };
+}
+
+const mailPorts = { tls: 465, starttls: 587, none: 25 } as const;
+
+function mailServerOf(address: string, from: string | undefined): OwnMailServer {
+  const { protocol, hostname, port, username, password, search } = new URL(address);
+  const security = protocol === "smtps:" ? "tls" : search === "" ? "starttls" : "none";
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  return {
+    host,
+    port: port === "" ? mailPorts[security] : Number(port),
+    security,
+    username: username === "" ? null : decodeURIComponent(username),
+    password: password === "" ? null : decodeURIComponent(password),
+    from: from ?? `tidemark@${host}`,
   };
 }
 

@@ -120,6 +120,23 @@ const metrics: readonly Metric[] = [
     ({ meter }) => one(meter.detailsLeftOut),
   ),
   counter(
+    "tidemark_notifications_total",
+    "Attempts to tell of alerts, by type of the contact point and outcome.",
+    ({ meter }) =>
+      [...meter.notifications].map(([key, value]) => {
+        const [type = "", outcome = ""] = key.split(" ");
+        return [{ type, outcome }, value] as const;
+      }),
+  ),
+  gauge("tidemark_notifications_waiting", "Messages about alerts that are not delivered yet.", ({ meter }) =>
+    one(meter.notificationsWaiting),
+  ),
+  gauge(
+    "tidemark_contact_points_failing",
+    "Contact points that took no message the last time.",
+    ({ meter }) => one(meter.contactPointsFailing),
+  ),
+  counter(
     "tidemark_slowed_down_total",
     "Messages that waited for the limit of their device or tenant.",
     ({ meter }) => one(meter.slowedDown),

@@ -2,6 +2,99 @@ import type { RecordedExamples } from "./recorded.js";
 
 /** Recorded by the conformance run in Variant A (CONTRIBUTING.md, Test); not to be edited. */
 export const examplesOfA: RecordedExamples = {
+  "get /api/v1/alert_routes": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "boilers 307",
+              enable: 1,
+              severities: [1, 2],
+              alertName: null,
+              productIntID: 1,
+              productName: "greenhouse",
+              groupIntID: null,
+              groupName: null,
+              deviceIntID: null,
+              deviceName: null,
+              contactPoints: [
+                {
+                  id: 8,
+                  name: "on call 306",
+                },
+              ],
+              groupBy: ["alertName", "product"],
+              wait: 30,
+              groupInterval: 300,
+              repeatInterval: 14400,
+              sendResolved: 1,
+              muteWindows: [
+                {
+                  days: [6, 7],
+                  from: "22:00",
+                  to: "06:00",
+                },
+              ],
+              timezone: "Asia/Shanghai",
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/alert_routes/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "boilers 309",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
+            {
+              id: 9,
+              name: "on call 308",
+            },
+          ],
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 14400,
+          sendResolved: 1,
+          muteWindows: [
+            {
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
+          ],
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+  },
   "get /api/v1/alert_rules": {
     "200": [
       {
@@ -281,6 +374,63 @@ export const examplesOfA: RecordedExamples = {
             limit: 5,
             page: 1,
           },
+        },
+      },
+    ],
+  },
+  "get /api/v1/contact_points": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "on call 299",
+              type: "webhook",
+              enable: 1,
+              language: "en",
+              settings: {
+                contentType: "application/json",
+                address: "https://hooks.example.com",
+              },
+              secrets: ["url", "secret"],
+              subjectTemplate: null,
+              bodyTemplate: null,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/contact_points/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "on call 300",
+          type: "webhook",
+          enable: 1,
+          language: "en",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
+          },
+          secrets: ["url", "secret"],
+          subjectTemplate: null,
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
         },
       },
     ],
@@ -750,7 +900,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -1552,6 +1702,93 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/notifications": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              contactPointIntID: 12,
+              contactPointName: "siren 314",
+              type: "mqtt",
+              routeIntID: null,
+              routeName: null,
+              kind: "test",
+              alertCount: 1,
+              status: "failed",
+              attempts: 1,
+              answer: "the device is not subscribed to the topic, or may not be",
+              nextAt: null,
+              deliveredAt: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: "2026-11-21 10:00:00",
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/notifications/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          contactPointIntID: 13,
+          contactPointName: "siren 315",
+          type: "mqtt",
+          routeIntID: null,
+          routeName: null,
+          kind: "test",
+          alertCount: 1,
+          status: "failed",
+          attempts: 1,
+          answer: "the device is not subscribed to the topic, or may not be",
+          nextAt: null,
+          deliveredAt: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          message: {
+            kind: "test",
+            route: {
+              id: 0,
+              name: "test",
+            },
+            timezone: "UTC",
+            began: 1,
+            ended: 0,
+            firing: 1,
+            alerts: [
+              {
+                id: 1,
+                cause: "rule:1",
+                alertName: "高温 High temperature",
+                alertContent: "temperature > 40",
+                alertSeverity: 2,
+                startTime: 1795255200000,
+                deviceIntID: 1,
+                deviceID: "boiler-7",
+                deviceName: "Boiler 7",
+                productIntID: 1,
+                productName: "Boilers",
+                status: "firing",
+                isNew: true,
+                endTime: null,
+              },
+            ],
+            more: 0,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/original_data": {
     "200": [
       {
@@ -2258,8 +2495,8 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "name of rule-58",
-            value: 21,
+            label: "imported",
+            value: 25,
           },
         ],
       },
@@ -2306,7 +2543,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "00Zv8b",
+            value: "188WXI",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2533,6 +2770,63 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/silences": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              severities: null,
+              alertName: null,
+              productIntID: null,
+              productName: null,
+              groupIntID: null,
+              groupName: null,
+              deviceIntID: 2,
+              deviceName: "name of bench-1",
+              startTime: "2026-11-21 10:00:00",
+              endTime: "2026-11-21 10:00:00",
+              comment: "repair",
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/silences/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "repair",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+  },
   "get /api/v1/task_status/{id}": {
     "200": [
       {
@@ -2645,6 +2939,69 @@ export const examplesOfA: RecordedExamples = {
           current: 0,
           msg: null,
           excelPath: null,
+        },
+      },
+    ],
+  },
+  "post /api/v1/alert_routes": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "boilers 305",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
+            {
+              id: 7,
+              name: "on call 304",
+            },
+          ],
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 14400,
+          sendResolved: 1,
+          muteWindows: [
+            {
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
+          ],
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "boilers 305",
+          contactPoints: [7],
+          severities: [1, 2],
+          productIntID: 1,
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          muteWindows: [
+            {
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
+          ],
+          timezone: "Asia/Shanghai",
         },
       },
     ],
@@ -2821,6 +3178,77 @@ export const examplesOfA: RecordedExamples = {
         value: {
           name: "field",
           enable: 1,
+        },
+      },
+    ],
+  },
+  "post /api/v1/contact_points": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "on call 298",
+          type: "webhook",
+          enable: 1,
+          language: "en",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
+          },
+          secrets: ["url", "secret"],
+          subjectTemplate: null,
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "on call 298",
+          type: "webhook",
+          language: "en",
+          settings: {
+            url: "https://hooks.example.com/T024BE91L/B8E",
+            secret: "whsec_dGhpcyBpcyBhIHNlY3JldCBvZiAyNCBi",
+          },
+        },
+      },
+    ],
+  },
+  "post /api/v1/contact_points/preview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          subject: "[Alert] 高温 High temperature: Boiler 7 (+1)",
+          body: "1 firing: Boiler 7",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          type: "email",
+          language: "en",
+          bodyTemplate: "{{ firing }} firing: {{ alerts[0].deviceName }}",
+        },
+      },
+    ],
+  },
+  "post /api/v1/contact_points/{id}/test": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          delivered: false,
+          answer: "the device is not subscribed to the topic, or may not be",
         },
       },
     ],
@@ -3486,6 +3914,41 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/silences": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "repair",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          deviceIntID: 2,
+          startTime: "2099-01-01 22:00:00",
+          endTime: "2099-01-02 06:00:00",
+          comment: "repair",
+        },
+      },
+    ],
+  },
   "post /api/v1/tenants": {
     "201": [
       {
@@ -3531,6 +3994,57 @@ export const examplesOfA: RecordedExamples = {
           username: "user-280",
           password: "correct horse battery",
           role: "operator",
+        },
+      },
+    ],
+  },
+  "put /api/v1/alert_routes/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          name: "boilers 311",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
+            {
+              id: 10,
+              name: "on call 310",
+            },
+          ],
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 3600,
+          sendResolved: 0,
+          muteWindows: [
+            {
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
+          ],
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          repeatInterval: 3600,
+          sendResolved: 0,
         },
       },
     ],
@@ -3626,6 +4140,39 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           enable: 0,
+        },
+      },
+    ],
+  },
+  "put /api/v1/contact_points/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          name: "on call 301",
+          type: "webhook",
+          enable: 1,
+          language: "zh",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
+          },
+          secrets: ["url", "secret"],
+          subjectTemplate: "{{ alerts[0].alertName }}",
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          language: "zh",
+          subjectTemplate: "{{ alerts[0].alertName }}",
         },
       },
     ],
@@ -3757,7 +4304,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },
@@ -3816,7 +4363,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },
@@ -4027,6 +4574,39 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           description: "glass houses",
+        },
+      },
+    ],
+  },
+  "put /api/v1/silences/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "done sooner",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          comment: "done sooner",
+          endTime: "2099-01-02 04:00:00",
         },
       },
     ],

@@ -2,6 +2,99 @@ import type { RecordedExamples } from "./recorded.js";
 
 /** Recorded by the conformance run in Variant B (CONTRIBUTING.md, Test); not to be edited. */
 export const examplesOfB: RecordedExamples = {
+  "get /api/v1/alert_routes": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "boilers 128",
+              enable: 1,
+              severities: [1, 2],
+              alertName: null,
+              productIntID: 1,
+              productName: "greenhouse",
+              groupIntID: null,
+              groupName: null,
+              deviceIntID: null,
+              deviceName: null,
+              contactPoints: [
+                {
+                  id: 8,
+                  name: "on call 127",
+                },
+              ],
+              groupBy: ["alertName", "product"],
+              wait: 30,
+              groupInterval: 300,
+              repeatInterval: 14400,
+              sendResolved: 1,
+              muteWindows: [
+                {
+                  days: [6, 7],
+                  from: "22:00",
+                  to: "06:00",
+                },
+              ],
+              timezone: "Asia/Shanghai",
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/alert_routes/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "boilers 130",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
+            {
+              id: 9,
+              name: "on call 129",
+            },
+          ],
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 14400,
+          sendResolved: 1,
+          muteWindows: [
+            {
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
+          ],
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+  },
   "get /api/v1/alert_rules": {
     "200": [
       {
@@ -285,6 +378,63 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/contact_points": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "on call 120",
+              type: "webhook",
+              enable: 1,
+              language: "en",
+              settings: {
+                contentType: "application/json",
+                address: "https://hooks.example.com",
+              },
+              secrets: ["url", "secret"],
+              subjectTemplate: null,
+              bodyTemplate: null,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/contact_points/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "on call 121",
+          type: "webhook",
+          enable: 1,
+          language: "en",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
+          },
+          secrets: ["url", "secret"],
+          subjectTemplate: null,
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+  },
   "get /api/v1/current_alerts": {
     "200": [
       {
@@ -515,20 +665,20 @@ export const examplesOfB: RecordedExamples = {
         value: {
           items: [
             {
-              id: 5,
+              id: 8,
               deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
               deviceName: "north",
               IP: "192.0.2.7",
               keepAlive: 60,
               tenantID: "Cq8LZ0aT7",
-              deviceStatus: 1,
-              deviceStatusLabel: "上线",
+              deviceStatus: 0,
+              deviceStatusLabel: "下线",
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
             },
           ],
           meta: {
-            count: 3,
+            count: 4,
             limit: 100,
             page: 1,
           },
@@ -708,7 +858,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -1193,7 +1343,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/NabXXh/inbox",
+              topic: "/groups/odi9cW/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -1487,6 +1637,93 @@ export const examplesOfB: RecordedExamples = {
             },
           },
         ],
+      },
+    ],
+  },
+  "get /api/v1/notifications": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              contactPointIntID: 12,
+              contactPointName: "siren 135",
+              type: "mqtt",
+              routeIntID: null,
+              routeName: null,
+              kind: "test",
+              alertCount: 1,
+              status: "failed",
+              attempts: 1,
+              answer: "the device is not subscribed to the topic, or may not be",
+              nextAt: null,
+              deliveredAt: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: "2026-11-21 10:00:00",
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/notifications/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          contactPointIntID: 13,
+          contactPointName: "siren 136",
+          type: "mqtt",
+          routeIntID: null,
+          routeName: null,
+          kind: "test",
+          alertCount: 1,
+          status: "failed",
+          attempts: 1,
+          answer: "the device is not subscribed to the topic, or may not be",
+          nextAt: null,
+          deliveredAt: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          message: {
+            kind: "test",
+            route: {
+              id: 0,
+              name: "test",
+            },
+            timezone: "UTC",
+            began: 1,
+            ended: 0,
+            firing: 1,
+            alerts: [
+              {
+                id: 1,
+                cause: "rule:1",
+                alertName: "高温 High temperature",
+                alertContent: "temperature > 40",
+                alertSeverity: 2,
+                startTime: 1795255200000,
+                deviceIntID: 1,
+                deviceID: "boiler-7",
+                deviceName: "Boiler 7",
+                productIntID: 1,
+                productName: "Boilers",
+                status: "firing",
+                isNew: true,
+                endTime: null,
+              },
+            ],
+            more: 0,
+          },
+        },
       },
     ],
   },
@@ -2258,7 +2495,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "CbwPRn",
+            value: "Zs1tP8",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2549,6 +2786,63 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/silences": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              severities: null,
+              alertName: null,
+              productIntID: null,
+              productName: null,
+              groupIntID: null,
+              groupName: null,
+              deviceIntID: 2,
+              deviceName: "name of bench-1",
+              startTime: "2026-11-21 10:00:00",
+              endTime: "2026-11-21 10:00:00",
+              comment: "repair",
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/silences/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "repair",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+  },
   "get /api/v1/task_status/{id}": {
     "200": [
       {
@@ -2657,10 +2951,73 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
+        },
+      },
+    ],
+  },
+  "post /api/v1/alert_routes": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "boilers 126",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
+            {
+              id: 7,
+              name: "on call 125",
+            },
+          ],
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 14400,
+          sendResolved: 1,
+          muteWindows: [
+            {
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
+          ],
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "boilers 126",
+          contactPoints: [7],
+          severities: [1, 2],
+          productIntID: 1,
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          muteWindows: [
+            {
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
+          ],
+          timezone: "Asia/Shanghai",
         },
       },
     ],
@@ -2795,6 +3152,77 @@ export const examplesOfB: RecordedExamples = {
         value: {
           name: "cert-91",
           enable: 0,
+        },
+      },
+    ],
+  },
+  "post /api/v1/contact_points": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "on call 119",
+          type: "webhook",
+          enable: 1,
+          language: "en",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
+          },
+          secrets: ["url", "secret"],
+          subjectTemplate: null,
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "on call 119",
+          type: "webhook",
+          language: "en",
+          settings: {
+            url: "https://hooks.example.com/T024BE91L/B8E",
+            secret: "whsec_dGhpcyBpcyBhIHNlY3JldCBvZiAyNCBi",
+          },
+        },
+      },
+    ],
+  },
+  "post /api/v1/contact_points/preview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          subject: "[Alert] 高温 High temperature: Boiler 7 (+1)",
+          body: "1 firing: Boiler 7",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          type: "email",
+          language: "en",
+          bodyTemplate: "{{ firing }} firing: {{ alerts[0].deviceName }}",
+        },
+      },
+    ],
+  },
+  "post /api/v1/contact_points/{id}/test": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          delivered: false,
+          answer: "the device is not subscribed to the topic, or may not be",
         },
       },
     ],
@@ -3413,6 +3841,41 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/silences": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "repair",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          deviceIntID: 2,
+          startTime: "2099-01-01 22:00:00",
+          endTime: "2099-01-02 06:00:00",
+          comment: "repair",
+        },
+      },
+    ],
+  },
   "post /api/v1/tenants": {
     "201": [
       {
@@ -3458,6 +3921,57 @@ export const examplesOfB: RecordedExamples = {
           username: "user-103",
           password: "correct horse battery",
           role: "operator",
+        },
+      },
+    ],
+  },
+  "put /api/v1/alert_routes/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          name: "boilers 132",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
+            {
+              id: 10,
+              name: "on call 131",
+            },
+          ],
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 3600,
+          sendResolved: 0,
+          muteWindows: [
+            {
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
+          ],
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          repeatInterval: 3600,
+          sendResolved: 0,
         },
       },
     ],
@@ -3553,6 +4067,39 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           enable: 0,
+        },
+      },
+    ],
+  },
+  "put /api/v1/contact_points/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          name: "on call 122",
+          type: "webhook",
+          enable: 1,
+          language: "zh",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
+          },
+          secrets: ["url", "secret"],
+          subjectTemplate: "{{ alerts[0].alertName }}",
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          language: "zh",
+          subjectTemplate: "{{ alerts[0].alertName }}",
         },
       },
     ],
@@ -3711,7 +4258,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,
@@ -3954,6 +4501,39 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           description: "glass houses",
+        },
+      },
+    ],
+  },
+  "put /api/v1/silences/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "done sooner",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          comment: "done sooner",
+          endTime: "2099-01-02 04:00:00",
         },
       },
     ],

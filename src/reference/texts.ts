@@ -30,6 +30,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Data: "Points, formula values and aggregates on calendar windows.",
   Logs: "Uplink messages, downlink messages, connections.",
   Alerts: "Current ones, those of the past, and the rules that raise them.",
+  Notifications: "Who is told of alerts, by which way, how often, and what came of it.",
   Policies: "Which topics a device may publish and subscribe to.",
   Brokers: "What a broker of your own asks before it lets a device in.",
   Certificates: "Key pairs for devices that log in by certificate.",

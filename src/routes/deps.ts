@@ -15,6 +15,7 @@ import type { Catalog } from "../devices/catalog.js";
 import type { BuildInfo } from "../host/build-info.js";
 import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
+import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import type { Tasks } from "../tasks/runner.js";
@@ -60,6 +61,8 @@ export interface AppDeps {
   readonly build: BuildInfo;
   readonly tasks: Tasks;
   readonly commands: Commands;
+  /** Tells people of alerts. */
+  readonly notifier: Pick<Notifier, "test" | "preview">;
   /** Decides permissions at the external broker. */
   readonly brokerAccess: BrokerAccess;
   readonly aside: SetAsideMessages;

@@ -9,12 +9,14 @@ import type { BuildInfo } from "../host/build-info.js";
 import { connectionLimits, openFilesMax } from "../host/descriptors.js";
 import { createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
+import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import { listenHttp } from "../server/http-server.js";
 import { createStamp } from "../views/context.js";
 import { type CommandsAndTasks, openCommandsAndTasks } from "./commands-and-tasks.js";
 import { replaySince } from "./consumers.js";
 import { type Endpoints, openEndpoints } from "./endpoints.js";
+import { openNotifier } from "./notifications.js";
 import type { Pipelines } from "./pipelines.js";
 import type { Storage } from "./storage.js";
 
@@ -60,7 +62,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { listeners, broker, http: devices, webSockets } = endpoints;
   const refs = createSeriesRefs();
   const work = await openWork(deps, endpoints, refs);
-  const app = openApi(deps, endpoints, work, refs, deps.build);
+  const notifier = openNotifier(config, metadata, work.commands, log, clock);
+  const app = openApi(deps, endpoints, { ...work, notifier }, refs, deps.build);
   const { identity } = endpoints;
   const current = identity.current();
   const tls =
@@ -88,6 +91,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       broker?.stopReading();
       // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
       await messaging.committed();
+      await notifier.close();
       // A task that sends to devices must still find the connections.
       await work.stop();
       broker?.close();
@@ -159,7 +163,11 @@ function openWork(
 function openApi(
   { config, storage, pipelines, log, clock }: ServersDeps,
   { listeners, brokerAccess }: Endpoints,
-  { commands, tasks }: CommandsAndTasks,
+  {
+    commands,
+    tasks,
+    notifier,
+  }: Pick<CommandsAndTasks, "commands" | "tasks"> & { readonly notifier: Notifier },
   refs: SeriesRefs,
   build: BuildInfo,
 ): ReturnType<typeof createApp> {
@@ -181,6 +189,7 @@ function openApi(
     aside,
     commands,
     tasks,
+    notifier,
     brokerAccess,
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     answers: createAnswerRoom(config.answerBytesMax, metadata.meter),

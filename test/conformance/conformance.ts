@@ -24,6 +24,7 @@ import { gatewayLines } from "./lines/gateways.js";
 import { groupLines } from "./lines/groups.js";
 import { alertLines, logLines } from "./lines/logs.js";
 import { dataLines, dataPointLines, dataStreamLines, metricLines, resourceLines } from "./lines/model.js";
+import { notificationLines } from "./lines/notifications.js";
 import { productLines } from "./lines/products.js";
 import { createRecorder, writeExamples } from "./recorded.js";
 
@@ -48,6 +49,7 @@ const table: readonly Line[] = [
   ...errorLines,
   ...serviceLines,
   ...beyondLines,
+  ...notificationLines,
 ];
 
 /** A suite with a service of its own, deployed as that variant. */

@@ -34,6 +34,16 @@ const longer: Readonly<Record<string, string>> = {
 /** By source file: how many loops it has, and what bounds them. */
 // biome-ignore format: one line a file
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
+  "src/contact-points/settings": [1, "constant"],
+  "src/notifications/assign-alerts": [1, "limit: placementsPerStep"],
+  "src/notifications/deliver": [2, "limit: sendingMax"],
+  "src/notifications/mute-windows": [3, "limit: muteWindowsMax"],
+  "src/notifications/notifier": [3, "awaits"],
+  "src/notifications/renderer.worker": [1, "worker"],
+  "src/notifications/tell-groups": [2, "yields"],
+  "src/routes/alert-matcher": [1, "constant"],
+  "store/metadata/notifications/alert-outbox": [1, "limit: rowsPerStep"],
+  "ingest/access/networks": [1, "constant"],
   "ingest/clients/clients": [2, "yields"],
   "ingest/clients/polled-inbox": [2, "limit: looksMax"],
   "ingest/clients/waiting-for-disk": [3, "taken"],
@@ -87,7 +97,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/policies": [2, "limit: levelsMax"],
   "ingest/directory/presence": [5, "awaits"],
   "ingest/access/proven": [1, "constant"],
-  "ingest/access/proxies": [2, "limit: headerBytesMax"],
+  "ingest/access/proxies": [1, "limit: headerBytesMax"],
   "ingest/consumers/redecode": [7, "yields"],
   "ingest/uplinks/redelivery": [1, "awaits"],
   "ingest/sessions/eviction": [4, "yields"],

@@ -1,9 +1,9 @@
 import { asError } from "../../../store/lib/errors.js";
 import { createThreadGate, gateCells } from "../../../store/lib/thread-gate.js";
 import type { Db } from "../../../store/metadata/db/db.js";
+import { startThread } from "../../host/thread.js";
 import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
-import { startThread } from "../thread.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 
 /** The address at which a worker opens the metadata. */

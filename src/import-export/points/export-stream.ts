@@ -1,6 +1,6 @@
 import { asError } from "../../../store/lib/errors.js";
 import type { ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
-import { startThread } from "../thread.js";
+import { startThread } from "../../host/thread.js";
 import type { ExportPlan, FromExport, ToExport } from "./export-messages.js";
 import { openPieces } from "./export-pieces.js";
 

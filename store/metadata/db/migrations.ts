@@ -4,6 +4,7 @@ import { dataSchema } from "./schema-data.js";
 import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
+import { notificationsSchema } from "./schema-notifications.js";
 import { resourcesSchema } from "./schema-resources.js";
 import { searchSchema } from "./schema-search.js";
 import type { Db, Statement } from "./sql.js";
@@ -49,6 +50,7 @@ const migrations: readonly (readonly string[])[] = [
   unreleasedSchema,
   listsSchema,
   searchSchema,
+  notificationsSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -5,7 +5,7 @@ import type { Db } from "./db.js";
 /** Why a record cannot be deleted: which other records refer to it. */
 
 /** Tables whose records others may refer to without being deleted with them. */
-type Referred = "product" | "device" | "data_point" | "data_stream" | "cert";
+type Referred = "product" | "device" | "data_point" | "data_stream" | "cert" | "contact_point";
 
 interface Reference {
   /** Table of the referring records. */
@@ -61,6 +61,14 @@ const references: Readonly<Record<Referred, readonly Reference[]>> = {
   ],
   data_stream: [{ ...templates, where: "r.dataStreamIntID = ?" }],
   cert: [{ ...anyDevice, where: "r.id in (select deviceIntID from cert_device where certIntID = ?)" }],
+  contact_point: [
+    {
+      table: "alert_route",
+      list: "'alert_routes'",
+      name: quoted("r.name"),
+      where: "r.id in (select routeIntID from route_contact where contactPointIntID = ?)",
+    },
+  ],
 };
 
 const nouns: Readonly<Record<Referred, string>> = {
@@ -69,6 +77,7 @@ const nouns: Readonly<Record<Referred, string>> = {
   data_point: "data point",
   data_stream: "data stream",
   cert: "certificate",
+  contact_point: "contact point",
 };
 
 /** How many referring records are named, and how far they are counted. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { forwardedFor, nodeAddress } from "../../../ingest/access/forwarded.js";
-import { createProxies, isNetwork } from "../../../ingest/access/proxies.js";
+import { isNetwork } from "../../../ingest/access/networks.js";
+import { createProxies } from "../../../ingest/access/proxies.js";
 import { readProxyHeader } from "../../../ingest/transports/sockets/proxy-header.js";
 import { readConfig } from "../../../src/config/config.js";
 import { clientAddress } from "../../../src/http/client-address.js";

@@ -12,6 +12,10 @@ import type { PageRequest } from "../../../store/metadata/db/table.js";
 import { listDevices, listEveryDevice, listGateways } from "../../../store/metadata/devices/devices.js";
 import { listCarriedDevices } from "../../../store/metadata/gateway-data.js";
 import { listGroups } from "../../../store/metadata/groups/groups.js";
+import { listAlertRoutes } from "../../../store/metadata/notifications/alert-routes.js";
+import { listContactPoints } from "../../../store/metadata/notifications/contact-points.js";
+import { listNotifications } from "../../../store/metadata/notifications/notifications.js";
+import { listSilences } from "../../../store/metadata/notifications/silences.js";
 import { listCerts, listCertsOfDevice } from "../../../store/metadata/policies/certs.js";
 import { listPolicies } from "../../../store/metadata/policies/policies.js";
 import { listSubscriptions } from "../../../store/metadata/policies/subscriptions.js";
@@ -94,6 +98,14 @@ const lists: readonly Asked[] = [
       await listAlerts(db, 1, "history", request);
     },
     filters: ["deviceIntID", "deviceID"],
+  },
+  { name: "listContactPoints", list: (db, request) => listContactPoints(db, 1, request), filters: [] },
+  { name: "listAlertRoutes", list: (db, request) => listAlertRoutes(db, 1, request), filters: [] },
+  { name: "listSilences", list: (db, request) => listSilences(db, 1, request), filters: [] },
+  {
+    name: "listNotifications",
+    list: (db, request) => listNotifications(db, 1, request),
+    filters: ["contactPointIntID"],
   },
   { name: "listChanges", list: (db, request) => listChanges(db, 1, request), filters: [] },
   {

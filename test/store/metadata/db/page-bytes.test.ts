@@ -10,6 +10,7 @@ import { assert, suite, withTempDir } from "../../../suite.js";
 const long = [
   ...["description", "remark", "detail", "enum", "payload", "places"],
   ...["alertContent", "alertDetail", "location", "lora", "metaData", "scopes"],
+  ...["settings", "bodyTemplate", "muteWindows", "comment"],
 ];
 /** Those whose values may not: names, codes, ids, and texts that their schemas bound. */
 const short = [
@@ -37,6 +38,17 @@ const short = [
     "scheduleName",
   ],
   ...["secretHash", "serialNumber", "softVersion", "streamName", "task", "templateName", "tenantID"],
+  ...[
+    "answer",
+    "contactPointName",
+    "groupBy",
+    "language",
+    "routeName",
+    "secretNames",
+    "severities",
+    "status",
+  ],
+  ...["subjectTemplate", "timezone", "type"],
   ...["tenantName", "token", "topic", "unitName", "unitSymbol", "username", "clientIP", "passwordHash"],
 ];
 /** Tables that no list shows: their columns are nobody's page. */
@@ -44,9 +56,10 @@ const unlisted = new Set([
   ...["authority", "authority_root", "checkpoint", "departed_device", "device_ingest", "field_generation"],
   ...["influx_bucket", "influx_conflict", "quarantine", "removal", "session", "sqlite_sequence", "task"],
   ...["template_default", "device_text", "device_text_config", "device_text_data", "device_text_idx"],
+  ...["alert_outbox", "notification_group", "notification_member", "notifier_lease", "route_contact"],
 ]);
 /** Columns of listed tables that their lists leave out. */
-const left = new Set(["cert.cert", "cert.key", "cert.root"]);
+const left = new Set(["cert.cert", "cert.key", "cert.root", "contact_point.secrets", "notification.message"]);
 
 suite("bytes of a page", (test) => {
   test("a page holds rows up to its bytes, at least one, and none after the first that does not fit", () => {

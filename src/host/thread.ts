@@ -1,4 +1,4 @@
-/** The threads of imports and exports: each does one job, within a bound on its memory. */
+/** Threads that do one kind of job each, within a bound on their memory. */
 import { Worker } from "node:worker_threads";
 import { threadLimits } from "../../store/lib/thread-limits.js";
 

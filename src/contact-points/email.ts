@@ -1,0 +1,70 @@
+import { isIP } from "node:net";
+import { createTransport } from "nodemailer";
+import type { MailServer, OwnMailServer } from "../config/config.js";
+import { AddressError, type AddressGuard } from "./addresses.js";
+import { delivered, failed, type Outcome, reasonOf, refused, type Send, sendMs, tidy } from "./sending.js";
+
+interface EmailSettings {
+  readonly to: readonly string[];
+  /** Null: the deployment's. */
+  readonly from: string | null;
+  /** Null: the deployment's. */
+  readonly server: MailServer | null;
+}
+
+/** Sends mail of text by SMTP. */
+export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null): Send {
+  return async ({ settings, secrets }, { subject, body, id }) => {
+    const { to, from, server } = settings as unknown as EmailSettings;
+    const used = server ?? own;
+    if (used === null) return refused("no mail server: neither the contact point nor SMTP_URL names one");
+    const password = server === null ? own?.password : secrets.password;
+    let host = used.host;
+    try {
+      // What was looked at is what is connected to.
+      if (server !== null) host = await guard.resolve(server.host);
+    } catch (error) {
+      return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
+    }
+    const transport = createTransport({
+      host,
+      port: used.port,
+      secure: used.security === "tls",
+      requireTLS: used.security === "starttls",
+      ignoreTLS: used.security === "none",
+      ...(isIP(used.host) === 0 ? { tls: { servername: used.host } } : {}),
+      ...(used.username === null ? {} : { auth: { user: used.username, pass: password ?? "" } }),
+      connectionTimeout: sendMs,
+      greetingTimeout: sendMs,
+      socketTimeout: sendMs,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+    const deadline = setTimeout(() => transport.close(), sendMs * 2);
+    const sender = from ?? own?.from ?? `tidemark@${used.host}`;
+    try {
+      const { response, rejected } = await transport.sendMail({
+        from: sender,
+        to: [...to],
+        subject: tidy(subject),
+        text: body,
+        messageId: `<${id}@tidemark>`,
+        headers: { "Auto-Submitted": "auto-generated" },
+      });
+      const missed = rejected.length === 0 ? "" : `; refused for ${rejected.join(", ")}`;
+      return delivered(tidy(response + missed));
+    } catch (error) {
+      return outcomeOf(error);
+    } finally {
+      clearTimeout(deadline);
+      transport.close();
+    }
+  };
+}
+
+/** RFC 5321, 4.2.1: a reply of 4xx may be another later, one of 5xx will not. */
+function outcomeOf(error: unknown): Outcome {
+  const { responseCode } = error as { responseCode?: number };
+  const isFinal = responseCode !== undefined && responseCode >= 500;
+  return isFinal ? refused(reasonOf(error)) : failed(reasonOf(error));
+}

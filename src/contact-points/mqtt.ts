@@ -1,0 +1,109 @@
+import { connect as connectPlain, isIP } from "node:net";
+import { connect as connectSecure } from "node:tls";
+import { MqttClient } from "mqtt";
+import { AddressError, type AddressGuard } from "./addresses.js";
+import { delivered, failed, type Outcome, reasonOf, refused, type Send, sendMs } from "./sending.js";
+
+/** A topic in the space of one of the tenant's devices. */
+interface DeviceTopicSettings {
+  readonly deviceIntID: number;
+  readonly topic: string;
+}
+
+/** A topic of another broker. */
+interface BrokerTopicSettings {
+  /** `mqtt://host:port` or `mqtts://host:port`. */
+  readonly url: string;
+  readonly topic: string;
+  readonly qos: number;
+  readonly username: string | null;
+  readonly clientID: string | null;
+}
+
+type MqttSettings = DeviceTopicSettings | BrokerTopicSettings;
+
+/** Publishes to a device of the tenant as a command does, with a log and a receipt. */
+export type SendToDevice = (
+  tenant: number,
+  settings: DeviceTopicSettings,
+  payload: Uint8Array,
+) => Promise<Outcome>;
+
+export function createMqttSend(guard: AddressGuard, toDevice: SendToDevice): Send {
+  return ({ tenant, settings, secrets }, { body, id }) => {
+    const chosen = settings as unknown as MqttSettings;
+    const payload = Buffer.from(body);
+    if ("deviceIntID" in chosen) return toDevice(tenant, chosen, payload);
+    return publish(guard, chosen, secrets.password, id, payload);
+  };
+}
+
+const ports = { "mqtt:": 1883, "mqtts:": 8883 } as const;
+
+/** Connects, publishes once and leaves; delivered when the broker has acknowledged (MQTT 3.1.1, 4.3). */
+async function publish(
+  guard: AddressGuard,
+  { url, topic, qos, username, clientID }: BrokerTopicSettings,
+  password: string | undefined,
+  id: string,
+  payload: Buffer,
+): Promise<Outcome> {
+  const { protocol, hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const number = port === "" ? ports[protocol as keyof typeof ports] : Number(port);
+  try {
+    if (isIP(host) !== 0) await guard.resolve(host);
+  } catch (error) {
+    return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
+  }
+  const { lookup } = guard;
+  let socketError: Error | null = null;
+  const open = () => {
+    const socket =
+      protocol === "mqtts:"
+        ? connectSecure({ host, port: number, lookup, ...(isIP(host) === 0 ? { servername: host } : {}) })
+        : connectPlain({ host, port: number, lookup });
+    // The client passes on only some of its socket's errors.
+    return socket.once("error", (error) => {
+      socketError = error;
+    });
+  };
+  const client = new MqttClient(open, {
+    clientId: clientID ?? `tidemark-${id}`,
+    clean: true,
+    reconnectPeriod: 0,
+    connectTimeout: sendMs * 2,
+    protocolVersion: 4,
+    ...(username === null ? {} : { username, password: password ?? "" }),
+  });
+  let deadline: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<Outcome>((resolve) => {
+      const settle = (error: unknown): void =>
+        resolve(
+          error instanceof AddressError || isRefusal(error)
+            ? refused(reasonOf(error))
+            : failed(reasonOf(error)),
+        );
+      deadline = setTimeout(() => settle(new Error(`no answer within ${sendMs / 1000} seconds`)), sendMs);
+      client.on("error", settle);
+      client.on("close", () => settle(socketError ?? new Error("the broker closed the connection")));
+      client.once("connect", () => {
+        client.publish(topic, payload, { qos: qos === 0 ? 0 : 1 }, (error) => {
+          if (error) settle(error);
+          else resolve(delivered(qos === 0 ? "sent" : "acknowledged by PUBACK"));
+        });
+      });
+    });
+  } finally {
+    clearTimeout(deadline);
+    client.on("error", () => undefined);
+    client.end(true);
+  }
+}
+
+/** CONNACK: the client may not enter, and will not tomorrow either (MQTT 3.1.1, 3.2.2.3). */
+function isRefusal(error: unknown): boolean {
+  const { code } = error as { code?: number | string };
+  return code === 2 || code === 4 || code === 5;
+}

@@ -1,0 +1,97 @@
+import { createHmac } from "node:crypto";
+import { request as requestPlain } from "node:http";
+import { request as requestSecure } from "node:https";
+import { isIP } from "node:net";
+import { AddressError, type AddressGuard } from "./addresses.js";
+import { delivered, failed, type Outcome, reasonOf, refused, type Send, sendMs, tidy } from "./sending.js";
+
+interface WebhookSettings {
+  /** The origin of the address, which is itself a secret. */
+  readonly address: string;
+  readonly contentType: string;
+}
+
+/** Bytes of an answer that are read. */
+const answerBytesMax = 4096;
+
+/** Answers that may be others tomorrow; any other 4xx is final. */
+const isTransientStatus = (status: number): boolean => status >= 500 || status === 408 || status === 429;
+
+/**
+ * The signature of Standard Webhooks 1.0 ("Signature scheme"): HMAC-SHA256 over id, timestamp and body. A secret that
+ * begins with `whsec_` is base64, any other is taken as it is.
+ */
+function signatureOf(secret: string, id: string, seconds: number, body: string): string {
+  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : Buffer.from(secret);
+  return `v1,${createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64")}`;
+}
+
+/** POSTs to an address. Redirects are not followed: they would lead where nobody has looked. */
+export function createWebhookSend(guard: AddressGuard, now: () => number): Send {
+  return async ({ settings, secrets }, { id, body }) => {
+    const { contentType } = settings as unknown as WebhookSettings;
+    const target = new URL(secrets.url ?? "");
+    const seconds = Math.floor(now() / 1000);
+    const all: Record<string, string> = {
+      ...(JSON.parse(secrets.headers ?? "{}") as Record<string, string>),
+      "Content-Type": contentType,
+      "User-Agent": "Tidemark",
+      "webhook-id": id,
+      "webhook-timestamp": String(seconds),
+    };
+    if (secrets.secret !== undefined)
+      all["webhook-signature"] = signatureOf(secrets.secret, id, seconds, body);
+    if (secrets.authorization !== undefined) all.Authorization = secrets.authorization;
+    try {
+      const host = target.hostname.replace(/^\[(.*)\]$/, "$1");
+      if (isIP(host) !== 0) await guard.resolve(host);
+      return await post(target, all, body, guard);
+    } catch (error) {
+      return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
+    }
+  };
+}
+
+function post(
+  target: URL,
+  headers: Record<string, string>,
+  body: string,
+  { lookup }: AddressGuard,
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const request = target.protocol === "https:" ? requestSecure : requestPlain;
+    const signal = AbortSignal.timeout(sendMs);
+    const bytes = Buffer.from(body);
+    const outgoing = request(target, {
+      method: "POST",
+      headers: { ...headers, "Content-Length": String(bytes.length) },
+      lookup,
+      agent: false,
+      signal,
+    });
+    const fail = (error: unknown): void =>
+      reject(signal.aborted ? new Error(`no answer within ${sendMs / 1000} seconds`) : error);
+    outgoing.on("error", fail);
+    outgoing.on("response", (response) => {
+      const status = response.statusCode ?? 0;
+      const chunks: Buffer[] = [];
+      let length = 0;
+      const finish = (): void => {
+        const text = tidy(Buffer.concat(chunks).toString("utf8").slice(0, answerBytesMax));
+        const answer = tidy(`${status} ${response.statusMessage ?? ""} ${text}`);
+        outgoing.destroy();
+        if (status >= 200 && status < 300) resolve(delivered(answer));
+        else if (status >= 300 && status < 400) resolve(refused(`${answer}: redirects are not followed`));
+        else resolve(isTransientStatus(status) ? failed(answer) : refused(answer));
+      };
+      response.on("data", (chunk: Buffer) => {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length >= answerBytesMax) finish();
+      });
+      response.on("end", finish);
+      response.on("error", fail);
+    });
+    outgoing.end(bytes);
+  });
+}

@@ -1,0 +1,159 @@
+/** The texts of a message that has no template, in Chinese and in English. */
+import { type Zone, zone } from "../../query/zone.js";
+import type { Language } from "../../store/metadata/notifications/contact-points.js";
+import { label } from "../http/labels.js";
+import { createStamp } from "../views/context.js";
+import type { AlertMessage, ToldAlert } from "./alert-message.js";
+
+interface MessageTexts {
+  /** One line. */
+  readonly subject: string;
+  readonly text: string;
+}
+
+interface Words {
+  readonly severity: (code: number) => string;
+  readonly state: { readonly firing: string; readonly resolved: string; readonly repeat: string };
+  readonly test: string;
+  readonly counts: (message: AlertMessage) => string;
+  readonly name: (alert: ToldAlert) => string;
+  readonly content: (alert: ToldAlert) => string;
+  readonly device: string;
+  readonly product: string;
+  readonly begun: string;
+  readonly ended: string;
+  readonly more: (count: number) => string;
+  readonly route: string;
+}
+
+const severitiesInEnglish: Readonly<Record<number, string>> = {
+  1: "critical",
+  2: "major",
+  3: "minor",
+  4: "warning",
+};
+
+/** The words of alerts that the service itself names, as it writes them and in English. */
+const ownWords: readonly (readonly [string, string])[] = [
+  ["设备离线", "Device offline"],
+  ["超上限", " above its upper limit"],
+  ["低于下限", " below its lower limit"],
+  ["故障", " has a fault"],
+  ["进入禁止区域", "Entered a forbidden area"],
+  ["离开活动区域", "Left its area"],
+  ["：", ": "],
+];
+
+/** The texts of a rule are its author's. */
+function inEnglish({ cause }: ToldAlert, text: string): string {
+  if (cause.startsWith("rule:")) return text;
+  return ownWords.reduce((told, [from, to]) => told.replace(from, to), text);
+}
+
+const words: Readonly<Record<Language, Words>> = {
+  zh: {
+    severity: (code) => label("alertSeverity", code) ?? String(code),
+    state: { firing: "告警", resolved: "已恢复", repeat: "告警持续" },
+    test: "测试消息：如果您能看到它，此联系点工作正常。",
+    counts: ({ began, ended, firing }) => `新增 ${began}，恢复 ${ended}，当前 ${firing}`,
+    name: ({ alertName }) => alertName,
+    content: ({ alertContent }) => alertContent,
+    device: "设备",
+    product: "产品",
+    begun: "开始",
+    ended: "结束",
+    more: (count) => `……另有 ${count} 条告警`,
+    route: "通知路由",
+  },
+  en: {
+    severity: (code) => severitiesInEnglish[code] ?? String(code),
+    state: { firing: "Alert", resolved: "Resolved", repeat: "Still firing" },
+    test: "A test: if you read this, the contact point works.",
+    counts: ({ began, ended, firing }) => `${began} began, ${ended} ended, ${firing} current`,
+    name: (alert) => inEnglish(alert, alert.alertName),
+    content: (alert) => inEnglish(alert, alert.alertContent),
+    device: "device",
+    product: "product",
+    begun: "began",
+    ended: "ended",
+    more: (count) => `… and ${count} more`,
+    route: "route",
+  },
+};
+
+function messageTexts(message: AlertMessage, language: Language): MessageTexts {
+  const own = words[language];
+  const local = zone(message.timezone);
+  const lines = message.alerts.flatMap((alert) => alertLines(alert, own, local));
+  const text = [
+    ...(message.kind === "test" ? [own.test, ""] : []),
+    own.counts(message),
+    "",
+    ...lines,
+    ...(message.more > 0 ? [own.more(message.more), ""] : []),
+    `${own.route}: ${message.route.name}`,
+    "",
+  ].join("\n");
+  return { subject: subjectOf(message, own), text };
+}
+
+function subjectOf(message: AlertMessage, own: Words): string {
+  const { alerts, more, kind, firing } = message;
+  const state = firing === 0 ? own.state.resolved : kind === "repeat" ? own.state.repeat : own.state.firing;
+  const [first] = alerts;
+  const count = alerts.length + more;
+  const about =
+    first === undefined
+      ? own.counts(message)
+      : `${own.name(first)}: ${first.deviceName}${count > 1 ? ` (+${count - 1})` : ""}`;
+  return `[${state}] ${about}`;
+}
+
+function alertLines(alert: ToldAlert, own: Words, local: Zone): string[] {
+  const stamp = createStamp(local);
+  const state = alert.status === "firing" ? own.state.firing : own.state.resolved;
+  const times = [`${own.begun} ${stamp(alert.startTime)}`];
+  if (alert.endTime !== null) times.push(`${own.ended} ${stamp(alert.endTime)}`);
+  return [
+    `${state} [${own.severity(alert.alertSeverity)}] ${own.name(alert)}`,
+    `  ${own.content(alert)}`,
+    `  ${own.device} ${alert.deviceName} (${alert.deviceID}), ${own.product} ${alert.productName}`,
+    `  ${times.join(", ")} (${local.name})`,
+    "",
+  ];
+}
+
+/** What a template sees, and a webhook's receiver gets; times are ISO 8601 in UTC. */
+export function messageDocument(message: AlertMessage, language: Language) {
+  const { subject, text } = messageTexts(message, language);
+  const own = words[language];
+  const iso = (at: number) => new Date(at).toISOString();
+  return {
+    kind: message.kind,
+    status: message.firing > 0 ? "firing" : "resolved",
+    subject,
+    text,
+    route: message.route.name,
+    timezone: message.timezone,
+    began: message.began,
+    ended: message.ended,
+    firing: message.firing,
+    more: message.more,
+    alerts: message.alerts.map((alert) => ({
+      id: alert.id,
+      status: alert.status,
+      isNew: alert.isNew,
+      alertName: own.name(alert),
+      alertContent: own.content(alert),
+      alertSeverity: alert.alertSeverity,
+      severity: own.severity(alert.alertSeverity),
+      deviceID: alert.deviceID,
+      deviceName: alert.deviceName,
+      productName: alert.productName,
+      startTime: iso(alert.startTime),
+      endTime: alert.endTime === null ? null : iso(alert.endTime),
+    })),
+  };
+}
+
+export type MessageDocument = ReturnType<typeof messageDocument>;

@@ -1,0 +1,139 @@
+import { count, type Meter } from "../../ingest/meter.js";
+import { nextTurn } from "../../store/lib/turns.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { Vault } from "../../store/metadata/db/secrets.js";
+import { tenantsOfOutbox } from "../../store/metadata/notifications/alert-outbox.js";
+import type { OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
+import { tenantsOfGroups } from "../../store/metadata/notifications/notification-groups.js";
+import {
+  allWaiting,
+  holdLease,
+  removeOldNotifications,
+  saveTest,
+} from "../../store/metadata/notifications/notifications.js";
+import { removeOldSilences } from "../../store/metadata/notifications/silences.js";
+import { listTenants } from "../../store/metadata/users/tenants.js";
+import { every } from "../background/every.js";
+import type { Outcome } from "../contact-points/sending.js";
+import type { Logger } from "../observability/log.js";
+import { type AlertMessage, sampleMessage } from "./alert-message.js";
+import { assignAlerts } from "./assign-alerts.js";
+import { createDeliveries } from "./deliver.js";
+import { renderMessage, type Senders, sendMessage } from "./send-message.js";
+import { tellGroups } from "./tell-groups.js";
+import { createTemplateRenderer } from "./templates.js";
+
+/** Tells people of alerts: what begins and ends goes to the groups of routes, and from them to contact points. */
+export interface Notifier {
+  /** Sends a test at once, and stores its outcome. Returns the notification's record id too. */
+  test(point: OpenContactPoint): Promise<Outcome & { readonly id: number }>;
+  /** What a message would say. @throws TemplateError */
+  preview(
+    point: Pick<OpenContactPoint, "tenant" | "type" | "language" | "subjectTemplate" | "bodyTemplate">,
+  ): Promise<{ readonly subject: string; readonly body: string }>;
+  close(): Promise<void>;
+}
+
+interface NotifierDeps {
+  readonly db: Db;
+  readonly vault: Vault;
+  readonly meter: Meter;
+  readonly senders: Senders;
+  /** This process among those that share the metadata. */
+  readonly node: number;
+  /** The deployment's zone. */
+  readonly timezone: string;
+  /** Days that the log of notifications is kept. */
+  readonly retentionDays: number;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+}
+
+const lookMs = 1000;
+const retentionMs = 60_000;
+const waitingMs = 10_000;
+const dayMs = 86_400_000;
+/** Messages of one tenant that the log keeps. */
+const logRowsMax = 5000;
+const rowsPerStep = 1000;
+/** How long a process may be silent until another one tells in its place. */
+const leaseMs = 30_000;
+/** Steps of one look, so that the outcome of a flood is not waited for. */
+const stepsMax = 100;
+
+export function startNotifier(deps: NotifierDeps): Notifier {
+  const { db, meter, node, timezone, log, now } = deps;
+  const renderer = createTemplateRenderer();
+  const deliveries = createDeliveries({
+    ...deps,
+    renderer,
+    onAttempt: (type, outcome) => count(meter.notifications, `${type} ${outcome}`),
+  });
+  let leaseUntil = 0;
+
+  /** Alone with its metadata a process needs no lease. */
+  async function mayTell(): Promise<boolean> {
+    if (!db.shared) return true;
+    const at = now();
+    if (leaseUntil - at > leaseMs / 2) return true;
+    const isHeld = await holdLease(db, node, at, at + leaseMs);
+    leaseUntil = isHeld ? at + leaseMs : 0;
+    return isHeld;
+  }
+
+  /** Runs a step of each tenant in turn until there is nothing to do. */
+  async function inTurns(
+    tenants: readonly number[],
+    step: (tenant: number) => Promise<boolean>,
+  ): Promise<void> {
+    let left = tenants;
+    for (let steps = 0; left.length > 0 && steps < stepsMax; ) {
+      const more: number[] = [];
+      for (const tenant of left) {
+        if (await step(tenant)) more.push(tenant);
+        steps++;
+        await nextTurn();
+      }
+      left = more;
+    }
+  }
+
+  const jobs = [
+    every(lookMs, "tell of alerts", log, async () => {
+      if (!(await mayTell())) return;
+      await inTurns(await tenantsOfOutbox(db), (tenant) => assignAlerts(db, tenant, now()));
+      await inTurns(await tenantsOfGroups(db), (tenant) => tellGroups(db, tenant, timezone, now()));
+      await deliveries.look();
+      meter.contactPointsFailing = deliveries.failing;
+    }),
+    every(waitingMs, "count the notifications that wait", log, async () => {
+      meter.notificationsWaiting = await allWaiting(db);
+    }),
+    every(retentionMs, "apply the notifications' retention", log, async () => {
+      const before = now() - deps.retentionDays * dayMs;
+      await removeOldSilences(db, before);
+      for (const { id } of await listTenants(db)) {
+        await removeOldNotifications(db, id, { before, max: logRowsMax, limit: rowsPerStep });
+        await nextTurn();
+      }
+    }),
+  ];
+
+  return {
+    test: async (point) => {
+      const message: AlertMessage = sampleMessage("test", timezone, now());
+      const id = `tidemark-test-${point.id}-${now()}`;
+      const outcome = await sendMessage(renderer, deps.senders, point, { message, id });
+      return { ...outcome, id: await saveTest(db, now(), point, message, outcome) };
+    },
+    preview: (point) => renderMessage(renderer, point, sampleMessage("alert", timezone, now())),
+    close: async () => {
+      await Promise.all(jobs.map((job) => job.stop()));
+      await deliveries.close();
+      await renderer.close();
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import type { Db, Statement } from "../db/db.js";
+import { listRows } from "../db/list-rows.js";
+import { bytesOf } from "../db/page-bytes.js";
+import {
+  getRow,
+  integer,
+  type Listing,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+  time,
+} from "../db/table.js";
+import type { ContactType } from "./contact-points.js";
+
+/** What a message is about: alerts that began or ended, those that are still current, or nothing: a test. */
+export type NotificationKind = "alert" | "repeat" | "test";
+type NotificationStatus = "waiting" | "delivered" | "failed";
+
+/** One message to one contact point, with what came of it. */
+export interface Notification {
+  readonly id: number;
+  readonly tenant: number;
+  /** Null if it was deleted. */
+  readonly contactPointIntID: number | null;
+  readonly contactPointName: string;
+  readonly type: ContactType;
+  readonly routeIntID: number | null;
+  readonly routeName: string | null;
+  readonly kind: NotificationKind;
+  readonly alertCount: number;
+  readonly status: NotificationStatus;
+  readonly attempts: number;
+  /** What the other side said last, or why it was not reached. */
+  readonly answer: string | null;
+  /** When it is tried next, while it waits. */
+  readonly nextAt: number | null;
+  readonly deliveredAt: number | null;
+  readonly createAt: number;
+  readonly updateAt: number | null;
+}
+
+/** With its message, JSON. */
+export interface NotificationDetail extends Notification {
+  readonly message: string;
+}
+
+const columns = `r.id, r.tenant, r.contactPointIntID, r.contactPointName, r.type, r.routeIntID, r.routeName, r.kind,
+  r.alertCount, r.status, r.attempts, r.answer, r.nextAt, r.deliveredAt, r.createAt, r.updateAt`;
+
+const listing: Listing = {
+  bytes: bytesOf("r.answer"),
+  select: columns,
+  from: "notification r",
+  filters: {
+    contactPointIntID: integer("contactPointIntID"),
+    contactPointName: text("contactPointName"),
+    type: text("type"),
+    routeIntID: integer("routeIntID"),
+    routeName: text("routeName"),
+    kind: text("kind"),
+    status: text("status"),
+    alertCount: integer("alertCount"),
+    attempts: integer("attempts"),
+    answer: text("answer"),
+    deliveredAt: time("deliveredAt"),
+    nextAt: time("nextAt"),
+    ...stamps,
+  },
+};
+
+export const notificationFilters = listing.filters;
+export const notificationIDs = { name: "notification", column: null } as const;
+
+export function listNotifications(db: Db, tenant: number, request: PageRequest): Promise<Page<Notification>> {
+  return listRows<Notification>(db, listing, tenant, request);
+}
+
+/** @throws StoreError NOT_FOUND */
+export function getNotification(db: Db, tenant: number, id: number): Promise<NotificationDetail> {
+  return getRow<NotificationDetail>(db, { ...listing, select: `${columns}, r.message` }, tenant, id);
+}
+
+interface NewNotifications {
+  readonly tenant: number;
+  readonly routeIntID: number;
+  readonly routeName: string;
+  readonly kind: NotificationKind;
+  readonly alertCount: number;
+  readonly message: object;
+}
+
+/** One for each contact point of the route that is on. */
+export function notifyRoute(
+  now: number,
+  { tenant, routeIntID, routeName, kind, alertCount, message }: NewNotifications,
+  condition: Statement,
+): Statement {
+  return {
+    sql: `insert into notification (tenant, contactPointIntID, contactPointName, type, routeIntID, routeName, kind,
+        alertCount, status, nextAt, createAt, message)
+      select ?, c.id, c.name, c.type, ?, ?, ?, ?, 'waiting', ?, ?, ?
+      from route_contact x join contact_point c on c.id = x.contactPointIntID
+      where x.routeIntID = ? and c.enable = 1 and ${condition.sql}`,
+    args: [
+      ...[tenant, routeIntID, routeName, kind, alertCount, now, now, message, routeIntID],
+      ...(condition.args ?? []),
+    ],
+  };
+}
+
+/** Stores a test and its outcome. */
+export async function saveTest(
+  db: Db,
+  now: number,
+  point: { readonly id: number; readonly tenant: number; readonly name: string; readonly type: ContactType },
+  message: object,
+  outcome: { readonly isDelivered: boolean; readonly answer: string },
+): Promise<number> {
+  const status: NotificationStatus = outcome.isDelivered ? "delivered" : "failed";
+  const results = await db.write([
+    {
+      sql: `insert into notification (tenant, contactPointIntID, contactPointName, type, kind, alertCount, status,
+          attempts, answer, deliveredAt, createAt, updateAt, message)
+        values (?, ?, ?, ?, 'test', 1, ?, 1, ?, ?, ?, ?, ?)`,
+      args: [
+        ...[point.tenant, point.id, point.name, point.type, status, outcome.answer],
+        ...[outcome.isDelivered ? now : null, now, now, message],
+      ],
+    },
+  ]);
+  return Number(results[0]?.lastInsertRowid);
+}
+
+/** Messages of a tenant that wait. */
+export async function waitingCount(db: Db, tenant: number): Promise<number> {
+  const row = await db.first<{ n: number }>(
+    "select count(*) n from notification where tenant = ? and nextAt is not null",
+    [tenant],
+  );
+  return row?.n ?? 0;
+}
+
+/** Messages that wait, of all tenants. */
+export async function allWaiting(db: Db): Promise<number> {
+  const row = await db.first<{ n: number }>("select count(*) n from notification where nextAt is not null");
+  return row?.n ?? 0;
+}
+
+/** Contact points with messages that wait, found without reading the messages. */
+export async function pointsWaiting(db: Db): Promise<{ id: number; tenant: number }[]> {
+  const waiting = "nextAt is not null";
+  const [rows = []] = await db.lookUp([
+    {
+      sql: `with recursive p (id) as (
+          select min(contactPointIntID) from notification where ${waiting}
+          union all
+          select (select min(contactPointIntID) from notification where contactPointIntID > p.id and ${waiting})
+            from p where p.id is not null)
+        select c.id, c.tenant from p join contact_point c on c.id = p.id`,
+    },
+  ]);
+  return rows as { id: number; tenant: number }[];
+}
+
+/** The message of a contact point that is due the longest. */
+export function dueNotification(
+  db: Db,
+  contactPoint: number,
+  now: number,
+): Promise<NotificationDetail | undefined> {
+  return db.first<NotificationDetail>(
+    `select ${columns}, r.message from notification r
+     where r.contactPointIntID = ? and r.nextAt <= ? order by r.nextAt, r.id limit 1`,
+    [contactPoint, now],
+  );
+}
+
+/** @param nextAt when it is tried again; null: this was the last attempt */
+export async function saveAttempt(
+  db: Db,
+  now: number,
+  id: number,
+  { status, answer, nextAt }: Pick<Notification, "status" | "answer" | "nextAt">,
+): Promise<void> {
+  await db.write([
+    {
+      sql: `update notification set status = ?1, answer = ?2, nextAt = ?3, attempts = attempts + 1, updateAt = ?4,
+        deliveredAt = iif(?1 = 'delivered', ?4, null) where id = ?5 and nextAt is not null`,
+      args: [status, answer, nextAt, now, id],
+    },
+  ]);
+}
+
+/** Removes up to `limit` of a tenant's messages that wait no more: those before a time, and the oldest beyond `max`. */
+export async function removeOldNotifications(
+  db: Db,
+  tenant: number,
+  { before, max, limit }: { readonly before: number; readonly max: number; readonly limit: number },
+): Promise<number> {
+  const [result] = await db.write([
+    {
+      sql: `delete from notification where id in (
+        select id from notification where tenant = ? and nextAt is null and (createAt < ? or id <= coalesce(
+          (select id from notification where tenant = ? order by id desc limit 1 offset ?), 0))
+        order by id limit ?)`,
+      args: [tenant, before, tenant, max, limit],
+    },
+  ]);
+  return result?.rowsAffected ?? 0;
+}
+
+/**
+ * Takes or keeps the right to tell, for a while; false while another process has it. A process that starts again has it
+ * at once.
+ */
+export async function holdLease(db: Db, node: number, now: number, untilAt: number): Promise<boolean> {
+  const [result] = await db.write([
+    {
+      sql: `insert into notifier_lease (id, node, until) values (1, ?, ?)
+        on conflict (id) do update set node = excluded.node, until = excluded.until
+        where notifier_lease.node = excluded.node or notifier_lease.until < ?`,
+      args: [node, untilAt, now],
+    },
+  ]);
+  return result?.rowsAffected === 1;
+}
