@@ -130,6 +130,7 @@ async function drain(db: Db, series: SeriesStore): Promise<void> {
     settledID: () => 0,
     followed: async () => {},
     historySettled: async () => {},
+    isHeld: () => false,
     log: { info: (msg, told) => progress(`removals: ${msg} ${JSON.stringify(told)}`) },
   }).drain();
 }

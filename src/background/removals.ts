@@ -42,6 +42,8 @@ export interface RemovalDeps {
   /** Resolves when no import can still write points of what has been deleted. */
   readonly historySettled: () => Promise<void>;
   readonly log: Pick<Logger, "info">;
+  /** Whether everything is to stay as it is, for a backup. */
+  readonly isHeld: () => boolean;
 }
 
 /** How often, and for how long, a drain checks whether everything sent before the deletions is settled. */
@@ -131,13 +133,15 @@ export function createRemovals(deps: RemovalDeps): Removals {
     const { signal } = stopping;
     const telling = createTelling(deps, counts);
     counts.left = await countRemovals(db);
-    while (!signal.aborted) {
+    while (!signal.aborted && !deps.isHeld()) {
       const newest = await newestRemoval(db);
       if (newest === 0) break;
       if (!(await settling.settle(newest))) break;
       const askUntil = performance.now() + askingMs;
-      while (!signal.aborted && (await askTurn()) && performance.now() < askUntil) await nextTurn();
+      while (!signal.aborted && !deps.isHeld() && (await askTurn()) && performance.now() < askUntil)
+        await nextTurn();
       await nextTurn();
+      if (deps.isHeld()) break;
       await removeTurn();
       await telling.progress();
     }

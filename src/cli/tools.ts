@@ -14,6 +14,7 @@ import { endTool, lockDataDir } from "../host/lock.js";
 import { masterKey } from "../host/master-key.js";
 import { openMetadata } from "../host/metadata.js";
 import { findService } from "../host/service-address.js";
+import { backupTool, backupUsage, restoreTool, restoreUsage } from "./backup-tools.js";
 import {
   exportTool,
   exportUsage,
@@ -22,7 +23,6 @@ import {
   redecodeTool,
   redecodeUsage,
 } from "./points-tools.js";
-
 import { verifyTool, verifyUsage } from "./verify.js";
 
 /**
@@ -66,6 +66,17 @@ export const tools: { readonly [name: string]: Tool } = {
     usage: [verifyUsage],
     about: "Reads every byte of a data folder, live or copied, and says what is not as it was written.",
     run: verifyTool,
+  },
+  backup: {
+    usage: [backupUsage],
+    about:
+      "Copies the data folder while the service runs; into a folder, only what has changed since the last backup there.",
+    run: (args, config) => backupTool(args, config, callerOf),
+  },
+  restore: {
+    usage: [restoreUsage],
+    about: "Puts a backup into DATA_DIR, which must be empty.",
+    run: restoreTool,
   },
   "mosquitto-config": {
     usage: ["tidemark mosquitto-config <file of the plugin>"],

@@ -1,12 +1,14 @@
 /** `tidemark verify`: reads every byte of a data folder, live or copied, and says what is not as it was written. */
 import { existsSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { integrityFault } from "../../store/files/integrity.js";
 import { verifyJournal } from "../../store/journal/verify.js";
 import { verifyPoints } from "../../store/series/embedded/verify.js";
+import { isArchive, withUnpacked } from "../backup/archive.js";
+import { isBackup, verifyBackup } from "../backup/verify-backup.js";
 import type { Config } from "../config/config.js";
 
-export const verifyUsage = "tidemark verify [folder]";
+export const verifyUsage = "tidemark verify [folder | backup | file.tar.gz]";
 
 /** What is broken, what that means, and what can be done. */
 interface Finding {
@@ -29,6 +31,10 @@ const journalMeaning: Meaning = {
 const pointsMeaning: Meaning = {
   means: "these points are missing from answers",
   mend: "the service puts them aside; tidemark redecode or resettle writes them again from messages that are kept",
+};
+const ofBackup: Meaning = {
+  means: "the backup is not what was written, and restore refuses it",
+  mend: "use another backup; what is sound in this one can be copied by hand",
 };
 /** By the file's name. */
 const meanings: Readonly<Record<string, Meaning>> = {
@@ -54,10 +60,18 @@ const meanings: Readonly<Record<string, Meaning>> = {
 /** @returns what was read, and what was found; the process ends with 1 if that is anything */
 export async function verifyTool([folder, ...more]: readonly string[], config: Config): Promise<unknown> {
   if (more.length > 0) throw new Error(`usage: ${verifyUsage}`);
-  const dir = folder ?? config.dataDir;
+  const path = folder ?? config.dataDir;
+  if (isArchive(path)) return withUnpacked(path, dirname(resolve(path)), verifyFolder);
+  return verifyFolder(path);
+}
+
+async function verifyFolder(dir: string): Promise<unknown> {
   if (!existsSync(join(dir, "journal")) && !existsSync(join(dir, "metadata.db")))
     throw new Error(`${dir} is no data folder: it has neither a journal nor metadata.db`);
   const findings: Finding[] = [];
+  const backup = isBackup(dir)
+    ? await verifyBackup(dir, (file, fault) => findings.push({ file, fault, ...ofBackup }))
+    : null;
   const find = (file: string, fault: string): void => {
     findings.push({ file, fault, ...meaningOf(file) });
   };
@@ -72,7 +86,9 @@ export async function verifyTool([folder, ...more]: readonly string[], config: C
   const journal = existsSync(join(dir, "journal")) ? await verifyJournal(join(dir, "journal"), find) : null;
   const series = existsSync(join(dir, "series")) ? await verifyPoints(join(dir, "series"), find) : null;
   if (findings.length > 0) process.exitCode = 1;
-  return { folder: dir, sound: findings.length === 0, databases, journal, series, findings };
+  const told =
+    backup === null ? {} : { backup: { createdAt: backup.createdAt, journalID: backup.journalID } };
+  return { folder: dir, sound: findings.length === 0, ...told, databases, journal, series, findings };
 }
 
 function meaningOf(file: string): Meaning {

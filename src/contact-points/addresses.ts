@@ -26,7 +26,7 @@ export function createAddressGuard(allowed: readonly string[]): AddressGuard {
 
   function isAllowed(address: string): boolean {
     // An IPv4 address within IPv6 counts as what it is.
-    const parsed = ipaddr.process(address.replace(/%.*$/, ""));
+    const parsed = ipaddr.process(address.split("%")[0] ?? "");
     if (parsed.range() === "unicast") return true;
     return isListed(parsed.toString());
   }

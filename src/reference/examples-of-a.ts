@@ -2543,7 +2543,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "188WXI",
+            value: "WhytzI",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2935,7 +2935,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3108,6 +3108,24 @@ export const examplesOfA: RecordedExamples = {
           dataPointIntID: 1,
           dataStreamIntID: 3,
           places: [1, 2],
+        },
+      },
+    ],
+  },
+  "post /api/v1/backup_hold": {
+    "200": [
+      {
+        form: null,
+        value: {
+          journalID: 8,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          seconds: 0,
         },
       },
     ],

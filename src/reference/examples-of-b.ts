@@ -1343,7 +1343,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/odi9cW/inbox",
+              topic: "/groups/CVAgI4/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2447,8 +2447,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "name of own-15",
-            value: 12,
+            label: "imported",
+            value: 13,
           },
         ],
       },
@@ -2495,7 +2495,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "Zs1tP8",
+            value: "lQeVQ1",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2623,6 +2623,9 @@ export const examplesOfB: RecordedExamples = {
               description: "glass",
               devices: [
                 {
+                  id: 15,
+                },
+                {
                   id: 14,
                 },
                 {
@@ -2659,7 +2662,7 @@ export const examplesOfB: RecordedExamples = {
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
-              deviceCount: 11,
+              deviceCount: 12,
             },
           ],
           meta: {
@@ -2681,6 +2684,9 @@ export const examplesOfB: RecordedExamples = {
           productName: "greenhouse",
           description: "glass",
           devices: [
+            {
+              id: 15,
+            },
             {
               id: 14,
             },
@@ -2718,7 +2724,7 @@ export const examplesOfB: RecordedExamples = {
           userIntID: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
-          deviceCount: 11,
+          deviceCount: 12,
           createUser: "admin",
         },
       },
@@ -2951,7 +2957,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3082,6 +3088,24 @@ export const examplesOfB: RecordedExamples = {
         value: {
           name: "grafana",
           role: "viewer",
+        },
+      },
+    ],
+  },
+  "post /api/v1/backup_hold": {
+    "200": [
+      {
+        form: null,
+        value: {
+          journalID: 8,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          seconds: 0,
         },
       },
     ],
@@ -3516,7 +3540,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 13,
+          id: 14,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",

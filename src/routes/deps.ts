@@ -72,6 +72,11 @@ export interface AppDeps {
   readonly stamp: Stamp;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /**
+   * Keeps files and rows in place for a backup, for so many seconds. Returns the journal id up to which everything is on
+   * disk.
+   */
+  readonly holdForBackup: (seconds: number) => Promise<number>;
   /** Writes again the points of messages kept from that time on, milliseconds since 1970. */
   readonly replaySince: (sinceMs: number) => Promise<{ messages: number; points: number }>;
   /**

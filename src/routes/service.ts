@@ -3,14 +3,17 @@ import { readRequestTime } from "../../query/time-text.js";
 import { engineOf } from "../config/config.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
+import { integer } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
 const state = z.object({ status: z.string() });
+const holdSecondsMax = 600;
 
-export function serviceRoutes({ config, build, status, now, stamp, zone, replaySince }: AppDeps): Route[] {
+export function serviceRoutes(deps: AppDeps): Route[] {
+  const { config, build, status, now, stamp, zone, replaySince, holdForBackup } = deps;
   return [
     route({
       method: "get",
@@ -84,6 +87,19 @@ export function serviceRoutes({ config, build, status, now, stamp, zone, replayS
         requireDeployment(caller);
         const since = readRequestTime(body.startTime, zone, "startTime") / 1000;
         return { status: 200, body: await replaySince(since) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/backup_hold",
+      access: "admin",
+      tag,
+      summary: "Keep what retention and removals would take, while a backup copies the data folder",
+      shape: { body: z.object({ seconds: integer(0, holdSecondsMax) }) },
+      answer: { status: 200, schema: z.object({ journalID: int }) },
+      handle: async ({ caller, body }) => {
+        requireDeployment(caller);
+        return { status: 200, body: { journalID: await holdForBackup(body.seconds) } };
       },
     }),
   ];

@@ -12,6 +12,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import { createAlertRetention } from "../alerts/alert-retention.js";
 import { every } from "../background/every.js";
+import { createHold, type Hold } from "../background/hold.js";
 import { createRemovals, type RemovalCounts } from "../background/removals.js";
 import type { Config } from "../config/config.js";
 import { keepReserve } from "../host/reserve.js";
@@ -26,6 +27,8 @@ export interface Maintenance {
   /** True while the consumers' backlog is at its limit. */
   readonly backlogFull: boolean;
   readonly removals: RemovalCounts;
+  /** Keeps what retention and removals would take, for a while; resolves once nothing is being taken any more. */
+  hold(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,6 +58,8 @@ interface MaintenanceDeps {
   readonly watchClock: () => void;
   readonly log: Logger;
   readonly now: () => number;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
 }
 
 const presenceMs = 100;
@@ -80,7 +85,9 @@ const dayMs = 86_400_000;
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
   let closing = false;
-  const removals = createRemovals(deps);
+  const held = createHold(deps.monotonic);
+  const removals = createRemovals({ ...deps, isHeld: () => held.isHeld });
+  let removing: Promise<void> = Promise.resolve();
   const dropChanges = createChangeRetention(deps.db, {
     days: deps.config.changeRetentionDays,
     rowsOfTenantMax: deps.config.changeRowsMax,
@@ -95,10 +102,13 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     every(backlogMs, "measure the backlog", deps.log, () => {
       backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
     }),
-    every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps)),
-    every(removalMs, "remove points", deps.log, removals.drain),
+    every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps, held)),
+    every(removalMs, "remove points", deps.log, () => {
+      removing = removals.drain();
+      return removing;
+    }),
     every(clockMs, "look at the clock", deps.log, deps.watchClock),
-    every(pointRetentionMs, "apply the points' retention", deps.log, createPointRetention(deps)),
+    every(pointRetentionMs, "apply the points' retention", deps.log, createPointRetention(deps, held)),
     every(reserveMs, "set space aside", deps.log, () =>
       keepReserve(deps.config.dataDir, deps.config.freeBytesMin),
     ),
@@ -122,6 +132,10 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       return backlogFull;
     },
     removals: removals.counts,
+    hold: async (seconds) => {
+      held.keep(seconds);
+      if (seconds > 0) await removing.catch(() => undefined);
+    },
     close: async () => {
       closing = true;
       removals.stop();
@@ -142,13 +156,13 @@ function backlogBytes({ journal, settledID, savedID }: MaintenanceDeps): number 
 }
 
 /** Unlinks old segments: those past every checkpoint, and past the days or the bytes that events are kept. */
-async function dropSegments(deps: MaintenanceDeps): Promise<void> {
+async function dropSegments(deps: MaintenanceDeps, held: Hold): Promise<void> {
   const { config, journal, events, series, sessions, savedID, now, log } = deps;
   const checkpoint = Math.min(await series.checkpoint(), sessions.savedID(), savedID());
   let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const [oldest, next] = journal.segments;
-    if (oldest === undefined || next === undefined || next.firstID - 1 > checkpoint) return;
+    if (held.isHeld || oldest === undefined || next === undefined || next.firstID - 1 > checkpoint) return;
     const old = now() - next.createdAt > config.eventRetentionDays * dayMs;
     if (!old && bytes <= config.eventRetentionBytes) return;
     bytes -= oldest.bytes;
@@ -183,7 +197,10 @@ async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
  * day. The removal runs in the background however long it takes, and the end of the service does not wait for it: the
  * store stops it on closing.
  */
-function createPointRetention({ config, series, now, log }: MaintenanceDeps): () => Promise<void> {
+function createPointRetention(
+  { config, series, now, log }: MaintenanceDeps,
+  held: Hold,
+): () => Promise<void> {
   let done = Number.NEGATIVE_INFINITY;
   let running = false;
   const remove = async (limitMs: number): Promise<void> => {
@@ -198,7 +215,7 @@ function createPointRetention({ config, series, now, log }: MaintenanceDeps): ()
   };
   return async () => {
     const limitMs = Math.floor(now() / dayMs - config.pointRetentionDays) * dayMs;
-    if (config.pointRetentionDays === 0 || running || limitMs === done) return;
+    if (config.pointRetentionDays === 0 || running || held.isHeld || limitMs === done) return;
     running = true;
     void remove(limitMs);
   };

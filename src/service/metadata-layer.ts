@@ -17,6 +17,7 @@ import { lockDataDir } from "../host/lock.js";
 import { firstMasterKey, masterKey, wrongMasterKey } from "../host/master-key.js";
 import { openMetadata, refuseEmptied } from "../host/metadata.js";
 import { releaseReserve } from "../host/reserve.js";
+import { refuseUnfinishedRestore } from "../host/restoring.js";
 import { type Authenticator, createAuthenticator } from "../http/auth.js";
 import type { Logger } from "../observability/log.js";
 
@@ -50,6 +51,7 @@ export async function openMetadataLayer(
   fatal: (error: Error) => void,
 ): Promise<MetadataLayer> {
   const { now } = clock;
+  refuseUnfinishedRestore(config.dataDir);
   const lock = await lockDataDir(config.dataDir, { onLost: fatal });
   await releaseReserve(config.dataDir, log);
   const db = await openMetadata(config);

@@ -24,6 +24,11 @@ export interface Pipelines {
   readonly status: Status;
   /** Null if the service writes no points, which is for benches only. */
   readonly consumers: Consumers | null;
+  /**
+   * Keeps in place what retention and removals would take, for a backup. Returns the journal id up to which everything
+   * is on disk.
+   */
+  hold(seconds: number): Promise<number>;
   /** Marks the service as ending; live feeds end. */
   beginClosing(): void;
   /** Closes the consumers and the journal. */
@@ -102,6 +107,7 @@ export async function startPipelines(
     savedID: () => consumers?.alerts.savedID ?? 0,
     followed: metadata.followed,
     historySettled: gate.settled,
+    monotonic,
     watchClock: createClockWatch(clock, log, status.clockJumped),
   });
   const maintained = maintenance;
@@ -113,6 +119,10 @@ export async function startPipelines(
     gate,
     status,
     consumers,
+    hold: async (seconds) => {
+      await maintained.hold(seconds);
+      return journal.committedID;
+    },
     beginClosing: () => {
       closing = true;
       refill.stop();

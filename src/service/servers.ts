@@ -197,6 +197,7 @@ function openApi(
     stamp: createStamp(times.zone),
     log,
     now: clock.now,
+    holdForBackup: pipelines.hold,
     replaySince: (sinceMs) => replaySince(messaging.journal, consumers?.series, sinceMs),
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
     settleAlerts: async (of) => consumers?.alerts.settle(of),

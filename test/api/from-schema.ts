@@ -67,8 +67,10 @@ function ofType(type: string, schema: Schema, sub: (one: Schema) => Arbitrary<un
   switch (type) {
     case "string":
       return ofPattern(schema, minLength, Math.max(minLength, Math.min(maxLength, textLengthMax)));
-    case "integer":
-      return fc.oneof(fc.integer({ min: Math.max(min, 0), max: Math.min(max, 5) }), fc.maxSafeInteger());
+    case "integer": {
+      const least = Math.max(min, 0);
+      return fc.oneof(fc.integer({ min: least, max: Math.min(max, least + 5) }), fc.maxSafeInteger());
+    }
     case "number":
       return fc.double({ min: Math.max(min, -1e6), max: Math.min(max, 1e6), noNaN: true });
     case "boolean":

@@ -131,6 +131,24 @@ worldSuite("filters of every list", (test, world) => {
       await post("device_publish", { deviceID: of.deviceID, payload: "go" });
     await post("group_publish", { groupID: group.groupID, payload: "all", needAck: 1 });
     for (const client of clients) await client.endAsync();
+    await post("contact_points", {
+      name: "siren",
+      type: "mqtt",
+      settings: { deviceIntID: device.id, topic: "t" },
+      subjectTemplate: "s",
+      bodyTemplate: "b",
+    });
+    const contacts = (await world.call("GET", "/api/v1/contact_points")).page.items;
+    const about = {
+      alertName: "hot",
+      productIntID: product.id,
+      groupIntID: group.id,
+      deviceIntID: device.id,
+    };
+    await post("alert_routes", { name: "r", contactPoints: [contacts[0]?.id], timezone: "UTC", ...about });
+    const span = { startTime: "2098-01-01 00:00:00", endTime: "2098-02-01 00:00:00", comment: "c" };
+    await post("silences", { ...span, ...about });
+    await post(`contact_points/${contacts[0]?.id}/test`, {});
     await post("users", { username: "olga", password: "a long password", role: "operator" });
     await post("api_keys", { name: "k", role: "viewer", expiresAt: "2090-01-01 00:00:00" });
     await world.call("PUT", `/api/v1/products/${product.id}`, { description: "more sensors" });

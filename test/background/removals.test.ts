@@ -40,6 +40,7 @@ suite("draining the removals", (test) => {
       settledID: () => 0,
       followed: async () => {},
       historySettled: async () => {},
+      isHeld: () => false,
       log: { info: () => {} },
       series: {
         whichHavePoints: async (devices) => devices.map(({ deviceID }) => deviceID.startsWith("sent")),

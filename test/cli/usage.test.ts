@@ -88,7 +88,7 @@ suite("command line", (test) => {
       complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tidemark; echo "\${COMPREPLY[*]}"; }
       complete_words tidemark re; complete_words tidemark tenant ""; complete_words tidemark set-aside d`;
     const { stdout } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
-    assert.equal(stdout.trim().split("\n"), ["redecode resettle", "add list --help", "drop"]);
+    assert.equal(stdout.trim().split("\n"), ["redecode resettle restore", "add list --help", "drop"]);
   });
 
   test("misuse of a command ends with 1 and its usage, and nothing is made", () =>

@@ -51,25 +51,43 @@ const jsonColumns = ["severities", "groupBy", "muteWindows", "contactPoints"] as
 type JsonColumn = (typeof jsonColumns)[number];
 type AlertRouteRow = Omit<AlertRoute, JsonColumn> & Readonly<Record<JsonColumn, string | null>>;
 
-const contactPoints = `(select json_group_array(json_object('id', p.id, 'name', p.name))
-  from route_contact x join contact_point p on p.id = x.contactPointIntID where x.routeIntID = r.id)`;
+const contactPoints = `(select json_group_array(json_object('id', c.id, 'name', c.name))
+  from route_contact x join contact_point c on c.id = x.contactPointIntID where x.routeIntID = r.id)`;
 
-/** For a route or silence `r`. */
-export const matcherNames = `(select productName from product where id = r.productIntID) productName,
-  (select groupName from device_group where id = r.groupIntID) groupName,
-  (select deviceName from device where id = r.deviceIntID) deviceName`;
+/** What a route or silence `r` is about: columns, joins and filters. */
+export const matcherListing = {
+  select: "p.productName, g.groupName, d.deviceName",
+  joins: `left join product p on p.id = r.productIntID left join device_group g on g.id = r.groupIntID
+    left join device d on d.id = r.deviceIntID`,
+  filters: {
+    alertName: text("alertName"),
+    productIntID: integer("productIntID"),
+    productName: { column: "p.productName", type: "text" },
+    groupIntID: integer("groupIntID"),
+    groupName: { column: "g.groupName", type: "text" },
+    deviceIntID: integer("deviceIntID"),
+    deviceName: { column: "d.deviceName", type: "text" },
+  },
+} as const satisfies {
+  readonly select: string;
+  readonly joins: string;
+  readonly filters: Listing["filters"];
+};
 
 const listing: Listing = {
   bytes: bytesOf("r.muteWindows"),
-  select: `r.*, ${matcherNames}, ${contactPoints} contactPoints`,
-  from: "alert_route r",
+  select: `r.*, ${matcherListing.select}, ${contactPoints} contactPoints`,
+  from: `alert_route r ${matcherListing.joins}`,
   filters: {
     name: text("name"),
     enable: integer("enable"),
-    alertName: text("alertName"),
-    productIntID: integer("productIntID"),
-    groupIntID: integer("groupIntID"),
-    deviceIntID: integer("deviceIntID"),
+    ...matcherListing.filters,
+    wait: integer("wait"),
+    groupInterval: integer("groupInterval"),
+    repeatInterval: integer("repeatInterval"),
+    sendResolved: integer("sendResolved"),
+    timezone: text("timezone"),
+    createUser: text("createUser"),
     ...stamps,
   },
 };

@@ -53,6 +53,9 @@ const listing: Listing = {
     type: text("type"),
     enable: integer("enable"),
     language: text("language"),
+    subjectTemplate: text("subjectTemplate"),
+    bodyTemplate: text("bodyTemplate"),
+    createUser: text("createUser"),
     ...stamps,
   },
 };

@@ -7,7 +7,6 @@ import { bytesOf } from "../db/page-bytes.js";
 import {
   fromJson,
   getRow,
-  integer,
   type Listing,
   type Page,
   type PageRequest,
@@ -16,7 +15,7 @@ import {
   time,
 } from "../db/table.js";
 import type { AlertMatcher } from "./alert-matcher.js";
-import { matcherNames } from "./alert-routes.js";
+import { matcherListing } from "./alert-routes.js";
 
 /** Alerts that nobody is told of from `startTime` to `endTime`, milliseconds since 1970. */
 export interface Silence extends AlertMatcher {
@@ -38,13 +37,11 @@ type SilenceRow = Omit<Silence, "severities"> & { readonly severities: string | 
 
 const listing: Listing = {
   bytes: bytesOf("r.comment"),
-  select: `r.*, ${matcherNames}`,
-  from: "silence r",
+  select: `r.*, ${matcherListing.select}`,
+  from: `silence r ${matcherListing.joins}`,
   filters: {
-    alertName: text("alertName"),
-    productIntID: integer("productIntID"),
-    groupIntID: integer("groupIntID"),
-    deviceIntID: integer("deviceIntID"),
+    ...matcherListing.filters,
+    createUser: text("createUser"),
     startTime: time("startTime"),
     endTime: time("endTime"),
     comment: text("comment"),

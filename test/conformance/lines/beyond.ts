@@ -66,6 +66,8 @@ export const beyondLines = lines("Beyond the interface", [
     body: { startTime: "2026-01-01 00:00:00" },
   }),
 
+  line("keep files in place for a backup", "POST /backup_hold", 200, any, { body: { seconds: 0 } }),
+
   line("log in", "POST /login", 201, holding({ role: is("operator") }), {
     given: [madeUser],
     body: { username: "{user.username}", password: user.password },

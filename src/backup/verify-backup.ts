@@ -1,0 +1,42 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { hashFile } from "../../store/files/copy-file.js";
+import { asError } from "../../store/lib/errors.js";
+import { pathsBelow } from "./backup.js";
+import { type Manifest, manifestName, readManifest } from "./manifest.js";
+
+export const isBackup = (dir: string): boolean => existsSync(join(dir, manifestName));
+
+/** Reads every byte of a backup; `onFault` is told of each file that is not as it was written. Null: no manifest to go by. */
+export async function verifyBackup(
+  dir: string,
+  onFault: (file: string, fault: string) => void,
+): Promise<Manifest | null> {
+  let manifest: Manifest;
+  try {
+    manifest = await readManifest(dir);
+  } catch (error) {
+    onFault(join(dir, manifestName), asError(error).message);
+    return null;
+  }
+  const listed = new Map(manifest.files.map((file) => [file.path, file]));
+  const there = new Set(await pathsBelow(dir));
+  for (const path of there) {
+    // A reader of a database leaves them behind, with nothing in them.
+    const isEmptyLog =
+      path.endsWith("-shm") || (path.endsWith("-wal") && statSync(join(dir, path)).size === 0);
+    if (!listed.has(path) && !isEmptyLog) onFault(join(dir, path), "it is not of this backup");
+  }
+  for (const { path, bytes, sha256 } of manifest.files) {
+    if (!there.has(path)) {
+      onFault(join(dir, path), "it is missing");
+      continue;
+    }
+    const found = await hashFile(join(dir, path)).catch((error: unknown) => asError(error).message);
+    if (typeof found === "string") onFault(join(dir, path), found);
+    else if (found.bytes !== bytes)
+      onFault(join(dir, path), `it has ${found.bytes} bytes in place of ${bytes}`);
+    else if (found.sha256 !== sha256) onFault(join(dir, path), "its checksum differs");
+  }
+  return manifest;
+}

@@ -1,0 +1,121 @@
+import { existsSync } from "node:fs";
+import { open, rm } from "node:fs/promises";
+import type { Client } from "@libsql/client/sqlite3";
+import { retry } from "../lib/retry.js";
+import { closeAtOnce } from "./closing.js";
+import { connect } from "./connection.js";
+import { copyFile, type Throttle } from "./copy-file.js";
+
+/**
+ * Copies of databases that others write to meanwhile. A reader's transaction keeps the write-ahead log from being begun
+ * anew, and from being moved into the file beyond what the reader sees: so the file, copied at leisure, and the log,
+ * copied after it, are what a crash would have left at the moment at which the log was copied (SQLite, "WAL-mode File
+ * Format", 4, "Reading"; the backfill never passes a reader's mark). Opening the copy recovers it.
+ */
+interface DatabaseCopy {
+  /**
+   * Copies the log: the copy is as of now. Makes one file of both.
+   */
+  finish(): Promise<void>;
+  /** Lets the original go, without a copy. */
+  abandon(): Promise<void>;
+}
+
+const walHeadBytes = 32;
+const tries = 10;
+const whileBusy = {
+  signal: null,
+  delayMs: { first: 25, longest: 100 },
+  retriesMax: 200,
+  isTransient: (error: unknown) => (error as { code?: string }).code?.startsWith("SQLITE_BUSY") === true,
+};
+
+/** Copies the database's file, and keeps hold of the original until `finish`. `to` must not exist. */
+export async function beginDatabaseCopy(from: string, to: string, throttle: Throttle): Promise<DatabaseCopy> {
+  const pin = await pinned(from);
+  try {
+    await copyFile(from, to, throttle);
+  } catch (error) {
+    await letGo(pin, from);
+    throw error;
+  }
+  return {
+    abandon: () => letGo(pin, from),
+    finish: async () => {
+      try {
+        await copyLog(`${from}-wal`, `${to}-wal`, throttle);
+      } finally {
+        await letGo(pin, from);
+      }
+      await mergeLog(to);
+    },
+  };
+}
+
+/** A database as it is at one moment during the call. */
+export async function copyDatabase(from: string, to: string, throttle: Throttle): Promise<void> {
+  const copy = await beginDatabaseCopy(from, to, throttle);
+  await copy.finish();
+}
+
+async function pinned(path: string): Promise<Client> {
+  const client = connect(path);
+  try {
+    await retry(async () => {
+      await client.execute("pragma query_only = 1");
+      await client.execute("begin");
+      try {
+        // A transaction has its mark once it has read.
+        await client.execute("select count(*) from sqlite_master");
+      } catch (error) {
+        await client.execute("rollback").catch(() => undefined);
+        throw error;
+      }
+    }, whileBusy);
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+async function letGo(client: Client, path: string): Promise<void> {
+  await client.execute("rollback").catch(() => undefined);
+  await closeAtOnce(client, path);
+}
+
+/**
+ * Copies the log whole. A reader of a file that has nothing in its log lets the log begin anew: then its head changes,
+ * nothing of it has gone into the file, and it is copied again.
+ */
+async function copyLog(from: string, to: string, throttle: Throttle): Promise<void> {
+  for (let n = 1; ; n++) {
+    await rm(to, { force: true });
+    if (!existsSync(from)) return;
+    const before = await headOf(from);
+    await copyFile(from, to, throttle);
+    if (before.equals(await headOf(from))) return;
+    if (n === tries) throw new Error(`cannot copy ${from}: it is begun anew all the time`);
+  }
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  const file = await open(path, "r");
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(walHeadBytes), 0, walHeadBytes, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Moves the copied log into the copied file, which then stands alone. */
+async function mergeLog(path: string): Promise<void> {
+  const client = connect(path);
+  try {
+    await client.execute("pragma wal_checkpoint(truncate)");
+  } finally {
+    await closeAtOnce(client, path);
+  }
+  for (const suffix of ["-wal", "-shm"]) await rm(path + suffix, { force: true });
+}
