@@ -25,8 +25,11 @@ import { createTemplateRenderer } from "./templates.js";
 
 /** Tells people of alerts: what begins and ends goes to the groups of routes, and from them to contact points. */
 export interface Notifier {
-  /** Sends a test at once, and stores its outcome. Returns the notification's record id too. */
-  test(point: OpenContactPoint): Promise<Outcome & { readonly id: number }>;
+  /**
+   * Sends a test at once, and stores its outcome. Returns the notification's record id too; null if as many tests of
+   * the tenant are under way as may be.
+   */
+  test(point: OpenContactPoint): Promise<(Outcome & { readonly id: number }) | null>;
   /** What a message would say. @throws TemplateError */
   preview(
     point: Pick<OpenContactPoint, "tenant" | "type" | "language" | "subjectTemplate" | "bodyTemplate">,
@@ -61,6 +64,7 @@ const logRowsMax = 5000;
 const rowsPerStep = 1000;
 /** How long a process may be silent until another one tells in its place. */
 const leaseMs = 30_000;
+const testsOfTenantMax = 8;
 /** Steps of one look, so that the outcome of a flood is not waited for. */
 const stepsMax = 100;
 
@@ -122,12 +126,29 @@ export function startNotifier(deps: NotifierDeps): Notifier {
     }),
   ];
 
+  /** Tests under way, by tenant. */
+  const testing = new Map<number, number>();
+
+  async function test(point: OpenContactPoint): Promise<Outcome & { readonly id: number }> {
+    const message: AlertMessage = sampleMessage("test", timezone, now());
+    const id = `tidemark-test-${point.id}-${now()}`;
+    const outcome = await sendMessage(renderer, deps.senders, point, { message, id });
+    return { ...outcome, id: await saveTest(db, now(), point, message, outcome) };
+  }
+
   return {
     test: async (point) => {
-      const message: AlertMessage = sampleMessage("test", timezone, now());
-      const id = `tidemark-test-${point.id}-${now()}`;
-      const outcome = await sendMessage(renderer, deps.senders, point, { message, id });
-      return { ...outcome, id: await saveTest(db, now(), point, message, outcome) };
+      const { tenant } = point;
+      const own = testing.get(tenant) ?? 0;
+      if (own >= testsOfTenantMax) return null;
+      testing.set(tenant, own + 1);
+      try {
+        return await test(point);
+      } finally {
+        const left = (testing.get(tenant) ?? 1) - 1;
+        if (left === 0) testing.delete(tenant);
+        else testing.set(tenant, left);
+      }
     },
     preview: (point) => renderMessage(renderer, point, sampleMessage("alert", timezone, now())),
     close: async () => {

@@ -14,7 +14,7 @@ import {
   updateContactPoint,
 } from "../../store/metadata/notifications/contact-points.js";
 import { readSettings, settingsSchema } from "../contact-points/settings.js";
-import { invalid, limited } from "../http/errors.js";
+import { ApiError, invalid, limited } from "../http/errors.js";
 import { code, createBody, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int } from "../http/schemas.js";
@@ -168,6 +168,10 @@ function trialRoutes(deps: AppDeps): Route[] {
       handle: async ({ caller, variant, params }) => {
         const id = await routes.find({ caller, variant }, contactPointIDs, params.id);
         const outcome = await notifier.test(await openOwn(deps, caller.tenant, id));
+        if (outcome === null) {
+          const retry = { "Retry-After": "15" };
+          throw new ApiError("TOO_MANY_REQUESTS", "as many tests are under way as may be", {}, retry);
+        }
         return {
           status: 200,
           body: { id: outcome.id, delivered: outcome.isDelivered, answer: outcome.answer },

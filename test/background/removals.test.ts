@@ -56,6 +56,19 @@ suite("draining the removals", (test) => {
     });
   }
 
+  test("while a backup holds them, removals wait", async () => {
+    await queue(1, names("sent", 3));
+    let isHeld = true;
+    const removals = open({ isHeld: () => isHeld });
+    await removals.drain();
+    assert.equal(removed, []);
+    assert.is(await countRemovals(db), 3);
+    isHeld = false;
+    await removals.drain();
+    assert.is(removed.flat().length, 3);
+    assert.is(await countRemovals(db), 0);
+  });
+
   test("one call empties the queue; only what has points is removed, each once", async () => {
     await queue(1, names("never", 700));
     await queue(1, names("sent", 300));

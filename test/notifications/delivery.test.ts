@@ -252,6 +252,24 @@ worldSuite(
       await Promise.all([hanging.close(), closing.close(), babbling.close()]);
     });
 
+    test("tests of a tenant that hang have a bound, which is no other tenant's", async () => {
+      const hanging = await openSilent(() => undefined);
+      const settings = { url: `http://127.0.0.1:${hanging.port}/` };
+      const contact = await contactOf("webhook", settings);
+      const waiting = Array.from({ length: 8 }, () => testContact(world, contact));
+      await until(async () => (await testContact(world, contact)).status === 429, { what: "a refusal" });
+      const key = await world.otherTenant();
+      const other = await world.make("/api/v1/contact_points", contactBody("webhook", { url: hook.url }), {
+        key,
+      });
+      const { record } = await world.call("POST", `/api/v1/contact_points/${other.id}/test`, undefined, {
+        key,
+      });
+      assert.is(record.delivered, true);
+      await hanging.close();
+      for (const reply of await Promise.all(waiting)) assert.ok([200, 429].includes(reply.status));
+    });
+
     test("an answer is read as far as its first 4 KiB, and kept as one line of 1,000 characters", async () => {
       const contact = await contactOf("webhook", { url: hook.url });
       hook.answer = (response) => {
