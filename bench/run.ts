@@ -30,6 +30,7 @@ const programs: Record<string, () => Promise<Program>> = {
   scale: async () => (await import("./programs/scale.js")).benchScale,
   soak: async () => (await import("./programs/soak.js")).benchSoak,
   transports: async () => (await import("./programs/transports.js")).benchTransports,
+  backup: async () => (await import("./programs/backup.js")).benchBackup,
   transfer: async () => (await import("./programs/transfer.js")).benchTransfer,
   alerts: async () => (await import("./programs/alerts.js")).benchAlerts,
 };

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
-import type { Client } from "@libsql/client/sqlite3";
+import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { retry } from "../lib/retry.js";
 import { closeAtOnce } from "./closing.js";
 import { connect } from "./connection.js";
@@ -58,30 +58,38 @@ export async function copyDatabase(from: string, to: string, throttle: Throttle)
   await copy.finish();
 }
 
-async function pinned(path: string): Promise<Client> {
+/** A reader of a database, in its transaction. */
+interface Pin {
+  readonly client: Client;
+  readonly transaction: Transaction;
+}
+
+async function pinned(path: string): Promise<Pin> {
   const client = connect(path);
   try {
-    await retry(async () => {
-      await client.execute("pragma query_only = 1");
-      await client.execute("begin");
+    return await retry(async () => {
+      // The client ends a transaction that is begun by a statement: it must be one of its own.
+      const transaction = await client.transaction("read");
       try {
         // A transaction has its mark once it has read.
-        await client.execute("select count(*) from sqlite_master");
+        await transaction.execute("select count(*) from sqlite_master");
+        return { client, transaction };
       } catch (error) {
-        await client.execute("rollback").catch(() => undefined);
+        transaction.close();
         throw error;
       }
     }, whileBusy);
-    return client;
   } catch (error) {
     client.close();
     throw error;
   }
 }
 
-async function letGo(client: Client, path: string): Promise<void> {
-  await client.execute("rollback").catch(() => undefined);
+async function letGo({ client, transaction }: Pin, path: string): Promise<void> {
+  const isHeld = !transaction.closed;
+  transaction.close();
   await closeAtOnce(client, path);
+  if (!isHeld) throw new Error(`cannot copy ${path}: its transaction has ended meanwhile`);
 }
 
 /**
