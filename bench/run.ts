@@ -24,6 +24,7 @@ const programs: Record<string, () => Promise<Program>> = {
   ingest: async () => (await import("./programs/ingest.js")).benchIngest,
   journal: async () => (await import("./programs/journal.js")).benchJournal,
   loop: async () => (await import("./programs/loop.js")).benchLoop,
+  move: async () => (await import("./programs/move.js")).benchMove,
   query: async () => (await import("./programs/query.js")).benchQuery,
   removals: async () => (await import("./programs/removals.js")).benchRemovals,
   retention: async () => (await import("./programs/retention.js")).benchRetention,

@@ -1,5 +1,6 @@
 /** What devices get that do not speak MQTT, against MQTT and bare HTTP of the same run, and what a waiting poll holds. */
 
+import { startBareHeld } from "../baselines/bare-held.js";
 import { startBareHono } from "../baselines/bare-hono.js";
 import { points, provision, writeCredentials } from "../load/fleet.js";
 import { type Generator, startGenerator } from "../load/generator.js";
@@ -9,6 +10,7 @@ import type { RoundResult } from "../load/round.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { type Contender, compareAll } from "../rounds.js";
+import type { Child } from "../subjects/child.js";
 import { probed, settledMemory } from "../subjects/memory.js";
 import { cpuSeconds } from "../subjects/proc.js";
 import { startTidemark, type Tidemark } from "../subjects/tidemark.js";
@@ -171,25 +173,45 @@ async function pollFigures(options: BenchOptions): Promise<Figure[]> {
   const service = await startTidemark({ dir: options.dir, environment });
   const fleet = await provision(service.api(), count);
   const credentialsFile = await writeCredentials(options.dir, fleet.devices);
-  const port = service.portOf("http");
-  await (await startPolls({ port, credentialsFile, polls: 200 })).close();
-  const before = await settledMemory(service.child());
-  const polls = await startPolls({ port, credentialsFile, polls: count });
-  while ((await service.metric("tidemark_connections ")) < count)
-    await new Promise((next) => setTimeout(next, 200));
-  const during = await settledMemory(service.child());
-  await polls.close();
-  await service.close();
-  const bytes = during.rss - before.rss;
-  return [
-    {
-      name: `${count} waiting polls`,
-      value: bytes / 1e6,
-      unit: "MB",
-      detail: {
-        "KB each": bytes / count / 1024,
-        "heap KB each": (during.heapUsed - before.heapUsed) / count / 1024,
-      },
+  const ours = await memoryOfPolls({
+    child: service.child(),
+    port: service.portOf("http"),
+    credentialsFile,
+    count,
+    held: async () => {
+      while ((await service.metric("tidemark_connections ")) < count)
+        await new Promise((next) => setTimeout(next, 200));
     },
+  });
+  await service.close();
+  const { child, port, held } = await startBareHeld(count);
+  const bare = await memoryOfPolls({ child, port, credentialsFile, count, held });
+  await child.stop();
+  const baseline = `bare node:http that holds ${count} requests`;
+  return [
+    { name: baseline, value: bare.rss / 1e6, unit: "MB", detail: bare.each },
+    { name: `${count} waiting polls`, value: ours.rss / 1e6, unit: "MB", baseline, detail: ours.each },
   ];
+}
+
+interface Holder {
+  readonly child: Child;
+  readonly port: number;
+  readonly credentialsFile: string;
+  readonly count: number;
+  /** Resolves once all of them wait. */
+  held(): Promise<void>;
+}
+
+/** What so many requests that wait take beyond what there was without them. */
+async function memoryOfPolls({ child, port, credentialsFile, count, held }: Holder) {
+  await (await startPolls({ port, credentialsFile, polls: 200 })).close();
+  const before = await settledMemory(child);
+  const polls = await startPolls({ port, credentialsFile, polls: count });
+  await held();
+  const during = await settledMemory(child);
+  await polls.close();
+  const rss = during.rss - before.rss;
+  const heap = during.heapUsed - before.heapUsed;
+  return { rss, each: { "KB each": rss / count / 1024, "heap KB each": heap / count / 1024 } };
 }

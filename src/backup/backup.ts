@@ -49,7 +49,8 @@ export interface BackupMade {
 }
 
 /** What belongs to one process, or can be made again. */
-const leftOut = /^(?:lock\.db.*|service\.json|reserve|work|tasks|.*-shm|.*-wal|restoring)$/;
+const leftOut =
+  /^(?:lock\.db.*|service\.json|reserve|work|tasks|.*-shm|.*-wal|restoring|move-series\.json.*)$/;
 const databases = ["events.db", "sessions.db"] as const;
 
 /** Makes a backup. The folder appears under its name once it is whole. */

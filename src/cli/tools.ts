@@ -15,6 +15,7 @@ import { masterKey } from "../host/master-key.js";
 import { openMetadata } from "../host/metadata.js";
 import { findService } from "../host/service-address.js";
 import { backupTool, backupUsage, restoreTool, restoreUsage } from "./backup-tools.js";
+import { moveSeriesTool, moveSeriesUsage } from "./move-series.js";
 import {
   exportTool,
   exportUsage,
@@ -77,6 +78,12 @@ export const tools: { readonly [name: string]: Tool } = {
     usage: [restoreUsage],
     about: "Puts a backup into DATA_DIR, which must be empty.",
     run: restoreTool,
+  },
+  "move-series": {
+    usage: [moveSeriesUsage],
+    about:
+      "Takes the points from one engine to the other while no service runs, counts them there, and empties the first.",
+    run: moveSeriesTool,
   },
   "mosquitto-config": {
     usage: ["tidemark mosquitto-config <file of the plugin>"],

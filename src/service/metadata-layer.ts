@@ -18,6 +18,7 @@ import { firstMasterKey, masterKey, wrongMasterKey } from "../host/master-key.js
 import { openMetadata, refuseEmptied } from "../host/metadata.js";
 import { releaseReserve } from "../host/reserve.js";
 import { refuseUnfinishedRestore } from "../host/restoring.js";
+import { beginMovesAnew } from "../host/unfinished-move.js";
 import { type Authenticator, createAuthenticator } from "../http/auth.js";
 import type { Logger } from "../observability/log.js";
 
@@ -54,6 +55,7 @@ export async function openMetadataLayer(
   refuseUnfinishedRestore(config.dataDir);
   const lock = await lockDataDir(config.dataDir, { onLost: fatal });
   await releaseReserve(config.dataDir, log);
+  await beginMovesAnew(config.dataDir, log);
   const db = await openMetadata(config);
   const isNew = (await listTenants(db)).length === 0;
   if (isNew) await refuseEmptied(config);

@@ -1,53 +1,20 @@
 /** A backup under load, the original destroyed, restored elsewhere, counted; and everything that may come between. */
-import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
-import { program } from "../program.js";
 import { mountSmallDisk } from "../small-disk.js";
 import { assert, influxSuite, suite, type Test, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";
+import { type Environment, runTool, toolAnswer } from "./run-tool.js";
 import { nothingSetAside, provision, type RunningService, startService } from "./support.js";
 
-type Environment = Readonly<Record<string, string>>;
+type BackupAnswer = Rec & { readonly journalID: number; readonly folder: string };
 
-interface Ended {
-  readonly code: number | null;
-  readonly answer: Rec & { readonly journalID: number; readonly folder: string };
-  readonly errors: string;
-}
-
-/** Runs `tidemark` with these arguments. */
-function tidemark(dataDir: string, environment: Environment, ...args: readonly string[]) {
-  const env = { ...environment, DATA_DIR: dataDir };
-  const child = spawn(process.execPath, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
-  let [output, errors] = ["", ""];
-  child.stdout.on("data", (chunk) => {
-    output += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    errors += chunk;
-  });
-  const ended = new Promise<Ended>((resolve) => {
-    child.once("close", (code) =>
-      resolve({ code, errors, answer: JSON.parse(output === "" ? "{}" : output) as Ended["answer"] }),
-    );
-  });
-  return { child, ended };
-}
-
-async function done(
-  dataDir: string,
-  environment: Environment,
-  ...args: readonly string[]
-): Promise<Ended["answer"]> {
-  const { code, errors, answer } = await tidemark(dataDir, environment, ...args).ended;
-  assert.is(code, 0, errors);
-  return answer;
-}
+const done = (...run: Parameters<typeof toolAnswer>): Promise<BackupAnswer> =>
+  toolAnswer(...run) as Promise<BackupAnswer>;
 
 interface Kept {
   readonly id: number;
@@ -238,10 +205,10 @@ suite("backups, embedded", (test) => {
         if (size === 0) continue;
         const kept = await readFile(file);
         await flipByte(file, randomInt(size));
-        const found = await tidemark(data, {}, "verify", folder).ended;
+        const found = await runTool(data, {}, "verify", folder).ended;
         assert.equal([found.code, found.answer.sound], [1, false], file);
         const target = join(dir, "none");
-        const refused = await tidemark(target, {}, "restore", folder).ended;
+        const refused = await runTool(target, {}, "restore", folder).ended;
         assert.is(refused.code, 1, file);
         assert.match(refused.errors, "not as it was written", file);
         await rm(target, { recursive: true, force: true });
@@ -249,7 +216,7 @@ suite("backups, embedded", (test) => {
       }
       assert.is((await done(data, {}, "verify", folder)).sound, true);
       await flipByte(archive, Math.floor((await stat(archive)).size / 2));
-      const found = await tidemark(data, {}, "verify", archive).ended;
+      const found = await runTool(data, {}, "verify", archive).ended;
       assert.is(found.code, 1);
     }));
 
@@ -260,7 +227,7 @@ suite("backups, embedded", (test) => {
       const { folder } = await done(data, {}, "backup", join(dir, "backups"));
       await writeFile(join(folder, "series", "points-2020-01.db"), "stray");
       await rm(join(folder, "master.key"));
-      const { answer } = await tidemark(data, {}, "verify", folder).ended;
+      const { answer } = await runTool(data, {}, "verify", folder).ended;
       const faults = (answer.findings as { file: string; fault: string }[]).map(({ fault }) => fault);
       assert.ok(
         faults.includes("it is missing") && faults.includes("it is not of this backup"),
@@ -285,19 +252,19 @@ suite("backups, embedded", (test) => {
       const data = join(dir, "data");
       await someData(data);
       const { folder } = await done(data, {}, "backup", join(dir, "backups"));
-      const over = await tidemark(data, {}, "restore", folder).ended;
+      const over = await runTool(data, {}, "restore", folder).ended;
       assert.is(over.code, 1);
       assert.match(over.errors, "is not empty: a restore never writes over existing data");
       const target = join(dir, "restored");
       for (let tries = 0; tries < 5; tries++) {
-        const { child, ended } = tidemark(target, {}, "restore", folder);
+        const { child, ended } = runTool(target, {}, "restore", folder);
         await until(() => existsSync(join(target, "restoring")) || child.exitCode !== null, {
           what: "its mark",
         });
         child.kill("SIGKILL");
         await ended;
         if (!existsSync(join(target, "restoring"))) continue;
-        const refused = await tidemark(target, {}, "serve").ended.catch(() => null);
+        const refused = await runTool(target, {}, "serve").ended.catch(() => null);
         assert.match(refused?.errors ?? "", "was not finished: run tidemark restore again");
         assert.is(refused?.code, 2);
         break;
@@ -316,14 +283,14 @@ suite("backups, embedded", (test) => {
       const backups = join(dir, "backups");
       await someData(data);
       const service = await startService(data);
-      const { child, ended } = tidemark(data, {}, "backup", backups, "--rate", "0.2");
+      const { child, ended } = runTool(data, {}, "backup", backups, "--rate", "0.2");
       const unfinished = async () =>
         (await readdir(backups).catch(() => [])).some((name) => name.endsWith(".unfinished"));
       await until(unfinished, { what: "a backup in its midst" });
       child.kill("SIGKILL");
       await ended;
       const [left = ""] = await readdir(backups);
-      const refused = await tidemark(join(dir, "r"), {}, "restore", join(backups, left)).ended;
+      const refused = await runTool(join(dir, "r"), {}, "restore", join(backups, left)).ended;
       assert.match(refused.errors, "is no backup, or an unfinished one");
       const whole = await done(data, {}, "backup", backups);
       assert.is((await done(data, {}, "verify", whole.folder)).sound, true);
@@ -339,11 +306,11 @@ suite("backups, embedded", (test) => {
         const data = join(dir, "data");
         await someData(data);
         const service = await startService(data);
-        const early = await tidemark(data, {}, "backup", join(disk.path, "b")).ended;
+        const early = await runTool(data, {}, "backup", join(disk.path, "b")).ended;
         assert.is(early.code, 1);
         assert.match(early.errors, /has \d+ bytes free, and the backup may need \d+/);
         disk.resize(200 * 2 ** 20);
-        const { child, ended } = tidemark(data, {}, "backup", join(disk.path, "b"), "--rate", "1");
+        const { child, ended } = runTool(data, {}, "backup", join(disk.path, "b"), "--rate", "1");
         await until(async () => (await readdir(join(disk.path, "b")).catch(() => [])).length > 0, {
           what: "its begin",
         });

@@ -154,11 +154,15 @@ function endOfLine(text: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
+/** Whether a backslash of a name stands here that takes the next character with it: never the end of the line. */
+const escapesNext = (text: string, at: number): boolean =>
+  text.charCodeAt(at) === backslash && text.charCodeAt(at + 1) !== newline;
+
 /** The blank after measurement and tags, or the end of the line. */
 function endOfHead(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === backslash) at++;
+    if (escapesNext(text, at)) at++;
     else if (code === space || code === newline) return at;
   }
   return text.length;
@@ -168,7 +172,7 @@ function endOfHead(text: string, from: number): number {
 function endOfKey(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === backslash) at++;
+    if (escapesNext(text, at)) at++;
     else if (code === equals || code === newline || code === space || code === comma) return at;
   }
   return text.length;

@@ -190,6 +190,14 @@ suite("line protocol", (test) => {
     );
   });
 
+  test("a backslash at the end of a line escapes nothing", async () => {
+    for (const text of ["m a\\\nm b=1\n", "m\\\nm b=1\n", "m a=1,b\\\nm b=1\n"]) {
+      const [broken, whole, ...more] = await read(text);
+      assert.ok(broken?.fault, text);
+      assert.equal([whole?.number, whole?.fields, more.length], [2, [["b", 1]], 0], text);
+    }
+  });
+
   test("wherever it is cut, a text is the same lines", async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -199,7 +207,7 @@ suite("line protocol", (test) => {
           assert.equal(await read(text, piece), await read(text));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 2000, examples: [["m \\\n=", 1]] },
     );
   });
 
