@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
-import { createProxies } from "../../ingest/access/proxies.js";
+import { createProxies, type Proxies } from "../../ingest/access/proxies.js";
 import { clientAddress } from "../http/client-address.js";
 import { mountRoutes } from "../http/frame.js";
 import type { AppDeps } from "../routes/deps.js";
@@ -14,6 +14,8 @@ export function createApp(deps: AppDeps): Hono {
   const proxies = createProxies(deps.config.trustedProxies);
   mountRoutes(app, apiRoutes(deps), {
     authenticator: deps.authenticator,
+    cookies: deps.cookies,
+    isSecure: (context) => isSecure(context, proxies),
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,
@@ -35,6 +37,15 @@ export function createApp(deps: AppDeps): Hono {
   // The router builds its table at the first match, which takes a tenth of a second. Do it now, while nobody waits.
   app.router.match("GET", "/");
   return app;
+}
+
+/** The client's own connection: of a proxy that is trusted, what it says of it. */
+function isSecure({ env, req }: Context, proxies: Proxies): boolean {
+  const peer = peerOf((env as Partial<HttpBindings> | undefined)?.incoming);
+  if (peer === undefined) return false;
+  if (!proxies.trusts(peer.address)) return peer.isSecure;
+  const [forwarded] = req.header("x-forwarded-proto")?.split(",") ?? [];
+  return forwarded === undefined ? peer.isSecure : forwarded.trim().toLowerCase() === "https";
 }
 
 /** Requests made within the process have no socket. */

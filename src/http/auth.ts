@@ -6,11 +6,12 @@ import { hasControls } from "../../store/lib/control-characters.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { hashGenerated, isSlow, verifySecret } from "../../store/metadata/db/secrets.js";
 import { findApiKey } from "../../store/metadata/users/api-keys.js";
-import { findSession } from "../../store/metadata/users/login-sessions.js";
+import { extendSession, findSession, type LoginSession } from "../../store/metadata/users/login-sessions.js";
 import { type Caller, lowerOf } from "./caller.js";
 import { createCredentialCache, type Forgotten, type Verified } from "./credential-cache.js";
 import { ApiError } from "./errors.js";
 import { createPasswords, freeFailures, type Passwords, waitsFor } from "./passwords.js";
+import { idleMs } from "./session-cookie.js";
 import { createSlowSecrets, type SlowSecrets } from "./slow-secrets.js";
 
 export interface Authenticator {
@@ -58,8 +59,23 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
     if (found.expiresAt <= now()) {
       throw new ApiError("LOGIN_REQUIRED", "the session has expired, log in again", { token: "expired" });
     }
-    const { tenant, tenantID, userIntID, username, role, expiresAt } = found;
-    return { caller: { tenant, tenantID, userIntID, username, role, credential: { session } }, expiresAt };
+    const { tenant, tenantID, userIntID, username, role } = found;
+    return {
+      caller: { tenant, tenantID, userIntID, username, role, credential: { session } },
+      expiresAt: await extended(session, found),
+    };
+  }
+
+  /** When the session ends now: one of a browser goes on with its use. */
+  async function extended(session: string, { expiresAt, endsAt }: LoginSession): Promise<number> {
+    if (endsAt === null) return expiresAt;
+    const until = Math.min(now() + idleMs, endsAt);
+    if (until - expiresAt < extendedByMs) return expiresAt;
+    // Who may read may go on reading while nothing can be written.
+    return extendSession(db, session, until).then(
+      () => until,
+      () => expiresAt,
+    );
   }
 
   async function verify(authorization: string, address: string): Promise<Verified> {
@@ -76,6 +92,9 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
     },
   };
 }
+
+/** A session is written once it goes on for so long, not at each request. */
+const extendedByMs = 15 * 60_000;
 
 /** Failed API keys are counted by address alone, whatever key they name. */
 const anyKey = "";
@@ -121,7 +140,7 @@ function denied(): ApiError {
 }
 
 /** The token of `Bearer <token>`. */
-export function bearerOf(authorization: string): string {
+function bearerOf(authorization: string): string {
   return authorization.replace(/^Bearer\s+/i, "");
 }
 

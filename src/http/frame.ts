@@ -10,9 +10,13 @@ import { ApiError, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
 import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 import { type Answer, jsonType, type Route, type Variant } from "./route.js";
+import { requireSameOrigin, type SessionCookies } from "./session-cookie.js";
 
 interface FrameDeps {
   readonly authenticator: Authenticator;
+  readonly cookies: SessionCookies;
+  /** Whether the client's own connection is one of TLS. */
+  readonly isSecure: (context: Context) => boolean;
   readonly log: Logger;
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
@@ -70,6 +74,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
     caller,
     variant,
     address,
+    isSecure: () => deps.isSecure(context),
     request,
     hold,
     hangUp: () => deps.hangUp(context),
@@ -133,12 +138,22 @@ async function identify(
   address: string,
 ): Promise<Caller | undefined> {
   if (access === "public") return undefined;
-  const caller = await deps.authenticator.caller(context.req.header("authorization"), address);
+  const caller = await deps.authenticator.caller(authorizationOf(context, deps), address);
   deps.onCaller(context, caller);
   if (!mayCall(caller.role, access)) {
     throw new ApiError("PERMISSION_DENIED", `role ${caller.role} may not do this`);
   }
   return caller;
+}
+
+/** What the caller shows. A cookie alone, which a browser sends whoever asks, changes nothing from another site. */
+function authorizationOf({ req }: Context, { cookies }: FrameDeps): string | undefined {
+  const shown = req.header("authorization");
+  if (shown !== undefined) return shown;
+  const token = cookies.tokenOf(req.header("cookie"));
+  if (token === null) return undefined;
+  if (req.method !== "GET" && req.method !== "HEAD") requireSameOrigin(req.raw);
+  return `Bearer ${token}`;
 }
 
 function checkAccept(context: Context, types: readonly string[]): void {

@@ -29,6 +29,8 @@ interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
+  /** Whether the client's own connection is one of TLS. */
+  readonly isSecure: () => boolean;
   /** For a handler that builds up a long answer: counts the bytes that it holds from then on. Null without a caller. */
   readonly hold: AnswerHold | null;
   /** Ends the connection, even if bytes wait to be read. */

@@ -5,11 +5,13 @@ import { newSecret } from "../../store/metadata/db/ids.js";
 import { hashChosen, hashGenerated } from "../../store/metadata/db/secrets.js";
 import { createSession, removeSession } from "../../store/metadata/users/login-sessions.js";
 import { updateUser } from "../../store/metadata/users/users.js";
-import { bearerOf } from "../http/auth.js";
+import { version } from "../host/version.js";
+import { type Access, type Caller, isDeployment, mayCall } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
+import { idleMs, longestMs, requireSameOrigin } from "../http/session-cookie.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Callers";
@@ -17,11 +19,31 @@ const sessionMs = 24 * 3_600_000;
 
 const loginName = z.string().max(255).regex(withoutControls, "must not hold control characters");
 
-const me = z
+const identity = z
   .object({ userIntID: int, username: z.string(), tenantID: z.string(), role: z.string() })
+  .openapi("Identity");
+const accesses = ["read", "write", "command", "admin"] as const satisfies readonly Access[];
+const me = identity
+  .extend({
+    rights: z.array(z.enum(accesses)).openapi({ description: "what the caller may do" }),
+    isDeployment: z
+      .boolean()
+      .openapi({ description: "whether the tenant is the one that runs the deployment" }),
+    timezone: z.string().openapi({ description: "of the deployment, IANA" }),
+    variant: z.enum(["A", "B"]).openapi({ description: "of the deployment" }),
+    version: z.string(),
+  })
   .openapi("Me");
+const credentials = z.object({
+  username: loginName,
+  password: z.string().max(1024),
+  cookie: z.boolean().optional().openapi({
+    description: "true: the token comes in a cookie that scripts cannot read, and not in the answer",
+  }),
+});
 
-export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] {
+export function sessionRoutes(deps: AppDeps): Route[] {
+  const { db, authenticator, config, cookies, now, stamp } = deps;
   return [
     route({
       method: "post",
@@ -29,24 +51,37 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       access: "public",
       tag,
       summary: "Log in",
-      shape: { body: z.object({ username: loginName, password: z.string().max(1024) }) },
-      answer: { status: 201, schema: me.extend({ token: z.string(), expiresAt: stampText }) },
-      errors: ["AUTH_FAILED", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
-      handle: async ({ body, address }) => {
+      shape: { body: credentials },
+      answer: {
+        status: 201,
+        schema: identity.extend({ token: z.string().optional(), expiresAt: stampText }),
+      },
+      errors: ["AUTH_FAILED", "PERMISSION_DENIED", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
+      handle: async ({ body, address, request, isSecure }) => {
+        const inCookie = body.cookie === true;
+        // Another site must not log its visitors in as somebody else.
+        if (inCookie) requireSameOrigin(request);
         const user = await authenticator.passwords.check(body.username, body.password, address);
         const token = newSecret();
         const createAt = now();
-        const expiresAt = createAt + sessionMs;
-        if (
-          user === null ||
-          !(await createSession(db, user, hashGenerated(token), { createAt, expiresAt }))
-        ) {
+        const times = inCookie
+          ? { createAt, expiresAt: createAt + idleMs, endsAt: createAt + longestMs }
+          : { createAt, expiresAt: createAt + sessionMs, endsAt: null };
+        if (user === null || !(await createSession(db, user, hashGenerated(token), times))) {
           throw new ApiError("AUTH_FAILED", "unknown user or wrong password", { token: "missing or wrong" });
         }
         const { username, tenantID, role } = user;
         return {
           status: 201,
-          body: { token, userIntID: user.id, username, tenantID, role, expiresAt: stamp(expiresAt) },
+          headers: inCookie ? cookies.header(token, isSecure()) : {},
+          body: {
+            ...(inCookie ? {} : { token }),
+            userIntID: user.id,
+            username,
+            tenantID,
+            role,
+            expiresAt: stamp(times.expiresAt),
+          },
         };
       },
     }),
@@ -55,13 +90,16 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       path: "/api/v1/logout",
       access: "read",
       tag,
-      summary: "End the session of this token",
+      summary: "End the session of this token or cookie",
       answer: { status: 204 },
-      handle: async ({ request }) => {
-        const session = sessionOf(request);
-        await removeSession(db, session);
-        authenticator.forget({ session });
-        return { status: 204 };
+      handle: async ({ caller, request, isSecure }) => {
+        const session = sessionOf(caller);
+        if (session !== "") {
+          await removeSession(db, session);
+          authenticator.forget({ session });
+        }
+        const hasCookie = cookies.tokenOf(request.headers.get("cookie")) !== null;
+        return { status: 204, headers: hasCookie ? cookies.header(null, isSecure()) : {} };
       },
     }),
     route({
@@ -77,13 +115,13 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       },
       answer: { status: 204 },
       errors: ["TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
-      handle: async ({ caller, body, request, address }) => {
+      handle: async ({ caller, body, address }) => {
         const user = await authenticator.passwords.check(caller.username, body.password, address);
         if (user === null) throw notPresent();
         const passwordHash = await hashChosen(body.newPassword, payerOf(caller));
         const aftermath = {
           shown: user.passwordHash,
-          staying: sessionOf(request),
+          staying: sessionOf(caller),
           revokesApiKeys: body.revokeApiKeys,
         };
         await updateUser(db, caller, now(), user.id, { passwordHash }, aftermath).catch((error: unknown) => {
@@ -100,17 +138,24 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       tag,
       summary: "Who calls",
       answer: { status: 200, schema: me },
-      handle: ({ caller: { userIntID, username, tenantID, role } }) => ({
-        status: 200,
-        body: { userIntID, username, tenantID, role },
-      }),
+      handle: ({ caller }) => {
+        const { userIntID, username, tenantID, role } = caller;
+        return {
+          status: 200,
+          body: {
+            ...{ userIntID, username, tenantID, role, version },
+            rights: accesses.filter((access) => mayCall(role, access)),
+            isDeployment: isDeployment(caller),
+            timezone: config.timezone,
+            variant: config.apiVariant,
+          },
+        };
+      },
     }),
   ];
 }
 
 const notPresent = () => invalid({ password: "is not the present one" });
 
-/** The hash under which a session is stored; nothing is stored under that of an API key. */
-function sessionOf(request: Request): string {
-  return hashGenerated(bearerOf(request.headers.get("authorization") ?? ""));
-}
+/** The hash under which the caller's session is stored; empty for an API key, under which nothing is. */
+const sessionOf = ({ credential }: Caller): string => ("session" in credential ? credential.session : "");

@@ -69,6 +69,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   address: string;
   /** Of the client, where TLS asked for one. */
   readonly certificate: ClientCertificate | null;
+  readonly isSecure: boolean;
   readonly #socket: Socket;
   readonly #deps: HttpConnectionDeps;
   /** Bytes read from the socket, not parsed yet. */
@@ -102,12 +103,14 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** When a byte of the answer last left, or the answer began to wait; null while none waits. */
   #unsentSince: number | null = null;
 
+  /** @param client what the handshake of a TLS connection told */
   constructor(socket: Socket, deps: HttpConnectionDeps, client?: Pick<HttpPeer, "address" | "certificate">) {
     // Only one piece at a time is with the parser.
     super({ readableHighWaterMark: 1, decodeStrings: false });
     this.#socket = socket;
     this.#deps = deps;
     this.certificate = client?.certificate ?? null;
+    this.isSecure = client !== undefined;
     this.address = client?.address ?? canonicalAddress(socket.remoteAddress ?? "") ?? "";
     this.#holder = { address: this.address };
     this.#since = deps.monotonic();

@@ -79,7 +79,7 @@ suite("remembered credentials", (test) => {
     const token = newSecret();
     const tokenHash = hashGenerated(token);
     const user = await getUser(db, admin.tenant, userIntID);
-    assert.ok(await createSession(db, user, tokenHash, { createAt: 1, expiresAt: 9e12 }));
+    assert.ok(await createSession(db, user, tokenHash, { createAt: 1, expiresAt: 9e12, endsAt: null }));
     return { tokenHash, authorization: `Bearer ${token}` };
   }
   /** How many reads of the metadata a call with it takes. */

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { createAnswerRoom } from "../../src/http/answer-room.js";
 import { mountRoutes } from "../../src/http/frame.js";
 import { route } from "../../src/http/route.js";
+import { createSessionCookies } from "../../src/http/session-cookie.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { productBody } from "../factories.js";
 import { assert, suite } from "../suite.js";
@@ -46,6 +47,8 @@ suite("HEAD", (test) => {
         variant: "A",
         requestID: () => "1",
         addressOf: () => "",
+        cookies: createSessionCookies("frame"),
+        isSecure: () => false,
         hangUp: () => undefined,
         onCaller: () => undefined,
         room: answers,
@@ -87,6 +90,8 @@ suite("answers of routes", (test) => {
         variant: "A",
         requestID: () => "1",
         addressOf: () => "",
+        cookies: createSessionCookies("frame"),
+        isSecure: () => false,
         hangUp: () => undefined,
         onCaller: () => undefined,
         room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),

@@ -4,6 +4,8 @@ import type { ClientCertificate } from "../../access/credentials.js";
 export interface HttpPeer {
   /** Of the socket, canonical. */
   readonly address: string;
+  /** Whether it is one of TLS. */
+  readonly isSecure: boolean;
   /** The client's, where TLS asked for one; else null. */
   readonly certificate: ClientCertificate | null;
   /** The connection itself, one for all of its requests. */

@@ -35,6 +35,9 @@ export const deletedSchema: readonly string[] = [
 /** QoS 2 ids that are not released are kept with their sessions, in a store of their own. */
 const unreleasedSchema: readonly string[] = ["drop table unreleased"];
 
+/** Sessions of browsers go on with their use, up to an end. */
+const browserSessionsSchema: readonly string[] = ["alter table session add column endsAt integer"];
+
 /**
  * Ordered, append-only: entry n takes the schema from version n to n + 1. Never edit an entry that has been released.
  */
@@ -51,6 +54,7 @@ const migrations: readonly (readonly string[])[] = [
   listsSchema,
   searchSchema,
   notificationsSchema,
+  browserSessionsSchema,
 ];
 
 export const schemaVersion = migrations.length;
