@@ -57,9 +57,12 @@ function isInstalled() {
 // Paths, sizes and times of all that the build reads: notices sources that were removed or put back as well.
 function fingerprint() {
   const inputs = [
-    ...sourceRoots.flatMap((dir) => filesUnder(dir, ".ts")),
+    ...sourceRoots.flatMap((dir) =>
+      [".ts", ".tsx", ".css", ".woff2"].flatMap((ending) => filesUnder(dir, ending)),
+    ),
     "src/bundle.mjs",
     "tsconfig.json",
+    "src/console/tsconfig.json",
     "package-lock.json",
   ];
   const lines = inputs.sort().map((path) => {
@@ -103,7 +106,7 @@ function build() {
   for (const output of stale) fs.rmSync(at(output), { force: true });
   const sources = sourceRoots
     .flatMap((dir) => filesUnder(dir, ".ts"))
-    .filter((path) => !path.endsWith(".d.ts"));
+    .filter((path) => !path.endsWith(".d.ts") && !path.startsWith("src/console/app/"));
   // An incremental tsc does not write again what it believes is there.
   if (!sources.every((source) => fs.existsSync(outputOf(source)))) {
     fs.rmSync(at("dist/.tsbuildinfo"), { force: true });
@@ -112,6 +115,12 @@ function build() {
   run("building (tsc)", process.execPath, [at("node_modules/typescript/bin/tsc"), "-p", at("tsconfig.json")]);
   run("describing the interface", process.execPath, [at("dist/src/api/generate.js")]);
   run("bundling the service", process.execPath, [at("src/bundle.mjs")]);
+  run("checking the console (tsc)", process.execPath, [
+    at("node_modules/typescript/bin/tsc"),
+    "-p",
+    at("src/console/tsconfig.json"),
+  ]);
+  run("building the console", process.execPath, [at("dist/src/console/build.js")]);
   fs.writeFileSync(stamp, before);
 }
 

@@ -14,7 +14,7 @@ const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 const documents = files.filter((path) => path.endsWith(".md"));
 /** The changelog tells of files as they were. */
 const present = documents.filter((path) => path !== "CHANGELOG.md");
-const sources = files.filter((path) => /^(src|ingest|query|store|test|bench)\/.*\.(ts|mjs)$/.test(path));
+const sources = files.filter((path) => /^(src|ingest|query|store|test|bench)\/.*\.(tsx?|mjs)$/.test(path));
 
 const decisionsIndex = textOf("docs/decisions/README.md");
 const decisions = files.filter((path) => /^docs\/decisions\/\d{3}-.*\.md$/.test(path)).sort();

@@ -13,7 +13,7 @@ const texts = new Map(
         join(folder, path),
       ),
     )
-    .filter((path) => /\.(ts|mjs)$/.test(path))
+    .filter((path) => /\.(tsx?|mjs)$/.test(path))
     .map((path) => [path, readFileSync(join(root, path), "utf8")]),
 );
 
@@ -27,7 +27,8 @@ function usesOf(): Map<string, { readonly names: Set<string>; readonly wholes: s
   for (const [path, text] of texts) {
     for (const { groups = {} } of text.matchAll(imports)) {
       const from = groups.from ?? groups.later ?? "";
-      const use = uses.get(normalize(join(dirname(path), from)).replace(/\.js$/, ".ts"));
+      const source = normalize(join(dirname(path), from)).replace(/\.js$/, ".ts");
+      const use = uses.get(source) ?? uses.get(`${source}x`);
       const list = /\{([^}]*)\}/.exec(groups.what ?? "")?.[1];
       if (list === undefined) use?.wholes.push(text);
       for (const one of list?.split(",") ?? [])

@@ -14,7 +14,10 @@ interface Source {
 
 const root = repositoryRoot();
 const folders = ["src", "ingest", "query", "store", "bench", "test"] as const;
-const sources = folders.flatMap(readFolder);
+/** The console's application is a program of its own, for browsers. */
+const ofBrowsers = "src/console/app/";
+const all = folders.flatMap(readFolder);
+const sources = all.filter(({ path }) => !path.startsWith(ofBrowsers));
 const inFolder = (folder: string) => sources.filter((source) => source.path.startsWith(`${folder}/`));
 
 /** Folder → the folders of ours that it may import from. */
@@ -121,6 +124,34 @@ suite("structure", (test) => {
       ),
     );
     assert.equal(wrong, []);
+  });
+
+  test("the console's application imports nothing of the service, and the service nothing of it", () => {
+    const app = all.filter(({ path }) => path.startsWith(ofBrowsers));
+    assert.ok(app.length > 20, `${app.length}`);
+    const ours = (one: string) => folders.some((folder) => one.startsWith(`${folder}/`));
+    const across = (from: readonly Source[], isWrong: (one: string) => boolean) =>
+      from.flatMap(({ path, imports }) => imports.filter(isWrong).map((one) => `${path} → ${one}`));
+    assert.equal(
+      across(app, (one) => ours(one) && !one.startsWith(ofBrowsers)),
+      [],
+    );
+    assert.equal(
+      across(Object.keys(directions).flatMap(inFolder), (one) => one.startsWith(ofBrowsers)),
+      [],
+    );
+    const libraries = new Set(
+      app.flatMap(({ imports }) => imports.filter((one) => !ours(one)).map((one) => one.split("/")[0])),
+    );
+    assert.equal([...libraries].sort(), ["@preact", "preact", "uplot"]);
+    const markup = app.filter(({ text }) =>
+      /innerHTML|insertAdjacentHTML|document\.write|\beval\(/i.test(text),
+    );
+    assert.equal(
+      markup.map(({ path }) => path),
+      [],
+      "texts are hostile: they become text nodes alone",
+    );
   });
 
   test("the bundle has what its modules find by their own address", () => {
@@ -240,7 +271,7 @@ suite("structure", (test) => {
       const named = path.split("/").at(-1) ?? "";
       return (
         /^export (default\b|\{[^}]*\bas default\b|\*)/m.test(strip(path, text)) ||
-        /^(index|utils?|helpers?)\.ts$/.test(named)
+        /^(index|utils?|helpers?)\.tsx?$/.test(named)
       );
     });
     assert.equal(
@@ -266,7 +297,7 @@ function strip(path: string, text: string): string {
 
 function readFolder(folder: string): Source[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".ts") && !path.split(sep).includes("node_modules"))
+    .filter((path) => /\.tsx?$/.test(path) && !path.split(sep).includes("node_modules"))
     .map((path) => {
       const own = [folder, ...path.split(sep)].join("/");
       const text = readFileSync(join(root, folder, path), "utf8");

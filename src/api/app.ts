@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { createProxies, type Proxies } from "../../ingest/access/proxies.js";
+import { mountConsole } from "../console/serve.js";
 import { clientAddress } from "../http/client-address.js";
 import { mountRoutes } from "../http/frame.js";
 import type { AppDeps } from "../routes/deps.js";
@@ -34,6 +35,7 @@ export function createApp(deps: AppDeps): Hono {
     },
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
+  mountConsole(app);
   // The router builds its table at the first match, which takes a tenth of a second. Do it now, while nobody waits.
   app.router.match("GET", "/");
   return app;

@@ -6,7 +6,7 @@ import type { Rec } from "../world.js";
 
 export type Environment = Readonly<Record<string, string>>;
 
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   /** What it printed, as JSON; empty if it printed nothing. */
   readonly answer: Rec;

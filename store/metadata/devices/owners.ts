@@ -1,7 +1,7 @@
 import type { Db } from "../db/db.js";
 
 /** A device as the name of its series. */
-export interface SeriesOwnerRow {
+interface SeriesOwnerRow {
   readonly id: number;
   readonly tenant: number;
   readonly deviceID: string;

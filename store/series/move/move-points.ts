@@ -13,7 +13,7 @@ export interface MovedDevice {
   readonly series: readonly SeriesRef[];
 }
 
-export interface PointMove {
+interface PointMove {
   readonly from: SeriesStore;
   readonly to: SeriesStore;
   /** Some devices at a time, some hundreds at the most. */

@@ -1,0 +1,120 @@
+/** Calls of the public API, with the session's cookie. The console uses nothing else. */
+
+/** An answer that is an error, in the form that every error of the API has. */
+export class ApiFailure extends Error {
+  constructor(
+    /** 0: no answer came. */
+    readonly status: number,
+    readonly errorCode: string,
+    message: string,
+    /** What is wrong with each field. */
+    readonly fields: Readonly<Record<string, string>> = {},
+    /** Of a refusal that may be asked again: after so many seconds. */
+    readonly retryAfter: number | null = null,
+  ) {
+    super(message);
+    this.name = "ApiFailure";
+  }
+
+  /** The same call may succeed later. */
+  get isTransient(): boolean {
+    return this.status === 0 || this.status === 429 || this.status === 503;
+  }
+}
+
+type Method = "GET" | "POST" | "PUT" | "DELETE";
+type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+interface CallOptions {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** A page of a list. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly meta: { readonly count: number; readonly limit: number; readonly page: number };
+}
+
+/** Called when an answer says that nobody is logged in any more. */
+let onLoggedOut = (): void => undefined;
+
+export function whenLoggedOut(action: () => void): void {
+  onLoggedOut = action;
+}
+
+function pathOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === null || value === undefined || value === "" ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+/** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
+export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
+  const { query, body, signal } = options;
+  let response: Response;
+  try {
+    response = await fetch(pathOf(`/api/v1${path}`, query), {
+      method,
+      headers: {
+        "X-Tidemark": "1",
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      credentials: "same-origin",
+      redirect: "error",
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");
+  }
+  if (response.ok) return (response.status === 204 ? undefined : await read(response)) as T;
+  const failure = await failureOf(response);
+  if (response.status === 401 && path !== "/login") onLoggedOut();
+  throw failure;
+}
+
+async function read(response: Response): Promise<unknown> {
+  const text = await response.text();
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+async function failureOf(response: Response): Promise<ApiFailure> {
+  const retry = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const retryAfter = Number.isFinite(retry) ? retry : null;
+  try {
+    const { errorCode, message, errors } = (await response.json()) as {
+      errorCode: string;
+      message: string;
+      errors?: Record<string, string>;
+    };
+    return new ApiFailure(response.status, errorCode, message, errors ?? {}, retryAfter);
+  } catch {
+    return new ApiFailure(
+      response.status,
+      "UNREADABLE",
+      `${response.status} ${response.statusText}`,
+      {},
+      retryAfter,
+    );
+  }
+}
+
+/** The call as a person would type it, for whoever wants to do the same without the console. */
+export function asCurl(method: Method, path: string, query: Query = {}, body?: unknown): string {
+  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+  const parts = [
+    "curl",
+    ...(method === "GET" ? [] : ["-X", method]),
+    quoted(`${location.origin}${pathOf(`/api/v1${path}`, query)}`),
+    "-H",
+    '"Authorization: Bearer $KEY"',
+    ...(body === undefined
+      ? []
+      : ["-H", quoted("Content-Type: application/json"), "-d", quoted(JSON.stringify(body))]),
+  ];
+  return parts.join(" ");
+}

@@ -1,0 +1,93 @@
+/** Questions of a page to the API: asked again when they change, given up when nobody looks any more. */
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { ApiFailure } from "./api.js";
+import { t } from "./i18n.js";
+
+interface Asked<T> {
+  /** The newest answer, which stays while the next one is asked for. */
+  readonly data: T | undefined;
+  readonly failure: ApiFailure | null;
+  readonly isLoading: boolean;
+  again(): void;
+}
+
+const firstDelayMs = 1000;
+const longestDelayMs = 15_000;
+
+/**
+ * @param key what the question depends on: another key asks anew
+ * @param everyMs asked again after so long; absent: once
+ */
+export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<T>, everyMs?: number): Asked<T> {
+  const state = useSignal<Omit<Asked<T>, "again">>({ data: undefined, failure: null, isLoading: true });
+  const round = useSignal(0);
+  const asking = useRef(ask);
+  asking.current = ask;
+
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let delayMs = firstDelayMs;
+    const later = (ms: number): void => {
+      timer = setTimeout(() => void run(), ms);
+    };
+    async function run(): Promise<void> {
+      state.value = { ...state.value, isLoading: true };
+      try {
+        const data = await asking.current(stop.signal);
+        if (stop.signal.aborted) return;
+        state.value = { data, failure: null, isLoading: false };
+        delayMs = firstDelayMs;
+        if (everyMs !== undefined) later(everyMs);
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        if (!(error instanceof ApiFailure)) throw error;
+        state.value = { ...state.value, failure: error, isLoading: false };
+        // What may pass by itself is asked again, and the page says that it is.
+        if (!error.isTransient) return;
+        later(Math.max(delayMs, (error.retryAfter ?? 0) * 1000));
+        delayMs = Math.min(delayMs * 2, longestDelayMs);
+      }
+    }
+    void run();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [key, round.value, everyMs]);
+
+  return { ...state.value, again: () => round.value++ };
+}
+
+interface AnswerProps<T> {
+  readonly asked: Asked<T>;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** What came of a question: the answer, why there is none, or that it is on its way. */
+export function Answer<T>({ asked: { data, failure, isLoading, again }, children }: AnswerProps<T>) {
+  return (
+    <>
+      {failure !== null && (
+        <p class={`notice ${failure.isTransient ? "warn" : "bad"}`} role="alert">
+          {failure.status === 404
+            ? t("state.notFound")
+            : failure.status === 0
+              ? t("state.away")
+              : t("state.failed", { reason: failure.message })}{" "}
+          <button type="button" class="button" onClick={again}>
+            {t("state.retry")}
+          </button>
+        </p>
+      )}
+      {data !== undefined && children(data)}
+      {data === undefined && failure === null && isLoading && (
+        <p class="muted" aria-busy="true">
+          {t("state.loading")}
+        </p>
+      )}
+    </>
+  );
+}

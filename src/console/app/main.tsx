@@ -1,0 +1,13 @@
+import { render } from "preact";
+import { startRouter } from "./router.js";
+import { openSession } from "./session.js";
+import { App } from "./shell/App.js";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/parts.css";
+import "./styles/shell.css";
+import "./styles/chart.css";
+
+startRouter();
+void openSession();
+render(<App />, document.body);

@@ -1,0 +1,28 @@
+/** Which page an address shows. */
+import type { ComponentType, VNode } from "preact";
+import { t } from "../i18n.js";
+import { lazily } from "../lazy.js";
+import { match } from "../router.js";
+
+interface PageProps {
+  /** The parts of the path that the pattern names. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+interface PageEntry {
+  readonly pattern: string;
+  readonly Page: ComponentType<PageProps>;
+}
+
+const pages: readonly PageEntry[] = [
+  { pattern: "/", Page: lazily(async () => (await import("./Explore.js")).Explore) },
+  { pattern: "/explore", Page: lazily(async () => (await import("./Explore.js")).Explore) },
+];
+
+export function pageAt(path: string): VNode {
+  for (const { pattern, Page } of pages) {
+    const params = match(pattern, path);
+    if (params !== null) return <Page key={path} params={params} />;
+  }
+  return <p class="notice">{t("state.notFound")}</p>;
+}

@@ -1,0 +1,62 @@
+/** Who is logged in. The token is in a cookie that no script reads. */
+import { signal } from "@preact/signals";
+import { ApiFailure, call, whenLoggedOut } from "./api.js";
+
+export interface Me {
+  readonly userIntID: number;
+  readonly username: string;
+  readonly tenantID: string;
+  readonly role: "admin" | "operator" | "viewer";
+  readonly rights: readonly Right[];
+  readonly isDeployment: boolean;
+  readonly timezone: string;
+  readonly variant: "A" | "B";
+  readonly version: string;
+}
+
+type Right = "read" | "write" | "command" | "admin";
+
+/** ended: somebody was logged in, and what is on the screen is kept until he is again. */
+type SessionState = "asking" | "away" | "out" | "in" | "ended";
+
+export const me = signal<Me | null>(null);
+export const sessionState = signal<SessionState>("asking");
+
+whenLoggedOut(() => {
+  sessionState.value = me.value === null ? "out" : "ended";
+});
+
+/** Asks who is logged in, until the service answers. */
+export async function openSession(): Promise<void> {
+  for (let delayMs = 500; ; delayMs = Math.min(delayMs * 2, 5000)) {
+    try {
+      me.value = await call<Me>("GET", "/me");
+      sessionState.value = "in";
+      return;
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || !error.isTransient) {
+        sessionState.value = "out";
+        return;
+      }
+      sessionState.value = "away";
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+    }
+  }
+}
+
+/** @throws ApiFailure */
+export async function logIn(username: string, password: string): Promise<void> {
+  await call("POST", "/login", { body: { username, password, cookie: true } });
+  const found = await call<Me>("GET", "/me");
+  const before = me.value;
+  // Another user must not see what the one before has left on the screen.
+  if (before !== null && before.userIntID !== found.userIntID) location.reload();
+  me.value = found;
+  sessionState.value = "in";
+}
+
+export async function logOut(): Promise<void> {
+  await call("POST", "/logout").catch(() => undefined);
+  me.value = null;
+  sessionState.value = "out";
+}

@@ -1,0 +1,43 @@
+import { t } from "../i18n.js";
+import { hrefOf, path } from "../router.js";
+import { me } from "../session.js";
+import type { TextKey } from "../texts/en.js";
+import { Icon, type IconName } from "./icons.js";
+import { You } from "./You.js";
+
+interface Entry {
+  readonly to: string;
+  readonly icon: IconName;
+  readonly text: TextKey;
+}
+
+const entries: readonly Entry[] = [
+  { to: "/", icon: "overview", text: "nav.overview" },
+  { to: "/devices", icon: "devices", text: "nav.devices" },
+  { to: "/explore", icon: "explore", text: "nav.explore" },
+];
+
+export function Rail() {
+  const here = path.value;
+  const isHere = (to: string): boolean =>
+    to === "/" ? here === "/" : here === to || here.startsWith(`${to}/`);
+  return (
+    <nav class="rail" aria-label={t("nav.label")}>
+      <a class="brand" href={hrefOf("/")}>
+        <Icon name="tide" size={24} />
+        <span class="word">{t("app.name")}</span>
+      </a>
+      <ul>
+        {entries.map(({ to, icon, text }) => (
+          <li key={to}>
+            <a href={hrefOf(to)} aria-current={isHere(to) ? "page" : undefined} title={t(text)}>
+              <Icon name={icon} />
+              <span class="word">{t(text)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {me.value !== null && <You me={me.value} />}
+    </nav>
+  );
+}

@@ -1,0 +1,40 @@
+import { language, setLanguage, t } from "../i18n.js";
+import { logOut, type Me } from "../session.js";
+import { setTheme, type Theme, theme } from "../theme.js";
+
+const themes: readonly Theme[] = ["system", "light", "dark"];
+
+/** Who is logged in, with the choices that are only about this browser. */
+export function You({ me }: { readonly me: Me }) {
+  return (
+    <div class="you">
+      <span class="word">
+        {me.username} <span class="muted">{me.role}</span>
+      </span>
+      <select
+        class="input"
+        aria-label={t("user.language")}
+        value={language.value}
+        onChange={(event) => setLanguage(event.currentTarget.value === "zh" ? "zh" : "en")}
+      >
+        <option value="en">English</option>
+        <option value="zh">中文</option>
+      </select>
+      <select
+        class="input"
+        aria-label={t("user.theme")}
+        value={theme.value}
+        onChange={(event) => setTheme(themes.find((one) => one === event.currentTarget.value) ?? "system")}
+      >
+        {themes.map((one) => (
+          <option key={one} value={one}>
+            {t(`theme.${one}`)}
+          </option>
+        ))}
+      </select>
+      <button class="button" type="button" onClick={() => void logOut()}>
+        {t("user.logout")}
+      </button>
+    </div>
+  );
+}

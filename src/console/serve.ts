@@ -1,0 +1,93 @@
+/** Serves the console: one page for every path below /console/, and the files that it loads. */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { extname } from "node:path";
+import type { Hono } from "hono";
+import { pageHeaders } from "./page.js";
+
+/** Where the build has put it; beside the bundled service it is in the same place. */
+const folder = new URL("../../console/", import.meta.url);
+
+const types: Readonly<Record<string, string>> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".woff2": "font/woff2",
+  ".json": "application/json; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+};
+/** In the order of preference. */
+const packings = [
+  ["br", ".br"],
+  ["gzip", ".gz"],
+] as const;
+const week = 604_800;
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+interface Loaded {
+  readonly page: { readonly bytes: Bytes; readonly etag: string };
+  /** By name, packed ones with their ending. */
+  readonly assets: ReadonlyMap<string, Bytes>;
+}
+
+/** Read once, when it is first asked for; null where only tsc has run. */
+async function load(): Promise<Loaded | null> {
+  try {
+    const page = Uint8Array.from(await readFile(new URL("index.html", folder)));
+    const names = await readdir(new URL("assets/", folder));
+    const assets = await Promise.all(
+      names.map(async (name) => {
+        return [name, Uint8Array.from(await readFile(new URL(`assets/${name}`, folder)))] as const;
+      }),
+    );
+    const etag = `"${createHash("sha256").update(page).digest("base64url").slice(0, 22)}"`;
+    return { page: { bytes: page, etag }, assets: new Map(assets) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+export function mountConsole(app: Hono): void {
+  let loading: Promise<Loaded | null> | null = null;
+  const loaded = (): Promise<Loaded | null> => {
+    loading ??= load();
+    return loading;
+  };
+
+  app.get("/console/assets/:name", async (context) => {
+    const name = context.req.param("name");
+    const type = types[extname(name)];
+    const assets = (await loaded())?.assets;
+    const plain = assets?.get(name);
+    if (type === undefined || plain === undefined) return context.notFound();
+    const accepted = (context.req.header("accept-encoding") ?? "").split(",").map((one) => one.trim());
+    const packing = packings.find(
+      ([coding, ending]) => accepted.includes(coding) && assets?.has(name + ending),
+    );
+    const bytes = (packing && assets?.get(name + packing[1])) ?? plain;
+    return context.body(bytes, 200, {
+      "Content-Type": type,
+      // A changed file has another name.
+      "Cache-Control": `public, max-age=${52 * week}, immutable`,
+      "X-Content-Type-Options": "nosniff",
+      "Cross-Origin-Resource-Policy": "same-origin",
+      Vary: "Accept-Encoding",
+      ...(packing === undefined ? {} : { "Content-Encoding": packing[0] }),
+    });
+  });
+
+  app.get("/console/*", async (context) => {
+    const page = (await loaded())?.page;
+    if (page === undefined) return context.notFound();
+    const headers = { ...pageHeaders, ETag: page.etag, "Cache-Control": "no-cache" };
+    if (context.req.header("if-none-match") === page.etag) return context.body(null, 304, headers);
+    return context.body(page.bytes, 200, { ...headers, "Content-Type": "text/html; charset=utf-8" });
+  });
+
+  app.get("/console", (context) => context.redirect("/console/"));
+  app.get("/", (context, next) =>
+    (context.req.header("accept") ?? "").includes("text/html") ? context.redirect("/console/") : next(),
+  );
+}

@@ -1,0 +1,128 @@
+/** Debian's Chromium, as a person has it in front of them; without one the suites are skipped, and say how to get it. */
+import { existsSync } from "node:fs";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from "playwright-core";
+import { assert, type Test } from "../suite.js";
+import { type World, worldSuite } from "../world.js";
+
+const places = [
+  process.env.CHROMIUM,
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
+const executablePath = places.find((path) => path !== undefined && existsSync(path));
+
+/** What a page must never do, whatever the test is about. */
+interface Watched {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of scripts, refusals of the content security policy, requests to other hosts. */
+  readonly faults: string[];
+}
+
+export interface Console {
+  /** A new window with nothing remembered, at the console's first page. */
+  open(options?: BrowserContextOptions & { readonly at?: string }): Promise<Watched>;
+  /** The same, logged in as the first administrator or as another user. */
+  openIn(
+    path: string,
+    options?: BrowserContextOptions & {
+      readonly user?: { readonly username: string; readonly password: string };
+    },
+  ): Promise<Watched>;
+}
+
+export async function logIn(
+  page: Page,
+  { username, password }: { username: string; password: string },
+): Promise<void> {
+  await page.getByLabel("User name").fill(username);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Log in" }).click();
+}
+
+/** A suite with a whole service and a browser. After each test no page may have done what none may. */
+export function consoleSuite(
+  name: string,
+  define: (test: Test, world: World, web: Console) => void,
+  environment: Readonly<Record<string, string>> = {},
+): void {
+  worldSuite(
+    name,
+    (declared, world) => {
+      let browser: Browser | undefined;
+      let opened: Watched[] = [];
+      const test: Test = Object.assign(
+        (title: string, body: () => void | Promise<void>) => {
+          if (executablePath !== undefined) return declared(title, body, { timeoutMs: 120_000 });
+          declared.skip(
+            title,
+            "there is no Chromium: apt-get install chromium, or name one by CHROMIUM",
+            body,
+          );
+        },
+        { only: declared.only, skip: declared.skip, before: declared.before, after: declared.after },
+      );
+      if (executablePath !== undefined) {
+        declared.before(async () => {
+          browser = await chromium.launch({
+            executablePath,
+            args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],
+          });
+        });
+        declared.after.each(async () => {
+          const faults = opened.flatMap((one) => one.faults);
+          await Promise.all(opened.map(({ context }) => context.close()));
+          opened = [];
+          assert.equal(faults, [], "what no page may do");
+        });
+        declared.after(() => browser?.close());
+      }
+
+      async function open({
+        at = "/console/",
+        ...options
+      }: BrowserContextOptions & { readonly at?: string } = {}) {
+        if (browser === undefined) throw new Error("there is no browser");
+        const context = await browser.newContext({
+          locale: "en-GB",
+          viewport: { width: 1440, height: 900 },
+          ...options,
+        });
+        const page = await context.newPage();
+        const faults: string[] = [];
+        page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+        page.on("console", (message) => {
+          const text = message.text();
+          if (/content security policy|trusted ?types/i.test(text)) faults.push(`policy: ${text}`);
+        });
+        page.on("request", (request) => {
+          const { protocol, origin } = new URL(request.url());
+          if (!["data:", "blob:"].includes(protocol) && origin !== new URL(world.http).origin)
+            faults.push(`request: ${request.url()}`);
+        });
+        const watched = { page, context, faults };
+        opened.push(watched);
+        await page.goto(world.http + at);
+        return watched;
+      }
+
+      define(test, world, {
+        open,
+        openIn: async (path, { user = world.first, ...options } = {}) => {
+          const watched = await open({ ...options, at: `/console${path}` });
+          await logIn(watched.page, user);
+          await watched.page.getByRole("navigation").waitFor();
+          return watched;
+        },
+      });
+    },
+    environment,
+  );
+}

@@ -1,0 +1,113 @@
+/** The console's own arithmetic of time: wall clocks, ticks and ranges, against luxon. */
+import fc from "fast-check";
+import { DateTime } from "luxon";
+import { ticksOf } from "../../src/console/app/charts/ticks.js";
+import { isZone, offsetText, timeOf, wallOf, wallText } from "../../src/console/app/charts/zone.js";
+import { shifted, spanOf } from "../../src/console/app/range.js";
+import { assert, suite } from "../suite.js";
+
+const zones = [
+  "UTC",
+  "Asia/Shanghai",
+  "Europe/Berlin",
+  "America/New_York",
+  "Asia/Kolkata",
+  "Asia/Kathmandu",
+  "Australia/Lord_Howe",
+  "America/Sao_Paulo",
+  "Pacific/Apia",
+] as const;
+const zone = fc.constantFrom(...zones);
+const time = fc.integer({ min: Date.UTC(1972, 0, 1), max: Date.UTC(2037, 11, 31) });
+const hourMs = 3_600_000;
+
+suite("console: time", (test) => {
+  test("the wall clock is luxon's, in every zone and at every time", () => {
+    fc.assert(
+      fc.property(zone, time, (zone, at) => {
+        const local = DateTime.fromMillis(at, { zone });
+        assert.is(wallOf(zone, at), at + local.offset * 60_000);
+        assert.is(offsetText(zone, at), local.toFormat("ZZ"));
+        const digits = at % 1000 === 0 ? "" : ".SSS";
+        assert.is(wallText(zone, at), local.toFormat(`yyyy-MM-dd HH:mm:ss${digits}`));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("what a wall clock shows leads back to the time; of two the first", () => {
+    fc.assert(
+      fc.property(zone, time, (zone, at) => {
+        const wall = wallOf(zone, at);
+        const back = timeOf(zone, wall);
+        assert.is(wallOf(zone, back), wall);
+        assert.ok(back <= at && at - back <= hourMs);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("a wall time that the clock skips moves forward by the gap", () => {
+    const skipped = timeOf("Europe/Berlin", Date.UTC(2026, 2, 29, 2, 30));
+    assert.is(wallText("Europe/Berlin", skipped), "2026-03-29 03:30:00");
+    assert.is(timeOf("Europe/Berlin", Date.UTC(2026, 9, 25, 2, 30)), Date.UTC(2026, 9, 25, 0, 30));
+  });
+
+  test("ticks ascend within the range, no more than asked for, on whole steps of the wall clock", () => {
+    const length = fc.integer({ min: 1000, max: 20 * 365 * 24 * hourMs });
+    fc.assert(
+      fc.property(zone, time, length, fc.integer({ min: 2, max: 20 }), (zone, from, length, most) => {
+        const { times, labels } = ticksOf(zone, from, from + length, most, "en");
+        assert.is(labels.length, times.length);
+        // Where a day has 25 hours there may be one more.
+        assert.ok(times.length <= most + 2, `${times.length} of ${most}`);
+        for (const [i, at] of times.entries()) {
+          assert.ok(at >= from && at <= from + length && at > (times[i - 1] ?? Number.NEGATIVE_INFINITY));
+          const local = DateTime.fromMillis(at, { zone });
+          if (length > 40 * 24 * hourMs && most < 10) {
+            assert.is(local.toFormat("HH:mm:ss.SSS"), local.startOf("day").toFormat("HH:mm:ss.SSS"));
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("on a night of 25 hours each hour has its tick, the doubled one twice by short steps", () => {
+    const from = Date.UTC(2026, 9, 24, 22);
+    const { times } = ticksOf("Europe/Berlin", from, from + 4 * hourMs, 8, "en");
+    assert.equal(
+      times.map((at) => wallText("Europe/Berlin", at).slice(11, 16)),
+      ["00:00", "00:30", "01:00", "01:30", "02:00", "02:30", "02:00", "02:30", "03:00"].slice(
+        0,
+        times.length,
+      ),
+    );
+    assert.ok(times.length >= 8);
+  });
+
+  test("ranges: relative ones go by the calendar of the zone, fixed ones stay", () => {
+    const now = Date.UTC(2026, 2, 29, 10);
+    const berlin = "Europe/Berlin";
+    assert.equal(spanOf({ start: "-24h", end: "now" }, now, berlin), { from: now - 24 * hourMs, to: now });
+    // The day before, at the same wall time: 23 hours ago.
+    assert.equal(spanOf({ start: "-1d", end: "now" }, now, berlin), { from: now - 23 * hourMs, to: now });
+    assert.is(
+      wallText(berlin, spanOf({ start: "today", end: "now" }, now, berlin)?.from ?? 0),
+      "2026-03-29 00:00:00",
+    );
+    const may = Date.UTC(2026, 4, 31, 10);
+    assert.is(
+      wallText(berlin, spanOf({ start: "-3M", end: "now" }, may, berlin)?.from ?? 0),
+      "2026-02-28 12:00:00",
+    );
+    for (const wrong of ["", "yesterday", "-5x", "-h", "now"]) {
+      assert.is(spanOf({ start: wrong, end: "now" }, now, berlin), null, wrong);
+    }
+    assert.equal(shifted({ from: 1000, to: 3000 }, -0.5), { start: "0", end: "2000" });
+  });
+
+  test("what is no zone is none", () => {
+    assert.equal(["Europe/Berlin", "Mars/Base", "", "<script>"].map(isZone), [true, false, false, false]);
+  });
+});
