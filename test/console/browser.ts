@@ -26,7 +26,7 @@ interface Watched {
   readonly faults: string[];
 }
 
-export interface Console {
+interface Console {
   /** A new window with nothing remembered, at the console's first page. */
   open(options?: BrowserContextOptions & { readonly at?: string }): Promise<Watched>;
   /** The same, logged in as the first administrator or as another user. */
