@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
-import { type MovedDevice, movePoints, noCounts } from "../../store/series/move/move-points.js";
+import { checkPoints, copyPoints, type MovedDevice, noCounts } from "../../store/series/move/move-points.js";
 import type { SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { startInflux } from "../../test/influxd/influxd.js";
 import { bareLineRate } from "../baselines/bare-influx.js";
@@ -107,10 +107,25 @@ async function fill(store: SeriesStore, devices: readonly MovedDevice[], each: n
   await store.flush();
 }
 
-function move(from: SeriesStore, to: SeriesStore, devices: readonly MovedDevice[]) {
-  async function* groups(): AsyncGenerator<MovedDevice[]> {
-    for (let at = 0; at < devices.length; at += perGroup) yield devices.slice(at, at + perGroup);
-  }
-  const signal = new AbortController().signal;
-  return movePoints({ from, to, devices: groups(), signal, moved: async () => undefined }, noCounts);
+async function* inGroups(devices: readonly MovedDevice[]): AsyncGenerator<MovedDevice[]> {
+  for (let at = 0; at < devices.length; at += perGroup) yield devices.slice(at, at + perGroup);
+}
+
+/** As the command does it: copied, then looked for. */
+async function move(from: SeriesStore, to: SeriesStore, devices: readonly MovedDevice[]) {
+  const shared = { from, to, signal: new AbortController().signal };
+  const counts = await copyPoints(
+    { ...shared, devices: inGroups(devices), copied: async () => undefined },
+    noCounts,
+  );
+  let missing = 0;
+  await checkPoints({
+    ...shared,
+    devices: inGroups(devices),
+    checked: (found) => {
+      missing += found.length;
+    },
+  });
+  if (missing > 0) throw new Error(`${missing} series were not moved in full`);
+  return counts;
 }

@@ -41,6 +41,7 @@ export async function withUnpacked<T>(
     await extract({ file, cwd: dir, strict: true });
     return await action(dir);
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    // It holds keys. An extraction that has failed may still be writing some of its files.
+    await rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }

@@ -1,7 +1,7 @@
 /** Copies a data folder that may be in use, so that the copy is what a crash at one moment would have left. */
 import { existsSync } from "node:fs";
-import { link, mkdir, readdir, rename, rm, stat, statfs } from "node:fs/promises";
-import { basename, dirname, join, relative } from "node:path";
+import { link, mkdir, readdir, realpath, rename, rm, stat, statfs } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { beginDatabaseCopy, copyDatabase } from "../../store/files/copy-database.js";
 import { copyFile, hashFile, type Throttle } from "../../store/files/copy-file.js";
 import { lastRecordID } from "../../store/journal/last-record.js";
@@ -58,6 +58,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
   const { config, service, to, throttle } = options;
   const from = config.dataDir;
   if (existsSync(to)) throw new Error(`${to} exists already`);
+  await refuseWithin(from, to);
   const work = `${to}.unfinished`;
   await rm(work, { recursive: true, force: true });
   await mkdir(work, { recursive: true, mode: 0o700 });
@@ -132,6 +133,16 @@ function elsewhereOf({ influx, libsql }: Config): string[] {
       `metadata: ${new URL(libsql.url).origin === "null" ? libsql.url : new URL(libsql.url).host}; back them up there`,
     );
   return found;
+}
+
+/** @throws Error for a backup that would be a part of what it is of */
+async function refuseWithin(from: string, to: string): Promise<void> {
+  let above = dirname(to);
+  while (!existsSync(above)) above = dirname(above);
+  const inner = relative(await realpath(from), await realpath(above));
+  if (inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)) {
+    throw new Error(`${to} is within ${from}: a backup of a folder cannot be in it`);
+  }
 }
 
 /** Space that stays free beside the copy. */

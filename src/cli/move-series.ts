@@ -4,9 +4,12 @@ import { systemClock } from "../../store/lib/clock.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { countSeriesOwners, seriesOwners } from "../../store/metadata/devices/owners.js";
 import { dataPointsOf, kindOf } from "../../store/metadata/products/data-points.js";
+import { newestRemoval } from "../../store/metadata/removals.js";
 import {
+  checkPoints,
+  copyPoints,
+  type MoveCounts,
   type MovedDevice,
-  movePoints,
   type NotMoved,
   noCounts,
 } from "../../store/series/move/move-points.js";
@@ -28,7 +31,7 @@ export const moveSeriesUsage = "tidemark move-series --to influxdb|embedded [--k
 interface OpenEngine {
   readonly name: string;
   readonly store: SeriesStore;
-  /** What was found damaged since it was opened. */
+  /** What was found damaged, and what was lost with it. */
   readonly damage: readonly string[];
 }
 
@@ -45,36 +48,47 @@ const saveEveryMs = 2000;
 const toldMax = 100;
 
 /**
- * Holds the folder: no service runs meanwhile. What both engines have stays as the target has it. Afterwards the source
- * is emptied, unless something is not in the target or the source is to be kept.
+ * Holds the folder: no service runs meanwhile. What both engines have stays as the target has it. Afterwards each point
+ * of the source is looked for in the target; and only if nothing is missing, and nothing was damaged, the source is
+ * emptied, unless it is to be kept.
  */
 export async function moveSeriesTool(args: readonly string[], config: Config): Promise<unknown> {
   const { target, isKept } = optionsOf(args);
+  if (target === "embedded" && !isKept && config.libsql !== null) {
+    throw new Error("with LIBSQL_URL other processes may use the bucket, which would be emptied: add --keep");
+  }
   const stopping = new AbortController();
   process.once("SIGINT", () =>
     stopping.abort(new Error("interrupted: run it again, and it goes on from there")),
   );
   return withEngines(config, async (db, { embedded, influxdb }) => {
+    if ((await newestRemoval(db)) > 0) {
+      throw new Error("points of deleted devices are still being removed: let the service finish that first");
+    }
     const [from, to] = target === "influxdb" ? [embedded, influxdb] : [influxdb, embedded];
     const move = { db, dataDir: config.dataDir, from, to, signal: stopping.signal };
-    const { counts, checkpoint, notMoved } = await copyAll(move);
-    const faults = [...from.damage, ...notMoved];
-    // What the source has of the journal the target has too: the service goes on after it.
-    await to.store.write([], checkpoint);
-    await to.store.flush();
-    const isEmptied = faults.length === 0 && !isKept;
+    const { counts, checkpoint, points, missing } = await copyAndCheck(move);
+    const faults = [...from.damage, ...missing];
+    const isWhole = faults.length === 0;
+    if (isWhole) {
+      // What the source has of the journal the target has too: the service goes on after it.
+      await to.store.write([], checkpoint);
+      await to.store.flush();
+    } else process.exitCode = 1;
+    const isEmptied = isWhole && !isKept;
     if (isEmptied) await empty(move);
     await forgetUnfinishedMove(config.dataDir);
-    if (faults.length > 0) process.exitCode = 1;
-    const next = target === "influxdb" ? "with" : "without";
     return {
       from: from.name,
       to: to.name,
       ...counts,
-      checkpoint,
-      notMoved: faults.slice(0, toldMax),
+      points,
+      checkpoint: isWhole ? checkpoint : null,
+      missing: faults.slice(0, toldMax),
       source: isEmptied ? "emptied" : "kept",
-      next: `start the service ${next} INFLUX_URL`,
+      next: isWhole
+        ? `start the service ${target === "influxdb" ? "with" : "without"} INFLUX_URL`
+        : "the target lacks what is named as missing: see to that, and run this again",
     };
   });
 }
@@ -108,7 +122,7 @@ async function withEngines<T>(
     closers.unshift(() => db.close());
     const embedded = await openEngine({ ...config, influx: null }, db, "embedded");
     closers.unshift(() => embedded.store.close());
-    const influxdb = await openEngine(config, db, `bucket ${influx.bucket} of ${influx.url}`);
+    const influxdb = await openEngine(config, db, `bucket ${influx.bucket} of ${influx.org}, ${influx.url}`);
     closers.unshift(() => influxdb.store.close());
     return await action(db, { embedded, influxdb });
   } finally {
@@ -124,40 +138,85 @@ async function openEngine(config: Config, db: Db, name: string): Promise<OpenEng
     log: createLogger("warn", (line) => process.stderr.write(line), systemClock.now),
     note: () => undefined,
     onDamage: ({ file, what }) => damage.push(`${file}: ${what}`),
+    onGap: async ({ start, stop }) => {
+      damage.push(`points between ${isoOf(start)} and ${isoOf(stop)} were lost; ${howToMend}`);
+      // It stays on record: the service fills it.
+      throw new Error("a gap is not filled by a move");
+    },
   });
   return { name, store, damage };
 }
 
-/** Copies everything, from where an earlier run has come to. */
-async function copyAll(move: Move): Promise<Pick<UnfinishedMove, "counts" | "checkpoint" | "notMoved">> {
+const howToMend = "the service writes them again from messages that are kept: start it on this engine once";
+const isoOf = (micros: number): string => new Date(micros / 1000).toISOString();
+
+interface Checked {
+  readonly counts: MoveCounts;
+  /** Of the source, when the move began. */
+  readonly checkpoint: number;
+  /** Of the source, each looked for in the target. */
+  readonly points: number;
+  readonly missing: readonly string[];
+}
+
+/** What an earlier run has copied is believed only as far as the target still has it. */
+async function copyAndCheck(move: Move): Promise<Checked> {
+  const earlier = await unfinishedOf(move);
+  const copied = await copyAll(move, earlier ?? (await begin(move)));
+  const checked = { ...copied, ...(await checkAll(move)) };
+  if (earlier === null || checked.missing.length === 0) return checked;
+  return { ...(await copyAll(move, await begin(move))), ...(await checkAll(move)) };
+}
+
+async function unfinishedOf({ dataDir, from, to }: Move): Promise<UnfinishedMove | null> {
+  const found = await readUnfinishedMove(dataDir);
+  return found !== null && found.from === from.name && found.to === to.name ? found : null;
+}
+
+/** A new move, which is all that is known of any from now on. */
+async function begin({ dataDir, from, to }: Move): Promise<UnfinishedMove> {
+  const checkpoint = await from.store.checkpoint();
+  const begun = { from: from.name, to: to.name, checkpoint, upTo: 0, counts: noCounts };
+  await saveUnfinishedMove(dataDir, begun);
+  return begun;
+}
+
+async function copyAll(move: Move, begun: UnfinishedMove): Promise<Pick<Checked, "counts" | "checkpoint">> {
   const { db, dataDir, from, to, signal } = move;
-  const ends = { from: from.name, to: to.name };
-  const earlier = await readUnfinishedMove(dataDir);
-  const isSame = earlier !== null && earlier.from === ends.from && earlier.to === ends.to;
-  const begun: UnfinishedMove = isSame
-    ? earlier
-    : { ...ends, checkpoint: await from.store.checkpoint(), upTo: 0, counts: noCounts, notMoved: [] };
-  const { checkpoint } = begun;
   const all = await countSeriesOwners(db);
-  const notMoved = [...begun.notMoved];
-  let savedAt = 0;
-  const counts = await movePoints(
+  let savedAt = performance.now();
+  const counts = await copyPoints(
     {
       from: from.store,
       to: to.store,
       devices: devicesOf(db, begun.upTo),
       signal,
-      moved: async (upTo, counted, missing) => {
-        for (const one of missing) if (notMoved.length < toldMax) notMoved.push(told(one));
+      copied: async (upTo, counts) => {
         if (performance.now() - savedAt < saveEveryMs) return;
-        await saveUnfinishedMove(dataDir, { ...ends, checkpoint, upTo, counts: counted, notMoved });
-        process.stderr.write(`${counted.devices} of ${all} devices, ${counted.points} points\n`);
+        await saveUnfinishedMove(dataDir, { ...begun, upTo, counts });
+        process.stderr.write(`copied: ${counts.devices} of ${all} devices, ${counts.points} points\n`);
         savedAt = performance.now();
       },
     },
     begun.counts,
   );
-  return { counts, checkpoint, notMoved };
+  return { counts, checkpoint: begun.checkpoint };
+}
+
+async function checkAll(move: Move): Promise<Pick<Checked, "points" | "missing">> {
+  const { db, from, to, signal } = move;
+  const missing: string[] = [];
+  process.stderr.write("looking for each point in the target\n");
+  const points = await checkPoints({
+    from: from.store,
+    to: to.store,
+    devices: devicesOf(db, 0),
+    signal,
+    checked: (found) => {
+      for (const one of found) if (missing.length < toldMax) missing.push(told(one));
+    },
+  });
+  return { points, missing };
 }
 
 async function* devicesOf(db: Db, after: number): AsyncGenerator<MovedDevice[]> {

@@ -82,7 +82,7 @@ export const tools: { readonly [name: string]: Tool } = {
   "move-series": {
     usage: [moveSeriesUsage],
     about:
-      "Takes the points from one engine to the other while no service runs, counts them there, and empties the first.",
+      "Takes the points from one engine to the other while no service runs, looks for each there, and empties the first.",
     run: moveSeriesTool,
   },
   "mosquitto-config": {

@@ -61,11 +61,15 @@ const meanings: Readonly<Record<string, Meaning>> = {
 export async function verifyTool([folder, ...more]: readonly string[], config: Config): Promise<unknown> {
   if (more.length > 0) throw new Error(`usage: ${verifyUsage}`);
   const path = folder ?? config.dataDir;
-  if (isArchive(path)) return withUnpacked(path, dirname(resolve(path)), verifyFolder);
-  return verifyFolder(path);
+  const hasMetadata = config.libsql === null;
+  if (isArchive(path)) {
+    return withUnpacked(path, dirname(resolve(path)), (dir) => verifyFolder(dir, hasMetadata));
+  }
+  return verifyFolder(path, hasMetadata);
 }
 
-async function verifyFolder(dir: string): Promise<unknown> {
+/** @param hasMetadata whether the metadata are a file of the folder */
+async function verifyFolder(dir: string, hasMetadata: boolean): Promise<unknown> {
   if (!existsSync(join(dir, "journal")) && !existsSync(join(dir, "metadata.db")))
     throw new Error(`${dir} is no data folder: it has neither a journal nor metadata.db`);
   const findings: Finding[] = [];
@@ -76,6 +80,9 @@ async function verifyFolder(dir: string): Promise<unknown> {
     findings.push({ file, fault, ...meaningOf(file) });
   };
   const databases: string[] = [];
+  if (hasMetadata && backup === null && !existsSync(join(dir, "metadata.db"))) {
+    find(join(dir, "metadata.db"), "it is missing");
+  }
   for (const name of ["metadata.db", "events.db", "sessions.db"]) {
     const path = join(dir, name);
     if (!existsSync(path)) continue;

@@ -16,8 +16,6 @@ const schema = z.object({
   /** Everything of the devices up to this id is in the other store. */
   upTo: whole,
   counts: z.object({ devices: whole, series: whole, points: whole, written: whole, refused: whole }),
-  /** What is not in the other store, and why. */
-  notMoved: z.array(z.string()),
 });
 
 export type UnfinishedMove = z.output<typeof schema>;

@@ -1,6 +1,6 @@
 /** `tidemark verify`: a sound folder is sound, running or not; what is changed in it is found and named. */
 import { execFile } from "node:child_process";
-import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client/sqlite3";
 import { provision, startService } from "../flow/support.js";
@@ -70,6 +70,27 @@ suite("verify", (test) => {
           assert.ok(
             verified.findings.every(({ file, means }) => file.endsWith(segment) && means.length > 10),
           );
+        }
+
+        // Whatever is missing is found.
+        for (const [file, name] of [
+          ["metadata.db", "metadata.db"],
+          ["series/catalog.db", "catalog.db"],
+          ["part", "points-"],
+        ] as const) {
+          const copy = join(dir, `without-${name}`);
+          await cp(data, copy, { recursive: true });
+          const [part = ""] = (await readdir(join(copy, "series"))).filter((one) =>
+            one.startsWith("points-"),
+          );
+          await rm(join(copy, file === "part" ? `series/${part}` : file));
+          const { code, verified } = await verify(copy);
+          assert.is(code, 1, name);
+          assert.equal(
+            verified.findings.map(({ fault }) => fault),
+            ["it is missing"],
+          );
+          assert.match(verified.findings[0]?.file ?? "", name);
         }
 
         const copy = join(dir, "copy-points");

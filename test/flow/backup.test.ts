@@ -1,7 +1,7 @@
 /** A backup under load, the original destroyed, restored elsewhere, counted; and everything that may come between. */
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm, stat, statfs, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
 import { mountSmallDisk } from "../small-disk.js";
@@ -245,6 +245,38 @@ suite("backups, embedded", (test) => {
       assert.ok(Number(second.bytesReused) > Number(second.bytes) * 0.5, JSON.stringify(second));
       await rm(first.folder, { recursive: true });
       assert.is((await done(data, {}, "verify", second.folder)).sound, true);
+    }));
+
+  test("a backup into the folder that it is of is refused, whatever the path looks like", () =>
+    withTempDir(async (dir) => {
+      const data = join(dir, "data");
+      await someData(data);
+      await symlink(data, join(dir, "link"));
+      for (const target of [join(data, "backups"), join(dir, "link", "b"), join(data, "all.tar.gz")]) {
+        const { code, errors } = await runTool(data, {}, "backup", target).ended;
+        assert.is(code, 1, target);
+        assert.match(errors, "a backup of a folder cannot be in it");
+      }
+      assert.is((await done(data, {}, "verify")).sound, true);
+    }));
+
+  test("an archive that was cut off says so, and leaves nothing of what it held beside it", () =>
+    withTempDir(async (dir) => {
+      const data = join(dir, "data");
+      await someData(data);
+      const archive = join(dir, "all.tar.gz");
+      await done(data, {}, "backup", archive);
+      const { size } = await stat(archive);
+      for (const share of [0.2, 0.5, 0.9]) {
+        await writeFile(join(dir, "cut.tar.gz"), (await readFile(archive)).subarray(0, size * share));
+        const { code, errors } = await runTool(data, {}, "verify", join(dir, "cut.tar.gz")).ended;
+        assert.is(code, 1);
+        assert.not.match(errors, "ENOTEMPTY");
+        assert.equal(
+          (await readdir(dir)).filter((name) => name.startsWith(".tidemark")),
+          [],
+        );
+      }
     }));
 
   test("a restore never writes over data, and one that was killed is begun again", () =>

@@ -6,6 +6,7 @@ import { connect } from "../../files/connection.js";
 import { copyDatabase } from "../../files/copy-database.js";
 import { copyFile, type Throttle } from "../../files/copy-file.js";
 import { openNamesLog } from "./names-log.js";
+import { readCatalog } from "./read-catalog.js";
 
 interface SeriesCopied {
   /** The journal id from which messages are decoded again when the copy is opened. */
@@ -89,23 +90,6 @@ async function copyParts(
 async function identityOf(path: string): Promise<string | null> {
   const found = await stat(path, { bigint: true }).catch(() => null);
   return found === null ? null : `${found.dev}:${found.ino}`;
-}
-
-async function readCatalog(path: string): Promise<{ checkpoint: number; parts: string[] }> {
-  const client = connect(path);
-  try {
-    await client.execute("pragma query_only = 1");
-    const [found, listed] = await client.batch(
-      ["select value from meta where key = 'checkpoint'", "select path from part where dropped = 0"],
-      "read",
-    );
-    return {
-      checkpoint: Number(found?.rows[0]?.[0] ?? 0),
-      parts: (listed?.rows ?? []).map((row) => String(row[0])),
-    };
-  } finally {
-    await closeAtOnce(client, path);
-  }
 }
 
 async function setCheckpoint(dir: string, checkpoint: number): Promise<void> {

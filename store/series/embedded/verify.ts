@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { integrityFault } from "../../files/integrity.js";
@@ -5,6 +6,7 @@ import { asError } from "../../lib/errors.js";
 import { chunkSum } from "./checksums.js";
 import { readNamesLog } from "./names-log.js";
 import { openPartFileToRead } from "./part-file.js";
+import { readCatalog } from "./read-catalog.js";
 
 interface PointsVerified {
   readonly files: number;
@@ -12,6 +14,8 @@ interface PointsVerified {
   readonly points: number;
   /** Chunks from before there were checksums: only their place in the file is checked. */
   readonly withoutSum: number;
+  /** Chunks that were found damaged before, and are left out of answers. */
+  readonly setAside: number;
 }
 
 const rowsPerRead = 64;
@@ -26,18 +30,19 @@ export async function verifyPoints(
   dir: string,
   onFault: (file: string, fault: string) => void,
 ): Promise<PointsVerified> {
-  const verified = { files: 0, chunks: 0, points: 0, withoutSum: 0 };
-  for (const name of (await readdir(dir)).filter((one) => one.endsWith(".db")).sort()) {
+  const verified = { files: 0, chunks: 0, points: 0, withoutSum: 0, setAside: 0 };
+  const names = new Set((await readdir(dir)).filter((one) => one.endsWith(".db")));
+  for (const name of await partsOf(dir, onFault)) names.add(name);
+  for (const name of [...names].sort()) {
     const path = join(dir, name);
-    verified.files++;
-    const fault = await integrityFault(path);
-    if (fault !== null) onFault(path, fault);
-    if (basename(path) === "catalog.db") continue;
-    try {
-      await verifyChunks(path, verified, (told) => onFault(path, told));
-    } catch (error) {
-      onFault(path, asError(error).message);
+    const faults = await faultsOf(path, verified);
+    if (faults.length > 0 && !existsSync(path)) {
+      // In a folder in use a file that is replaced is gone, and in the catalog no more.
+      if ((await partsOf(dir, () => undefined)).includes(name)) onFault(path, "it is missing");
+      continue;
     }
+    verified.files++;
+    for (const fault of faults) onFault(path, fault);
   }
   let lines = 0;
   const log = join(dir, "names.log");
@@ -47,11 +52,33 @@ export async function verifyPoints(
   return verified;
 }
 
-async function verifyChunks(
-  path: string,
-  verified: { chunks: number; points: number; withoutSum: number },
-  onFault: (fault: string) => void,
-): Promise<void> {
+/** The files of points that the catalog names; none where it cannot be read, which is told of as a file of its own. */
+async function partsOf(
+  dir: string,
+  onFault: (file: string, fault: string) => void,
+): Promise<readonly string[]> {
+  const path = join(dir, "catalog.db");
+  if (!existsSync(path)) onFault(path, "it is missing");
+  else if ((await integrityFault(path)) === null) return (await readCatalog(path)).parts;
+  return [];
+}
+
+type Counts = { -readonly [name in keyof PointsVerified]: PointsVerified[name] };
+
+async function faultsOf(path: string, verified: Counts): Promise<string[]> {
+  if (!existsSync(path)) return ["it is missing"];
+  const fault = await integrityFault(path);
+  const faults = fault === null ? [] : [fault];
+  if (basename(path) === "catalog.db") return faults;
+  try {
+    await verifyChunks(path, verified, (told) => faults.push(told));
+  } catch (error) {
+    faults.push(asError(error).message);
+  }
+  return faults;
+}
+
+async function verifyChunks(path: string, verified: Counts, onFault: (fault: string) => void): Promise<void> {
   const client = await openPartFileToRead(path);
   let faults = 0;
   try {
@@ -65,10 +92,10 @@ async function verifyChunks(
         after = id;
         verified.chunks++;
         verified.points += points;
-        if (row[5] === null) verified.withoutSum++;
         // A series' negated id marks a chunk that was found damaged before, and put aside.
+        if (series < 0) verified.setAside++;
+        else if (row[5] === null) verified.withoutSum++;
         else if (
-          series > 0 &&
           chunkSum({ series, start, stop, points }, new Uint8Array(row[6] as ArrayBuffer)) !== Number(row[5])
         ) {
           if (++faults <= toldMax)

@@ -19,11 +19,19 @@ interface PointMove {
   /** Some devices at a time, some hundreds at the most. */
   readonly devices: AsyncIterable<readonly MovedDevice[]>;
   readonly signal: AbortSignal;
+}
+
+interface PointCopy extends PointMove {
   /**
-   * Called once everything of the devices up to this id is on disk in the other store, and counted there; with what of
-   * the last of them is not.
+   * Called once everything of the devices up to this id is on disk in the other store; with what of the last of them is
+   * not.
    */
-  moved(upTo: number, counts: MoveCounts, notMoved: readonly NotMoved[]): Promise<void>;
+  copied(upTo: number, counts: MoveCounts, notMoved: readonly NotMoved[]): Promise<void>;
+}
+
+interface PointCheck extends PointMove {
+  /** Called with what of some devices is not in the other store. */
+  checked(notMoved: readonly NotMoved[]): void;
 }
 
 export interface MoveCounts {
@@ -44,17 +52,11 @@ export interface NotMoved {
   readonly reason: string;
 }
 
-/** Series of one device that are known to have points, and the same of whether the other store may hold some. */
+/** A series that has points. */
 interface Task {
   readonly series: SeriesRef;
+  /** The other store has nothing of its device. */
   readonly isNew: boolean;
-}
-
-/** Of a series: points read, and those of them that the other store must have. */
-interface Copied {
-  readonly read: number;
-  readonly first: number;
-  readonly last: number;
 }
 
 export const noCounts: MoveCounts = { devices: 0, series: 0, points: 0, written: 0, refused: 0 };
@@ -64,31 +66,45 @@ const devicesAtOnce = 4;
 const pointsPerPiece = 10_000;
 
 /**
- * Repeating it, from the beginning or from any device, changes nothing: a point of the source is written only where
- * the other store has none of that time. Afterwards each series is counted there. While a store is away it waits.
- * @throws whatever the signal was aborted with
+ * Writes what the other store has no point of at its time. Repeating it, from the beginning or from any device, changes
+ * nothing. While a store is away it waits. @throws whatever the signal was aborted with
  */
-export async function movePoints(move: PointMove, begun: MoveCounts): Promise<MoveCounts> {
-  const { signal } = move;
+export async function copyPoints(move: PointCopy, begun: MoveCounts): Promise<MoveCounts> {
   let counts = begun;
   for await (const devices of move.devices) {
-    const last = devices.at(-1);
-    if (last === undefined) continue;
-    const { notMoved, ...done } = await retry(() => moveDevices(move, devices), {
-      signal,
-      delayMs: awayMs,
-      isTransient: isUnavailable,
-    }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw error;
-    });
+    const { notMoved, ...done } = await untilServed(move.signal, () => copyDevices(move, devices));
     counts = sumOf(counts, done);
-    await move.moved(last.id, counts, notMoved);
+    await move.copied(devices.at(-1)?.id ?? 0, counts, notMoved);
   }
   return counts;
 }
 
+/**
+ * Looks for every point of the source at its time in the other store, and returns how many there are. While a store is
+ * away it waits. @throws whatever the signal was aborted with
+ */
+export async function checkPoints(move: PointCheck): Promise<number> {
+  let points = 0;
+  for await (const devices of move.devices) {
+    const found = await untilServed(move.signal, () => checkDevices(move, devices));
+    points += found.points;
+    move.checked(found.notMoved);
+  }
+  return points;
+}
+
 const awayMs = { first: 200, longest: 10_000 };
+
+async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const attempt = (): Promise<T> => {
+    signal.throwIfAborted();
+    return work();
+  };
+  return retry(attempt, { signal, delayMs: awayMs, isTransient: isUnavailable }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
+}
 
 const sumOf = (one: MoveCounts, other: MoveCounts): MoveCounts => ({
   devices: one.devices + other.devices,
@@ -98,125 +114,130 @@ const sumOf = (one: MoveCounts, other: MoveCounts): MoveCounts => ({
   refused: one.refused + other.refused,
 });
 
-async function moveDevices(
+async function copyDevices(
   move: PointMove,
   devices: readonly MovedDevice[],
 ): Promise<MoveCounts & { readonly notMoved: readonly NotMoved[] }> {
-  const { from, to, signal } = move;
-  signal.throwIfAborted();
+  const writer = createBatchWriter(move.to);
+  const { read, notMoved } = await readDevices(
+    move,
+    devices,
+    await whichHavePoints(move.to, devices),
+    writer.add,
+  );
+  const { written, refused } = await writer.end();
+  await move.to.flush();
+  return {
+    devices: devices.length,
+    series: read.length,
+    points: read.reduce((sum, points) => sum + points, 0),
+    written,
+    refused: refused.length,
+    notMoved: [...notMoved, ...refused],
+  };
+}
+
+async function checkDevices(move: PointMove, devices: readonly MovedDevice[]) {
+  const missing = new Map<SeriesRef, number>();
+  const { read, notMoved } = await readDevices(
+    move,
+    devices,
+    () => true,
+    async (series, { times }, isKnown) => {
+      const count = times.reduce((sum, time) => (isKnown(time) ? sum : sum + 1), 0);
+      if (count > 0) missing.set(series, (missing.get(series) ?? 0) + count);
+    },
+  );
+  const named = [...missing].map(([series, count]) => ({
+    series,
+    reason: `${count} points are not in the other store`,
+  }));
+  return { points: read.reduce((sum, points) => sum + points, 0), notMoved: [...notMoved, ...named] };
+}
+
+type Take = (series: SeriesRef, columns: Columns, isKnown: (time: number) => boolean) => Promise<void>;
+
+/** Hands on all points of the devices; returns how many there were of each series that has any. */
+async function readDevices(
+  { from, to, signal }: PointMove,
+  devices: readonly MovedDevice[],
+  mayBeInTarget: (device: MovedDevice) => boolean,
+  take: Take,
+): Promise<{ readonly read: number[]; readonly notMoved: NotMoved[] }> {
   const [source, target] = [from.under(signal), to.under(signal)];
   const notMoved: NotMoved[] = [];
-  const writer = createBatchWriter(to);
-  const copies: { readonly series: SeriesRef; readonly copied: Copied }[] = [];
-  await inParallel(devicesAtOnce, await withPoints(move, devices, source, notMoved), async (tasks) => {
-    for (const task of tasks) {
-      const { series } = task;
+  const read: number[] = [];
+  const isInSource = await whichHavePoints(from, devices);
+  await inParallel(devicesAtOnce, devices.filter(isInSource), async (device) => {
+    const isNew = !mayBeInTarget(device);
+    for (const series of await seriesWithPoints(source, device, notMoved)) {
       try {
-        copies.push({ series, copied: await copySeries(task, source, target, writer.add) });
+        read.push(await readSeries({ series, isNew }, source, target, take));
       } catch (error) {
         if (!isOfSeries(error)) throw error;
         notMoved.push({ series, reason: asError(error).message });
       }
     }
   });
-  const { written, refused } = await writer.end();
-  notMoved.push(...refused);
-  const refusedOf = countBy(refused.map(({ series }) => series));
-  await inParallel(devicesAtOnce, copies, async ({ series, copied }) => {
-    const expected = copied.read - (refusedOf.get(series) ?? 0);
-    const found = await countOf(target, series, copied);
-    if (found >= expected) return;
-    notMoved.push({ series, reason: `${found} of ${expected} points were counted in the other store` });
-  });
-  await to.flush();
-  const points = copies.reduce((sum, { copied }) => sum + copied.read, 0);
-  return {
-    devices: devices.length,
-    series: copies.length,
-    points,
-    written,
-    refused: refused.length,
-    notMoved,
-  };
+  return { read, notMoved };
 }
 
-/** For each device that has points at all, its series that have. */
-async function withPoints(
-  { from, to }: PointMove,
+/** Tells of each of the devices whether the store may hold points of it. */
+async function whichHavePoints(
+  store: SeriesStore,
   devices: readonly MovedDevice[],
-  source: SeriesQuestions,
-  notMoved: NotMoved[],
-): Promise<Task[][]> {
-  const named = devices.flatMap((device) => {
-    const [first] = device.series;
-    return first === undefined ? [] : [{ ...device, key: first }];
-  });
-  const keys = named.map(({ key: { tenant, productID, deviceID } }) => ({ tenant, productID, deviceID }));
-  const inSource = await from.whichHavePoints(keys);
-  const inTarget = await to.whichHavePoints(keys);
-  const found: Task[][] = [];
-  for (const [i, { series }] of named.entries()) {
-    if (inSource[i] !== true) continue;
-    const newest = await source.latest(series);
-    const own: Task[] = [];
-    for (const [at, ref] of series.entries()) {
-      const one = newest[at] ?? null;
-      if (one === null) continue;
-      if ("error" in one) notMoved.push({ series: ref, reason: one.error.message });
-      else own.push({ series: ref, isNew: inTarget[i] !== true });
-    }
-    if (own.length > 0) found.push(own);
-  }
-  return found;
+): Promise<(device: MovedDevice) => boolean> {
+  const named = devices.filter(({ series }) => series.length > 0);
+  const keys = named.map(({ series: [first] }) => first as SeriesRef);
+  const found = await store.whichHavePoints(
+    keys.map(({ tenant, productID, deviceID }) => ({ tenant, productID, deviceID })),
+  );
+  const having = new Set(named.filter((_, i) => found[i] === true));
+  return (device) => having.has(device);
 }
 
-type Add = (series: SeriesRef, columns: Columns, isKnown: (time: number) => boolean) => Promise<void>;
+async function seriesWithPoints(
+  source: SeriesQuestions,
+  { series }: MovedDevice,
+  notMoved: NotMoved[],
+): Promise<SeriesRef[]> {
+  const newest = await source.latest(series);
+  return series.filter((ref, at) => {
+    const one = newest[at] ?? null;
+    if (one === null) return false;
+    if (!("error" in one)) return true;
+    notMoved.push({ series: ref, reason: one.error.message });
+    return false;
+  });
+}
 
-/** Hands on the points of a series that the other store does not have. */
-async function copySeries(
+/** Hands on the points of a series, with what tells which of them the other store has. Returns how many there are. */
+async function readSeries(
   { series, isNew }: Task,
   source: SeriesQuestions,
   target: SeriesQuestions,
-  add: Add,
-): Promise<Copied> {
-  let [read, first, last] = [0, Number.NaN, Number.NaN];
+  take: Take,
+): Promise<number> {
+  let read = 0;
   for await (const piece of source.scan(series, { bytesMax: textsPerReadBytes }, pointsPerPiece)) {
     const { times } = piece;
     const [start, end] = [times[0], times.at(-1)];
     if (start === undefined || end === undefined) continue;
-    if (read === 0) first = start;
-    [read, last] = [read + times.length, end];
+    read += times.length;
     const known = new Set<number>();
     if (!isNew) {
       const range = { start, stop: end + 1, bytesMax: textsPerReadBytes };
       for await (const there of target.scan(series, range, pointsPerPiece))
         for (const time of there.times) known.add(time);
     }
-    await add(series, piece, (time) => known.has(time));
+    await take(series, piece, (time) => known.has(time));
   }
-  return { read, first, last };
-}
-
-/** How many points the store has of a series from the first to the last of the copied ones. */
-async function countOf(target: SeriesQuestions, series: SeriesRef, { first, last }: Copied): Promise<number> {
-  const [count] = await target.aggregate({
-    series,
-    edges: [first, last + 1],
-    calendar: { unit: "year", timezone: "UTC" },
-    aggregate: "count",
-  });
-  return count ?? 0;
+  return read;
 }
 
 /** An error of one series, not of a store that is away. */
 const isOfSeries = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "MISMATCH";
-
-function countBy(all: readonly SeriesRef[]): Map<SeriesRef, number> {
-  const found = new Map<SeriesRef, number>();
-  for (const one of all) found.set(one, (found.get(one) ?? 0) + 1);
-  return found;
-}
 
 /** Rejects with the first error, once nothing of it runs any more. */
 async function inParallel<T>(

@@ -4,9 +4,10 @@ import fc from "fast-check";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
 import {
+  checkPoints,
+  copyPoints,
   type MoveCounts,
   type MovedDevice,
-  movePoints,
   type NotMoved,
   noCounts,
 } from "../../../../store/series/move/move-points.js";
@@ -66,24 +67,33 @@ async function* inGroups(devices: readonly MovedDevice[], after: number): AsyncG
 
 interface Moved {
   readonly counts: MoveCounts;
+  /** Refused, or not readable. */
   readonly notMoved: NotMoved[];
+  /** Looked for afterwards, and not found. */
+  readonly missing: NotMoved[];
 }
 
 async function moveAll({ from, to }: Stores, devices: readonly MovedDevice[]): Promise<Moved> {
   const notMoved: NotMoved[] = [];
-  const counts = await movePoints(
+  const missing: NotMoved[] = [];
+  const shared = { from, to, signal: new AbortController().signal };
+  const counts = await copyPoints(
     {
-      from,
-      to,
+      ...shared,
       devices: inGroups(devices, 0),
-      signal: new AbortController().signal,
-      moved: async (_upTo, _counts, missing) => {
-        notMoved.push(...missing);
+      copied: async (_upTo, _counts, found) => {
+        notMoved.push(...found);
       },
     },
     noCounts,
   );
-  return { counts, notMoved };
+  const points = await checkPoints({
+    ...shared,
+    devices: inGroups(devices, 0),
+    checked: (found) => missing.push(...found),
+  });
+  if (notMoved.length === 0) assert.is(points, counts.points);
+  return { counts, notMoved, missing };
 }
 
 const plain = ({ times, values }: Columns): [number, number | string][] =>
@@ -105,8 +115,8 @@ suite("points move between stores", (test) => {
             await put(stores.from, series, inSource);
             await put(stores.to, series, inTarget, 1000);
           }
-          const { counts, notMoved } = await moveAll(stores, [one]);
-          assert.equal(notMoved, []);
+          const { counts, notMoved, missing } = await moveAll(stores, [one]);
+          assert.equal([notMoved, missing], [[], []]);
           assert.is(
             counts.points,
             each.reduce((sum, [inSource]) => sum + inSource.length, 0),
@@ -137,10 +147,10 @@ suite("points move between stores", (test) => {
           Array.from({ length: lengths[i] ?? 0 }, (_, n) => n),
         );
       }
-      const { counts, notMoved } = await moveAll(stores, devices);
+      const { counts, notMoved, missing } = await moveAll(stores, devices);
       assert.equal(
-        [counts, notMoved],
-        [{ devices: 5, series: 4, points: 60_001, written: 60_001, refused: 0 }, []],
+        [counts, notMoved, missing],
+        [{ devices: 5, series: 4, points: 60_001, written: 60_001, refused: 0 }, [], []],
       );
       for (const [i, one] of devices.entries()) {
         assert.is((await read(stores.to, numbers(one))).length, lengths[i]);
@@ -196,13 +206,36 @@ suite("points move between stores", (test) => {
           return at < 0 ? [] : [{ index: at, reason: "too old" }];
         },
       };
-      const { counts, notMoved } = await moveAll({ from: source, to: target }, devices);
+      const { counts, notMoved, missing } = await moveAll({ from: source, to: target }, devices);
       assert.is(counts.refused, 1);
-      const told = new Map(notMoved.map(({ series, reason }) => [series, reason]));
+      const toldOf = (all: readonly NotMoved[]) => new Map(all.map(({ series, reason }) => [series, reason]));
+      const [told, looked] = [toldOf(notMoved), toldOf(missing)];
       assert.is(told.get(first as SeriesRef), "too old");
-      assert.is(told.get(second as SeriesRef), "0 of 3 points were counted in the other store");
       assert.is(told.get(third as SeriesRef), "cannot read: of another type");
-      assert.is(notMoved.length, 3);
+      assert.is(looked.get(first as SeriesRef), "1 points are not in the other store");
+      assert.is(looked.get(second as SeriesRef), "3 points are not in the other store");
+      assert.is(looked.get(third as SeriesRef), "cannot read: of another type");
+      assert.equal([notMoved.length, missing.length], [2, 3]);
+    }));
+
+  test("a point that is lost again is missed, however many others the target has", () =>
+    withStores(async (stores) => {
+      const [one] = [device(1)];
+      await put(stores.from, numbers(one), [1, 2, 3]);
+      await moveAll(stores, [one]);
+      await stores.to.removeDevices([numbers(one)]);
+      await put(stores.to, numbers(one), [0, 1, 3, 4, 5, 6]);
+      const missing: NotMoved[] = [];
+      await checkPoints({
+        ...stores,
+        signal: new AbortController().signal,
+        devices: inGroups([one], 0),
+        checked: (found) => missing.push(...found),
+      });
+      assert.equal(
+        missing.map(({ reason }) => reason),
+        ["1 points are not in the other store"],
+      );
     }));
 
   test("an abort ends it with its reason, and nothing is written afterwards", () =>
@@ -210,13 +243,13 @@ suite("points move between stores", (test) => {
       const devices = [1, 2, 3, 4].map(device);
       for (const one of devices) await put(from, numbers(one), [1, 2, 3]);
       const stop = new AbortController();
-      const running = movePoints(
+      const running = copyPoints(
         {
           from,
           to,
           devices: inGroups(devices, 0),
           signal: stop.signal,
-          moved: async () => stop.abort(new Error("enough")),
+          copied: async () => stop.abort(new Error("enough")),
         },
         noCounts,
       );

@@ -1,0 +1,20 @@
+import { closeAtOnce } from "../../files/closing.js";
+import { connect } from "../../files/connection.js";
+
+/** What a catalog says of a store, which may be in use: how far it has come, and the files of its points. */
+export async function readCatalog(path: string): Promise<{ checkpoint: number; parts: string[] }> {
+  const client = connect(path);
+  try {
+    await client.execute("pragma query_only = 1");
+    const [found, listed] = await client.batch(
+      ["select value from meta where key = 'checkpoint'", "select path from part where dropped = 0"],
+      "read",
+    );
+    return {
+      checkpoint: Number(found?.rows[0]?.[0] ?? 0),
+      parts: (listed?.rows ?? []).map((row) => String(row[0])),
+    };
+  } finally {
+    await closeAtOnce(client, path);
+  }
+}
