@@ -2,11 +2,12 @@
  * A step of the build: puts the console's application into files that a browser loads, dist/console, with hashed names
  * and packed beforehand. Fails if they are larger than they may be.
  */
-import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { build, type Metafile } from "esbuild";
+import { build, type Metafile, type Plugin } from "esbuild";
+import { formsOf } from "./forms.js";
 import { pageOf } from "./page.js";
 import { type BuiltFile, sizesOf } from "./sizes.js";
 
@@ -16,6 +17,18 @@ const assets = join(folder, "assets");
 
 /** A file packed to less than this share of itself is kept packed. */
 const worthPacking = 0.9;
+
+/** What the application imports as `tidemark:forms`. */
+const forms: Plugin = {
+  name: "forms",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^tidemark:forms$/ }, ({ path }) => ({ path, namespace: "forms" }));
+    onLoad({ filter: /.*/, namespace: "forms" }, async () => {
+      const document = await readFile(join(root, "dist/openapi.json"), "utf8");
+      return { contents: `export const forms = ${JSON.stringify(formsOf(JSON.parse(document)))};` };
+    });
+  },
+};
 
 const result = await build({
   entryPoints: { main: join(root, "src/console/app/main.tsx") },
@@ -34,6 +47,7 @@ const result = await build({
   chunkNames: "[name]-[hash]",
   assetNames: "[name]-[hash]",
   loader: { ".woff2": "file" },
+  plugins: [forms],
   legalComments: "none",
   logLevel: "warning",
   tsconfig: join(root, "src/console/tsconfig.json"),

@@ -118,7 +118,7 @@ export function consoleSuite(
         openIn: async (path, { user = world.first, ...options } = {}) => {
           const watched = await open({ ...options, at: `/console${path}` });
           await logIn(watched.page, user);
-          await watched.page.getByRole("navigation").waitFor();
+          await watched.page.getByRole("navigation", { name: "Pages" }).waitFor();
           return watched;
         },
       });

@@ -61,7 +61,7 @@ consoleSuite("console: signing in", (test, world, web) => {
     const { page, context } = await web.openIn("/");
     const other = await context.newPage();
     await other.goto(`${world.http}/console/explore`);
-    await other.getByRole("navigation").waitFor();
+    await other.getByRole("navigation", { name: "Pages" }).waitFor();
     await page.getByRole("button", { name: "Log out" }).click();
     await page.getByLabel("Password").waitFor();
     await other.reload();
@@ -101,7 +101,7 @@ consoleSuite("console: signing in", (test, world, web) => {
     const { page: found } = await world.call("GET", `/api/v1/products?productName=${product}`);
     assert.is(found.meta.count, 0);
     await page.reload();
-    await page.getByRole("navigation").waitFor();
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
     evil.close();
     evil.closeAllConnections();
   });

@@ -6,6 +6,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/shell.css";
+import "./styles/lists.css";
 import "./styles/chart.css";
 
 startRouter();

@@ -14,9 +14,17 @@ interface PageEntry {
   readonly Page: ComponentType<PageProps>;
 }
 
+const lists = () => import("./Lists.js");
+
 const pages: readonly PageEntry[] = [
   { pattern: "/", Page: lazily(async () => (await import("./Explore.js")).Explore) },
   { pattern: "/explore", Page: lazily(async () => (await import("./Explore.js")).Explore) },
+  { pattern: "/products", Page: lazily(async () => (await lists()).Products) },
+  { pattern: "/products/:id", Page: lazily(async () => (await import("./Product.js")).Product) },
+  { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
+  { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
+  { pattern: "/messages", Page: lazily(async () => (await lists()).Messages) },
+  { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];
 
 export function pageAt(path: string): VNode {

@@ -14,7 +14,12 @@ interface Entry {
 const entries: readonly Entry[] = [
   { to: "/", icon: "overview", text: "nav.overview" },
   { to: "/devices", icon: "devices", text: "nav.devices" },
+  { to: "/products", icon: "products", text: "nav.products" },
   { to: "/explore", icon: "explore", text: "nav.explore" },
+  { to: "/alerts", icon: "alerts", text: "nav.alerts" },
+  { to: "/commands", icon: "commands", text: "nav.commands" },
+  { to: "/messages", icon: "messages", text: "nav.messages" },
+  { to: "/access", icon: "access", text: "nav.access" },
 ];
 
 export function Rail() {

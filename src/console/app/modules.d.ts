@@ -1,0 +1,27 @@
+declare module "*.css";
+
+/** Made by the build of what the API says of itself. */
+declare module "tidemark:forms" {
+  export interface FormField {
+    readonly name: string;
+    readonly kind:
+      | "text"
+      | "long"
+      | "password"
+      | "integer"
+      | "number"
+      | "choice"
+      | "choices"
+      | "boolean"
+      | "json";
+    readonly isRequired: boolean;
+    readonly choices?: readonly (string | number)[];
+    readonly minimum?: number;
+    readonly maximum?: number;
+    readonly maxLength?: number;
+    readonly hint?: string;
+  }
+  export const forms: Readonly<
+    Record<string, { readonly create: readonly FormField[]; readonly edit: readonly FormField[] }>
+  >;
+}

@@ -1,0 +1,49 @@
+/** Pages that are lists of resources, one a tab. */
+import { t } from "../i18n.js";
+import { ResourceList } from "../resources/ResourceList.js";
+import { type Resource, resources } from "../resources/resources.js";
+import { me } from "../session.js";
+import type { TextKey } from "../texts/en.js";
+import { Tabs } from "./Tabs.js";
+
+type Name = keyof typeof resources & string;
+
+/** Asked again so often where what is shown changes by itself. */
+const liveMs = 5000;
+const living: ReadonlySet<Name> = new Set<Name>([
+  ...(["currentAlerts", "notifications", "controlLogs", "connectLogs", "events"] as const),
+]);
+
+function pageOf(title: TextKey, names: readonly Name[]) {
+  return function ListPage() {
+    const shown = names.filter((name) => {
+      const { right }: Resource = resources[name];
+      return right !== "admin" || me.value?.rights.includes("admin") === true;
+    });
+    return (
+      <>
+        <header>
+          <h1>{t(title)}</h1>
+        </header>
+        <Tabs
+          tabs={shown.map((name) => ({
+            name,
+            title: t(resources[name].title),
+            content: () => (
+              <ResourceList resource={resources[name]} {...(living.has(name) ? { everyMs: liveMs } : {})} />
+            ),
+          }))}
+        />
+      </>
+    );
+  };
+}
+
+export const Products = pageOf("nav.products", ["products", "groups", "gateways"]);
+export const Alerts = pageOf("nav.alerts", [
+  ...(["currentAlerts", "historyAlerts", "alertRules", "contactPoints"] as const),
+  ...(["alertRoutes", "silences", "notifications"] as const),
+]);
+export const Commands = pageOf("nav.commands", ["controlLogs", "schedules"]);
+export const Messages = pageOf("nav.messages", ["events", "connectLogs"]);
+export const Access = pageOf("nav.access", ["users", "apiKeys", "policies", "certs", "changes"]);

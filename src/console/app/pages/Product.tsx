@@ -1,0 +1,66 @@
+/** A product: what its devices measure and take, and what is made of it. */
+import { call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { wordOf } from "../codes.js";
+import { t } from "../i18n.js";
+import { ResourceList } from "../resources/ResourceList.js";
+import { resources } from "../resources/resources.js";
+import { Tabs } from "./Tabs.js";
+
+interface ProductRecord {
+  readonly id: number;
+  readonly productID: string;
+  readonly productName: string;
+  readonly description: string | null;
+  readonly cloudProtocol: number;
+}
+
+const parts = [
+  "dataPoints",
+  "dataStreams",
+  "metrics",
+  "alertRules",
+  "productResources",
+  "appTemplates",
+] as const;
+
+export function Product({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
+  const product = useAsk(`/products/${id}`, (signal) =>
+    call<ProductRecord>("GET", `/products/${encodeURIComponent(id)}`, { signal }),
+  );
+  return (
+    <Answer asked={product}>
+      {({ productID, productName, cloudProtocol, description }) => {
+        const within = { productID };
+        return (
+          <>
+            <header>
+              <div>
+                <h1>{productName}</h1>
+                <p class="muted">
+                  <code>{productID}</code> · {wordOf("cloudProtocol", cloudProtocol)} {description}
+                </p>
+              </div>
+            </header>
+            <Tabs
+              tabs={[
+                ...parts.map((name) => ({
+                  name: name as string,
+                  title: t(resources[name].title),
+                  content: () => <ResourceList resource={resources[name]} within={within} />,
+                })),
+                {
+                  name: "devices",
+                  title: t("nav.devices"),
+                  content: () => (
+                    <ResourceList resource={resources.devices} within={{ productID, cloudProtocol }} />
+                  ),
+                },
+              ]}
+            />
+          </>
+        );
+      }}
+    </Answer>
+  );
+}

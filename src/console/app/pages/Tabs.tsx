@@ -1,0 +1,30 @@
+import type { ComponentChildren } from "preact";
+import { hrefOf, path, query } from "../router.js";
+
+export interface Tab {
+  /** In the address. */
+  readonly name: string;
+  readonly title: string;
+  readonly content: () => ComponentChildren;
+}
+
+/** Parts of a page; the address says which is shown. The first is shown if it says nothing. */
+export function Tabs({ tabs }: { readonly tabs: readonly Tab[] }) {
+  const shown = tabs.find(({ name }) => name === query.value.tab) ?? tabs[0];
+  return (
+    <>
+      <nav class="tabs">
+        {tabs.map(({ name, title }, i) => (
+          <a
+            key={name}
+            href={hrefOf(path.value, i === 0 ? {} : { tab: name })}
+            aria-current={name === shown?.name ? "page" : undefined}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      <div key={shown?.name}>{shown?.content()}</div>
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+/** A field that names another record, which is searched on the server by its name. */
+import { useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
+import { call, type Page } from "../api.js";
+import { useAsk } from "../ask.js";
+import type { Reference, Row } from "./resources.js";
+
+interface ReferenceInputProps {
+  /** Attributes of the input. */
+  readonly shared: object;
+  /** The value that the field has. */
+  readonly text: string;
+  readonly reference: Reference;
+  readonly within: Readonly<Record<string, string | number>>;
+  onText(text: string): void;
+}
+
+const foundMax = 20;
+
+export function ReferenceInput({ shared, text, reference, within, onText }: ReferenceInputProps) {
+  const { path, value, label } = reference;
+  const list = useId();
+  /** What is being typed and names no record yet; null: the field's value. */
+  const typed = useSignal<string | null>(null);
+  const search = typed.value ?? "";
+  // Data points are looked for among those of the product.
+  const scope =
+    path === "/data_points" && within.productID !== undefined ? { productID: within.productID } : {};
+  const found = useAsk(`${path} ${JSON.stringify(scope)} ${search}`, (signal) =>
+    call<Page<Row>>("GET", path, {
+      query: { ...scope, [`${label}_like`]: search, _limit: foundMax },
+      signal,
+    }),
+  );
+  const items = found.data?.items ?? [];
+  const nameOf = (row: Row): string => `${String(row[label])} (${String(row[value])})`;
+  const present = items.find((row) => String(row[value]) === text);
+  return (
+    <>
+      <input
+        {...shared}
+        list={list}
+        autocomplete="off"
+        value={typed.value ?? (present === undefined ? text : nameOf(present))}
+        onInput={(event) => {
+          const now = event.currentTarget.value;
+          const match = items.find((row) => nameOf(row) === now);
+          typed.value = match === undefined ? now : null;
+          onText(match === undefined ? now.trim() : String(match[value]));
+        }}
+      />
+      <datalist id={list}>
+        {items.map((row) => (
+          <option key={row.id} value={nameOf(row)} />
+        ))}
+      </datalist>
+    </>
+  );
+}
