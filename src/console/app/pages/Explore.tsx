@@ -1,35 +1,15 @@
 /** A device's values over any range: the page for questions that no dashboard has asked yet. */
 import { useSignal } from "@preact/signals";
-import { asCurl, call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
-import type { Line } from "../charts/Chart.js";
-import { Chart } from "../charts/LazyChart.js";
+import { call, type Page } from "../api.js";
+import { useAsk } from "../ask.js";
 import { isZone, offsetText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { presets, shifted, spanOf } from "../range.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
-import { CopyButton } from "../shell/CopyButton.js";
+import { RawChart } from "./RawChart.js";
 
 const units = ["real", "minute", "hour", "day", "week", "month", "year"] as const;
-const seriesColors = 8;
-const chartHeight = 360;
-
-interface OriginalData {
-  readonly dataPointIntID: number;
-  readonly dataPointName: string;
-  readonly originalData: {
-    readonly time: readonly number[];
-    readonly value: readonly (number | string | null)[];
-  };
-}
-
-interface MetricData {
-  readonly id: number;
-  readonly metricName: string;
-  readonly metricData: { readonly time: readonly number[]; readonly value: readonly (number | null)[] };
-}
-
 interface DeviceRow {
   readonly id: number;
   readonly deviceID: string;
@@ -95,65 +75,18 @@ export function Explore() {
       ) : span === null ? (
         <p class="notice bad">{t("range.wrong")}</p>
       ) : (
-        <Drawn device={device} unit={unit} zone={zone} {...span} />
+        <RawChart
+          device={device}
+          unit={unit}
+          zone={zone}
+          {...span}
+          onRange={(first, last) =>
+            setQuery({ from: String(Math.floor(first)), to: String(Math.ceil(last)) }, { replace: false })
+          }
+        />
       )}
     </>
   );
-}
-
-interface DrawnProps {
-  readonly device: string;
-  readonly unit: (typeof units)[number];
-  readonly zone: string;
-  readonly from: number;
-  readonly to: number;
-}
-
-function Drawn({ device, unit, zone, from, to }: DrawnProps) {
-  const range = { deviceID: device, startTime: Math.floor(from), endTime: Math.ceil(to), timeFormat: "ms" };
-  const isRaw = unit === "real";
-  const path = isRaw ? "/original_data" : "/metrics_data";
-  const asked = isRaw
-    ? { ...range, maxPoints: 2 * Math.max(320, Math.min(innerWidth, 4000)) }
-    : { ...range, time_unit: unit, timezone: zone };
-  const answer = useAsk(`${path} ${JSON.stringify(asked)}`, (signal) =>
-    call<readonly (OriginalData | MetricData)[]>("GET", path, { query: asked, signal }),
-  );
-  return (
-    <Answer asked={answer}>
-      {(items) => {
-        const lines = linesOf(items);
-        if (lines.length === 0) return <p class="notice">{t("explore.noPoints")}</p>;
-        return (
-          <>
-            <Chart
-              lines={lines}
-              zone={zone}
-              from={from}
-              to={to}
-              height={chartHeight}
-              onRange={(first, last) =>
-                setQuery({ from: String(Math.floor(first)), to: String(Math.ceil(last)) }, { replace: false })
-              }
-            />
-            <p class="row">
-              <CopyButton text={asCurl("GET", path, asked)}>{t("action.curl")}</CopyButton>
-            </p>
-          </>
-        );
-      }}
-    </Answer>
-  );
-}
-
-/** What can be drawn of an answer: texts are no line. */
-function linesOf(items: readonly (OriginalData | MetricData)[]): Line[] {
-  return items.flatMap((item, i) => {
-    const [name, { time, value }] =
-      "originalData" in item ? [item.dataPointName, item.originalData] : [item.metricName, item.metricData];
-    if (time.length === 0 || value.some((one) => typeof one === "string")) return [];
-    return [{ name, unit: null, color: i % seriesColors, times: time, values: value as (number | null)[] }];
-  });
 }
 
 const suggestions = 10;

@@ -39,7 +39,8 @@ function pageOf(title: TextKey, names: readonly Name[]) {
   };
 }
 
-export const Products = pageOf("nav.products", ["products", "groups", "gateways"]);
+export const Devices = pageOf("nav.devices", ["devices", "gateways", "groups"]);
+export const Products = pageOf("nav.products", ["products"]);
 export const Alerts = pageOf("nav.alerts", [
   ...(["currentAlerts", "historyAlerts", "alertRules", "contactPoints"] as const),
   ...(["alertRoutes", "silences", "notifications"] as const),

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { hrefOf, path, query } from "../router.js";
 
-export interface Tab {
+interface Tab {
   /** In the address. */
   readonly name: string;
   readonly title: string;

@@ -19,6 +19,8 @@ const lists = () => import("./Lists.js");
 const pages: readonly PageEntry[] = [
   { pattern: "/", Page: lazily(async () => (await import("./Explore.js")).Explore) },
   { pattern: "/explore", Page: lazily(async () => (await import("./Explore.js")).Explore) },
+  { pattern: "/devices", Page: lazily(async () => (await lists()).Devices) },
+  { pattern: "/devices/:id", Page: lazily(async () => (await import("./Device.js")).Device) },
   { pattern: "/products", Page: lazily(async () => (await lists()).Products) },
   { pattern: "/products/:id", Page: lazily(async () => (await import("./Product.js")).Product) },
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },

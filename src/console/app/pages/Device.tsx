@@ -1,0 +1,94 @@
+/** A device: what it measures now, what it has said, what it was told, and how it gets in. */
+import { call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { wordOf } from "../codes.js";
+import { t } from "../i18n.js";
+import { ResourceList } from "../resources/ResourceList.js";
+import { resources } from "../resources/resources.js";
+import { hrefOf } from "../router.js";
+import { Status, type Tone } from "../shell/Status.js";
+import { DeviceAccess } from "./DeviceAccess.js";
+import { DeviceCommands } from "./DeviceCommands.js";
+import { DeviceMessages } from "./DeviceMessages.js";
+import { DeviceValues } from "./DeviceValues.js";
+import { Tabs } from "./Tabs.js";
+
+export interface DeviceRecord {
+  readonly id: number;
+  readonly deviceID: string;
+  readonly deviceName: string;
+  readonly deviceUsername: string;
+  readonly token: string | null;
+  readonly authType: number;
+  readonly blocked: number;
+  readonly deviceStatus: number;
+  readonly productID: string;
+  readonly productIntID: number;
+  readonly productName: string;
+  readonly clientIP: string | null;
+  readonly connectedAt: string | null;
+  readonly description: string | null;
+}
+
+const tones: readonly Tone[] = ["idle", "good", "warn"];
+const refreshMs = 5000;
+
+export function Device({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
+  const path = `/devices/${encodeURIComponent(id)}`;
+  const asked = useAsk(path, (signal) => call<DeviceRecord>("GET", path, { signal }), refreshMs);
+  return (
+    <Answer asked={asked}>
+      {(device) => (
+        <>
+          <header>
+            <div>
+              <h1>{device.deviceName}</h1>
+              <p class="row muted">
+                <Status
+                  tone={tones[device.deviceStatus] ?? "idle"}
+                  word={wordOf("deviceStatus", device.deviceStatus)}
+                />
+                <code>{device.deviceID}</code>
+                <a href={hrefOf(`/products/${device.productIntID}`)}>{device.productName}</a>
+                {device.blocked === 1 && <Status tone="bad" word={t("device.blocked")} />}
+                {device.clientIP !== null && (
+                  <span>{t("device.connected", { ip: device.clientIP, at: device.connectedAt ?? "" })}</span>
+                )}
+              </p>
+            </div>
+            <a class="button" href={hrefOf("/explore", { d: device.deviceID })}>
+              {t("nav.explore")}
+            </a>
+          </header>
+          <Tabs
+            tabs={[
+              { name: "now", title: t("device.now"), content: () => <DeviceValues device={device} /> },
+              {
+                name: "messages",
+                title: t("nav.messages"),
+                content: () => <DeviceMessages device={device} />,
+              },
+              {
+                name: "commands",
+                title: t("nav.commands"),
+                content: () => <DeviceCommands device={device} />,
+              },
+              {
+                name: "alerts",
+                title: t("nav.alerts"),
+                content: () => (
+                  <ResourceList
+                    resource={resources.currentAlerts}
+                    within={{ deviceID: device.deviceID }}
+                    everyMs={refreshMs}
+                  />
+                ),
+              },
+              { name: "access", title: t("nav.access"), content: () => <DeviceAccess device={device} /> },
+            ]}
+          />
+        </>
+      )}
+    </Answer>
+  );
+}

@@ -1,0 +1,71 @@
+/** How a device gets in: its credentials, and commands to try them with. */
+import { useSignal } from "@preact/signals";
+import { call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { t } from "../i18n.js";
+import { ResourceList } from "../resources/ResourceList.js";
+import { resources } from "../resources/resources.js";
+import { CopyButton } from "../shell/CopyButton.js";
+import type { DeviceRecord } from "./Device.js";
+import { snippets } from "./snippets.js";
+
+interface Brokers {
+  readonly mqttBroker: string | null;
+}
+
+export function DeviceAccess({ device }: { readonly device: DeviceRecord }) {
+  const isShown = useSignal(false);
+  const brokers = useAsk("brokers", (signal) => call<Brokers>("GET", "/broker_info", { signal }));
+  const { deviceUsername, token } = device;
+  const { search: _, ...policies } = resources.policies;
+  const ofDevice = { ...policies, path: `/devices/${device.id}/policies`, form: null, canDelete: false };
+  return (
+    <section class="form">
+      <dl class="facts">
+        <dt>{t("device.username")}</dt>
+        <dd>
+          <code>{deviceUsername}</code> <CopyButton text={deviceUsername}>{t("action.copy")}</CopyButton>
+        </dd>
+        {token !== null && (
+          <>
+            <dt>{t("device.token")}</dt>
+            <dd>
+              <code>{isShown.value ? token : "••••••••"}</code>{" "}
+              <button
+                type="button"
+                class="button quiet"
+                aria-pressed={isShown.value}
+                onClick={() => {
+                  isShown.value = !isShown.value;
+                }}
+              >
+                {t(isShown.value ? "action.hide" : "action.show")}
+              </button>
+              <CopyButton text={token}>{t("action.copy")}</CopyButton>
+            </dd>
+          </>
+        )}
+      </dl>
+      {token !== null && (
+        <Answer asked={brokers}>
+          {({ mqttBroker }) => (
+            <div class="form">
+              {snippets({ username: deviceUsername, token, mqttBroker, http: location.origin }).map(
+                ({ name, text }) => (
+                  <figure key={name}>
+                    <figcaption class="row spread">
+                      {name} <CopyButton text={text}>{t("action.copy")}</CopyButton>
+                    </figcaption>
+                    <pre class="secret">{isShown.value ? text : text.replaceAll(token, "••••••••")}</pre>
+                  </figure>
+                ),
+              )}
+            </div>
+          )}
+        </Answer>
+      )}
+      <h2>{t("title.policies")}</h2>
+      <ResourceList resource={ofDevice} />
+    </section>
+  );
+}

@@ -1,0 +1,110 @@
+/** The newest value of each data point, live, and the last day as lines. */
+import { useSignal } from "@preact/signals";
+import { call, type Page } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { numberText } from "../charts/numbers.js";
+import { wallText } from "../charts/zone.js";
+import { t } from "../i18n.js";
+import { type NewestPoint, useLiveValues } from "../live.js";
+import { me } from "../session.js";
+import { Status } from "../shell/Status.js";
+import type { DeviceRecord } from "./Device.js";
+import { RawChart } from "./RawChart.js";
+
+interface DataPoint {
+  readonly id: number;
+  readonly dataPointID: string;
+  readonly dataPointName: string;
+  readonly unitSymbol: string | null;
+}
+
+interface NewestRow {
+  readonly dataPointIntID: number;
+  readonly originalData: { readonly time: readonly number[]; readonly value: readonly unknown[] };
+}
+
+const pointsShown = 100;
+const dayMs = 86_400_000;
+
+export function DeviceValues({ device }: { readonly device: DeviceRecord }) {
+  const { deviceID, productID } = device;
+  const points = useAsk(`points ${productID}`, (signal) =>
+    call<Page<DataPoint>>("GET", "/data_points", { query: { productID, _limit: pointsShown }, signal }),
+  );
+  const newest = useAsk(`newest ${deviceID}`, (signal) =>
+    call<readonly NewestRow[]>("GET", "/original_data", {
+      query: { deviceID, limit: 1, timeFormat: "ms" },
+      signal,
+    }),
+  );
+  const live = useLiveValues(`/devices/${device.id}/live?timeFormat=ms`);
+  const now = useSignal(Date.now());
+
+  return (
+    <Answer asked={points}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <p class="notice">{t("device.noPoints")}</p>
+        ) : (
+          <>
+            <p>
+              <Status
+                tone={live.isConnected ? "good" : "warn"}
+                word={t(live.isConnected ? "live.on" : "live.off")}
+              />
+            </p>
+            <dl class="values">
+              {items.map((point) => (
+                <Value
+                  key={point.id}
+                  point={point}
+                  newest={newerOf(live.values.get(point.dataPointID), storedOf(newest.data, point.id))}
+                />
+              ))}
+            </dl>
+            <RawChart
+              device={deviceID}
+              units={new Map(items.map(({ id, unitSymbol }) => [id, unitSymbol]))}
+              zone={me.value?.timezone ?? "UTC"}
+              from={now.value - dayMs}
+              to={now.value}
+              onRange={() => undefined}
+            />
+          </>
+        )
+      }
+    </Answer>
+  );
+}
+
+function storedOf(rows: readonly NewestRow[] | undefined, id: number): NewestPoint | undefined {
+  const { time = [], value = [] } =
+    rows?.find(({ dataPointIntID }) => dataPointIntID === id)?.originalData ?? {};
+  const at = time.at(-1);
+  return at === undefined ? undefined : { time: at, value: value.at(-1) };
+}
+
+const newerOf = (one: NewestPoint | undefined, other: NewestPoint | undefined): NewestPoint | undefined =>
+  one === undefined || (other !== undefined && other.time > one.time) ? other : one;
+
+function Value({ point, newest }: { readonly point: DataPoint; readonly newest: NewestPoint | undefined }) {
+  return (
+    <div>
+      <dt class="muted">{point.dataPointName}</dt>
+      <dd>
+        <span key={newest?.time} class="big">
+          {typeof newest?.value === "number" ? numberText(newest.value) : textOf(newest?.value)}
+        </span>{" "}
+        {point.unitSymbol}
+      </dd>
+      <dd class="muted mono">
+        {newest === undefined ? "" : wallText(me.value?.timezone ?? "UTC", newest.time)}
+      </dd>
+    </div>
+  );
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "–";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

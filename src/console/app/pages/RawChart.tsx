@@ -1,0 +1,106 @@
+/** The points of a device over a range, as many as can be told apart. */
+import { asCurl, call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import type { Line } from "../charts/Chart.js";
+import { Chart } from "../charts/LazyChart.js";
+import { t } from "../i18n.js";
+import { CopyButton } from "../shell/CopyButton.js";
+
+interface OriginalData {
+  readonly dataPointIntID: number;
+  readonly dataPointName: string;
+  readonly originalData: {
+    readonly time: readonly number[];
+    readonly value: readonly (number | string | boolean | null)[];
+  };
+}
+
+interface MetricData {
+  readonly id: number;
+  readonly metricName: string;
+  readonly metricData: { readonly time: readonly number[]; readonly value: readonly (number | null)[] };
+}
+
+interface RawChartProps {
+  /** A deviceID. */
+  readonly device: string;
+  /** Units by data point: lines of one unit share a chart. Absent: all lines are in one. */
+  readonly units?: ReadonlyMap<number, string | null>;
+  /** The window over which metrics are computed; `real`, the default: points themselves. */
+  readonly unit?: string;
+  readonly zone: string;
+  readonly from: number;
+  readonly to: number;
+  onRange(from: number, to: number): void;
+}
+
+const seriesColors = 8;
+const height = 360;
+const heightMin = 170;
+const [pixelsMin, pixelsMax] = [320, 4000];
+
+export function RawChart({ device, unit = "real", units, zone, from, to, onRange }: RawChartProps) {
+  const range = { deviceID: device, startTime: Math.floor(from), endTime: Math.ceil(to), timeFormat: "ms" };
+  const isRaw = unit === "real";
+  const path = isRaw ? "/original_data" : "/metrics_data";
+  const pixels = Math.max(pixelsMin, Math.min(innerWidth, pixelsMax));
+  const query = isRaw ? { ...range, maxPoints: 2 * pixels } : { ...range, time_unit: unit, timezone: zone };
+  const asked = useAsk(`${path} ${JSON.stringify(query)}`, (signal) =>
+    call<readonly (OriginalData | MetricData)[]>("GET", path, { query, signal }),
+  );
+  return (
+    <Answer asked={asked}>
+      {(items) => {
+        const lines = linesOf(items, units);
+        if (lines.length === 0) return <p class="notice">{t("explore.noPoints")}</p>;
+        return (
+          <>
+            {byUnit(lines).map((group, _, { length }) => (
+              <Chart
+                key={group[0]?.unit}
+                lines={group}
+                zone={zone}
+                from={from}
+                to={to}
+                height={Math.max(heightMin, height / length)}
+                onRange={onRange}
+              />
+            ))}
+            <p class="row">
+              <CopyButton text={asCurl("GET", path, query)}>{t("action.curl")}</CopyButton>
+            </p>
+          </>
+        );
+      }}
+    </Answer>
+  );
+}
+
+/** What can be drawn of an answer: texts are no line. */
+function linesOf(
+  items: readonly (OriginalData | MetricData)[],
+  units: ReadonlyMap<number, string | null> | undefined,
+): Line[] {
+  return items.flatMap((item, i) => {
+    const [name, { time, value }] =
+      "originalData" in item ? [item.dataPointName, item.originalData] : [item.metricName, item.metricData];
+    if (
+      time.length === 0 ||
+      value.some((one) => typeof one === "string" || (typeof one === "object" && one !== null))
+    )
+      return [];
+    const values = value.map((one) => (one === null ? null : Number(one)));
+    const unit = ("originalData" in item ? units?.get(item.dataPointIntID) : null) ?? null;
+    return [{ name, unit, color: i % seriesColors, times: time, values }];
+  });
+}
+
+function byUnit(lines: readonly Line[]): Line[][] {
+  const groups = new Map<string | null, Line[]>();
+  for (const line of lines) {
+    const group = groups.get(line.unit);
+    if (group === undefined) groups.set(line.unit, [line]);
+    else group.push(line);
+  }
+  return [...groups.values()];
+}
