@@ -900,7 +900,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -2543,7 +2543,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "WhytzI",
+            value: "ews5AG",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2840,6 +2840,33 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/tasks": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              taskID: "0123456789abcdef0123456789abcdef",
+              statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+              kind: "redecode",
+              state: "PENDING",
+              current: 0,
+              msg: null,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              endAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 1,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/tenants": {
     "200": [
       {
@@ -2935,7 +2962,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -4322,7 +4349,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
         },
       },
@@ -4381,7 +4408,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
         },
       },

@@ -1343,7 +1343,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/CVAgI4/inbox",
+              topic: "/groups/QdsRjN/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2447,8 +2447,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "imported",
-            value: 13,
+            label: "name of own-15",
+            value: 12,
           },
         ],
       },
@@ -2495,7 +2495,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "lQeVQ1",
+            value: "PxSKdf",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2623,9 +2623,6 @@ export const examplesOfB: RecordedExamples = {
               description: "glass",
               devices: [
                 {
-                  id: 15,
-                },
-                {
                   id: 14,
                 },
                 {
@@ -2662,7 +2659,7 @@ export const examplesOfB: RecordedExamples = {
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
-              deviceCount: 12,
+              deviceCount: 11,
             },
           ],
           meta: {
@@ -2684,9 +2681,6 @@ export const examplesOfB: RecordedExamples = {
           productName: "greenhouse",
           description: "glass",
           devices: [
-            {
-              id: 15,
-            },
             {
               id: 14,
             },
@@ -2724,7 +2718,7 @@ export const examplesOfB: RecordedExamples = {
           userIntID: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
-          deviceCount: 12,
+          deviceCount: 11,
           createUser: "admin",
         },
       },
@@ -2862,6 +2856,33 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/tasks": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              taskID: "0123456789abcdef0123456789abcdef",
+              statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+              kind: "redecode",
+              state: "PENDING",
+              current: 0,
+              msg: null,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              endAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 1,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/tenants": {
     "200": [
       {
@@ -2957,7 +2978,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3540,7 +3561,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 14,
+          id: 13,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",

@@ -13,6 +13,7 @@ const byField: Readonly<Record<string, string>> = {
   IP: "192.0.2.7",
   clientIP: "192.0.2.7",
   statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+  taskID: "0123456789abcdef0123456789abcdef",
   commit: "4f6c0b7d2a91e83c5d0f1a2b3c4d5e6f70819203",
   cert: pem("CERTIFICATE"),
   key: pem("PRIVATE KEY"),

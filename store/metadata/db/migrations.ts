@@ -5,6 +5,7 @@ import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
 import { notificationsSchema } from "./schema-notifications.js";
+import { overviewSchema } from "./schema-overview.js";
 import { resourcesSchema } from "./schema-resources.js";
 import { searchSchema } from "./schema-search.js";
 import type { Db, Statement } from "./sql.js";
@@ -38,7 +39,7 @@ const unreleasedSchema: readonly string[] = ["drop table unreleased"];
 /**
  * Ordered, append-only: entry n takes the schema from version n to n + 1. Never edit an entry that has been released.
  */
-const migrations: readonly (readonly string[])[] = [
+export const migrations: readonly (readonly string[])[] = [
   schema,
   resourcesSchema,
   controlSchema,
@@ -51,6 +52,7 @@ const migrations: readonly (readonly string[])[] = [
   listsSchema,
   searchSchema,
   notificationsSchema,
+  overviewSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -119,6 +119,15 @@ export const beyondLines = lines("Beyond the interface", [
   line("decode again", "POST /devices/{device.id}/redecode", 202, accepted, {
     body: { startTime: "2026-01-01 00:00:00", endTime: null },
   }),
+  line("tasks", "GET /tasks?_limit=1&kind=redecode", 200, both(page(json), holding({ items: some(json) })), {
+    given: [
+      {
+        as: "begun",
+        call: "POST /devices/{device.id}/redecode",
+        body: { startTime: "2026-01-01 00:00:00", endTime: null },
+      },
+    ],
+  }),
   line("what was taken and refused", "GET /devices/{device.id}/ingest_status", 200, any),
   line("newest values below a gateway", "GET /gateways/{gateway.id}/devices_data", 200, json),
 
