@@ -7,7 +7,7 @@ export type EndReason =
   | "lost" // the socket closed without DISCONNECT
   | "keep_alive"
   | "taken_over"
-  | "thrown_out" // the device was blocked, changed its credentials, or is gone
+  | "thrown_out" // the device was blocked, changed its credentials, or is gone; or a person ended its session
   | "malformed"
   | "protocol" // out of order, or not allowed
   | "topic_name"

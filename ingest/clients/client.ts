@@ -9,7 +9,7 @@ import type { Presence } from "../directory/presence.js";
 import { isTopicName, isWithin, type TopicBounds } from "../messages/topics.js";
 import { count, type EndReason } from "../meter.js";
 import { mayPublish, mayReceive } from "../policies.js";
-import type { Connection, Connections } from "../sessions/connections.js";
+import type { Connection, Connections, Protocol } from "../sessions/connections.js";
 import { type PublishContext, publishUplink } from "../sessions/publish.js";
 import type { SessionRecords } from "../sessions/records.js";
 import type { SessionRegistry } from "../sessions/session-registry.js";
@@ -43,6 +43,7 @@ export interface ClientContext extends PublishContext {
 
 /** How a client comes, and how long its session waits for it. */
 export interface ClientRequest {
+  readonly protocol: Protocol;
   readonly clientID: string;
   readonly username: string;
   readonly token: string;
@@ -103,6 +104,7 @@ export interface DeliveryOptions {
  */
 export class DeviceClient<L extends ClientLink = ClientLink> implements Connection {
   readonly entry: DeviceEntry;
+  readonly openedAt: number;
   readonly #context: ClientContext;
   readonly #request: ClientRequest;
   readonly #limiter: Limiter | null;
@@ -130,6 +132,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     this.#request = request;
     this.#onEnded = onEnded;
     this.#heardAt = context.monotonic();
+    this.openedAt = context.now();
     this.#limiter = context.limits?.limiter(entry) ?? null;
     const { clientID, ip } = request;
     this.#origin = { device: entry, connection: 0, session: sessionOf(clientID), ip };
@@ -137,6 +140,10 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
 
   get clientID(): string {
     return this.#request.clientID;
+  }
+
+  get protocol(): Protocol {
+    return this.#request.protocol;
   }
 
   get username(): string {

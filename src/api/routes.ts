@@ -11,6 +11,7 @@ import { brokerInfoRoutes } from "../routes/broker-info.js";
 import { certBindingRoutes } from "../routes/cert-bindings.js";
 import { certRoutes } from "../routes/certs.js";
 import { changeRoutes } from "../routes/changes.js";
+import { clientSessionRoutes } from "../routes/client-sessions.js";
 import { connectLogRoutes } from "../routes/connect-logs.js";
 import { contactPointRoutes } from "../routes/contact-points.js";
 import { controlLogRoutes } from "../routes/control-logs.js";
@@ -90,6 +91,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...silenceRoutes(deps),
     ...notificationRoutes(deps),
     ...ingestStatusRoutes(deps),
+    ...clientSessionRoutes(deps),
     ...setAsideRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),

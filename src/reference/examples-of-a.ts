@@ -900,7 +900,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -1020,8 +1020,8 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          messages: 2,
-          points: 3,
+          messages: 4,
+          points: 5,
           refused: {},
           lastAt: "2026-11-21 10:00:00",
         },
@@ -1097,6 +1097,35 @@ export const examplesOfA: RecordedExamples = {
           ],
           meta: {
             count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/devices/{id}/sessions": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              clientID: "http",
+              protocol: "http",
+              isConnected: true,
+              IP: "192.0.2.7",
+              connectedAt: "2026-11-21 10:00:00",
+              keepAlive: 900,
+              sessionExpiry: 7776000,
+              subscriptionCount: 1,
+              queuedMessages: 0,
+              queuedBytes: 0,
+              inflight: 0,
+            },
+          ],
+          meta: {
+            count: 1,
             limit: 10,
             page: 1,
           },
@@ -2543,7 +2572,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "ews5AG",
+            value: "ihUt39",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -4349,7 +4378,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },
@@ -4390,7 +4419,7 @@ export const examplesOfA: RecordedExamples = {
           autoSub: null,
           manufacturer: null,
           serialNumber: "SN-0001",
-          softVersion: null,
+          softVersion: "21.5",
           hardwareVersion: null,
           description: "by the door",
           deviceConsoleIP: null,
@@ -4408,7 +4437,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },

@@ -858,7 +858,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -982,8 +982,8 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          messages: 2,
-          points: 3,
+          messages: 4,
+          points: 5,
           refused: {},
           lastAt: "2026-11-21 10:00:00",
         },
@@ -1021,6 +1021,35 @@ export const examplesOfB: RecordedExamples = {
           meta: {
             count: 2,
             limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/devices/{id}/sessions": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              clientID: "http",
+              protocol: "http",
+              isConnected: true,
+              IP: "192.0.2.7",
+              connectedAt: "2026-11-21 10:00:00",
+              keepAlive: 900,
+              sessionExpiry: 7776000,
+              subscriptionCount: 1,
+              queuedMessages: 0,
+              queuedBytes: 0,
+              inflight: 0,
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 10,
             page: 1,
           },
         },
@@ -1343,7 +1372,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/QdsRjN/inbox",
+              topic: "/groups/PpeZHJ/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2447,8 +2476,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "name of own-15",
-            value: 12,
+            label: "imported",
+            value: 13,
           },
         ],
       },
@@ -2495,7 +2524,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "PxSKdf",
+            value: "B9VkuZ",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2623,6 +2652,9 @@ export const examplesOfB: RecordedExamples = {
               description: "glass",
               devices: [
                 {
+                  id: 15,
+                },
+                {
                   id: 14,
                 },
                 {
@@ -2659,7 +2691,7 @@ export const examplesOfB: RecordedExamples = {
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
-              deviceCount: 11,
+              deviceCount: 12,
             },
           ],
           meta: {
@@ -2681,6 +2713,9 @@ export const examplesOfB: RecordedExamples = {
           productName: "greenhouse",
           description: "glass",
           devices: [
+            {
+              id: 15,
+            },
             {
               id: 14,
             },
@@ -2718,7 +2753,7 @@ export const examplesOfB: RecordedExamples = {
           userIntID: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
-          deviceCount: 11,
+          deviceCount: 12,
           createUser: "admin",
         },
       },
@@ -2978,7 +3013,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3561,7 +3596,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 13,
+          id: 14,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
@@ -4303,7 +4338,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,

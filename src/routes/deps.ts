@@ -1,4 +1,5 @@
 import type { LiveFeed } from "../../ingest/live/feed.js";
+import type { ClientSessions } from "../../ingest/sessions/client-sessions.js";
 import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import type { Zone } from "../../query/zone.js";
@@ -63,6 +64,8 @@ export interface AppDeps {
   readonly commands: Commands;
   /** Tells people of alerts. */
   readonly notifier: Pick<Notifier, "test" | "preview">;
+  /** What devices' clients have left with this process. */
+  readonly sessions: ClientSessions;
   /** Decides permissions at the external broker. */
   readonly brokerAccess: BrokerAccess;
   readonly aside: SetAsideMessages;

@@ -162,7 +162,7 @@ function openWork(
 
 function openApi(
   { config, storage, pipelines, log, clock }: ServersDeps,
-  { listeners, brokerAccess }: Endpoints,
+  { listeners, sessions, brokerAccess }: Endpoints,
   {
     commands,
     tasks,
@@ -190,6 +190,7 @@ function openApi(
     commands,
     tasks,
     notifier,
+    sessions,
     brokerAccess,
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     answers: createAnswerRoom(config.answerBytesMax, metadata.meter),

@@ -52,6 +52,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/routes/alert-matcher": [1, "constant"],
   "store/metadata/notifications/alert-outbox": [1, "limit: rowsPerStep"],
   "ingest/access/networks": [1, "constant"],
+  "ingest/sessions/client-sessions": [2, "limit: outgoingMessagesMax"],
   "ingest/clients/clients": [2, "yields"],
   "ingest/clients/polled-inbox": [2, "limit: looksMax"],
   "ingest/clients/waiting-for-disk": [3, "taken"],

@@ -37,6 +37,13 @@ const certified: Given = {
   call: "POST /devices/{device.id}/certs",
   body: { ids: ["{cert.id}"] },
 };
+/** A message by HTTP leaves an inbox behind. */
+const heard: Given = {
+  as: "heard",
+  call: "POST /uplinks/state",
+  body: { t: 21.5 },
+  headers: { Authorization: "Token {device.deviceUsername}:{device.token}" },
+};
 const located: readonly Given[] = [
   {
     as: "place",
@@ -127,6 +134,18 @@ export const beyondLines = lines("Beyond the interface", [
         body: { startTime: "2026-01-01 00:00:00", endTime: null },
       },
     ],
+  }),
+  line(
+    "sessions",
+    "GET /devices/{device.id}/sessions",
+    200,
+    both(page(json), holding({ items: some(json) })),
+    {
+      given: [heard],
+    },
+  ),
+  line("end a session", "DELETE /devices/{device.id}/sessions?clientIDs=http", 204, empty, {
+    given: [heard],
   }),
   line("what was taken and refused", "GET /devices/{device.id}/ingest_status", 200, any),
   line("newest values below a gateway", "GET /gateways/{gateway.id}/devices_data", 200, json),
