@@ -335,21 +335,22 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     }, settled);
   }
 
-  #refusalOf({ topic, payload }: Publication): Refusal | null {
-    const { topics, meter, accept } = this.#context;
+  #refusalOf(message: Publication): Refusal | null {
     if (this.#isEnded) return "gone";
-    if (accept.full) return "unavailable";
-    if (!isTopicName(topic) || !isWithin(topic, topics)) {
-      count(meter.messagesRefused, "topic");
-      return "topic";
-    }
-    if (payload.length > payloadBytesMax) {
-      count(meter.messagesRefused, "oversize");
-      return "oversize";
-    }
-    if (mayPublish(this.entry, topic)) return null;
-    count(meter.policyRefused, "publish");
-    return "policy";
+    if (this.#context.accept.full) return "unavailable";
+    const reason = this.#faultOf(message);
+    if (reason === null) return null;
+    const { meter } = this.#context;
+    if (reason === "policy") count(meter.policyRefused, "publish");
+    else count(meter.messagesRefused, reason);
+    meter.rates.refused(this.entry.device.tenant, reason, 1);
+    return reason;
+  }
+
+  #faultOf({ topic, payload }: Publication): "topic" | "oversize" | "policy" | null {
+    if (!isTopicName(topic) || !isWithin(topic, this.#context.topics)) return "topic";
+    if (payload.length > payloadBytesMax) return "oversize";
+    return mayPublish(this.entry, topic) ? null : "policy";
   }
 
   /** Waits as a connection of MQTT does that is not read meanwhile; false: it would be too long. */

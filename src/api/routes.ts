@@ -32,6 +32,7 @@ import { historyRoutes } from "../routes/history.js";
 import { ingestStatusRoutes } from "../routes/ingest-status.js";
 import { metricRoutes } from "../routes/metrics.js";
 import { notificationRoutes } from "../routes/notifications.js";
+import { overviewRoutes } from "../routes/overview.js";
 import { platformSelectRoutes } from "../routes/platform-select.js";
 import { policyRoutes } from "../routes/policies.js";
 import { policyBindingRoutes } from "../routes/policy-bindings.js";
@@ -92,6 +93,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...notificationRoutes(deps),
     ...ingestStatusRoutes(deps),
     ...clientSessionRoutes(deps),
+    ...overviewRoutes(deps),
     ...setAsideRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),

@@ -900,7 +900,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -1835,6 +1835,68 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/overview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          devices: {
+            total: 36,
+            online: 0,
+            sleeping: 0,
+            offline: 36,
+            blocked: 2,
+          },
+          gateways: 22,
+          products: 14,
+          groups: 7,
+          currentAlerts: {
+            total: 1,
+            bySeverity: [
+              {
+                alertSeverity: 1,
+                count: 1,
+              },
+            ],
+          },
+          rates: {
+            endTime: 1795255200000,
+            intervalMs: 1000,
+            messages: [0, 0, 0, 0],
+            points: [0, 0, 0, 0],
+          },
+          refused: [],
+          lag: {
+            messages: 0,
+            seconds: 0,
+          },
+          commit: {
+            p50Ms: 7.391,
+            p99Ms: 62.975,
+          },
+          disk: {
+            freeBytes: 76546052096,
+            isFull: false,
+          },
+          deployment: {
+            rates: {
+              endTime: 1795255200000,
+              intervalMs: 1000,
+              messages: [0, 0, 0, 0],
+              points: [0, 0, 0, 0],
+            },
+            refused: [],
+            connections: 0,
+            eventLoopDelayP99Ms: 55.902207,
+            degraded: {},
+            version: "0.1.0",
+            engine: "embedded",
+            startedAt: "2026-11-21 10:00:00",
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/platform_select/certs/{id}/not_joined_devices": {
     "200": [
       {
@@ -2524,8 +2586,8 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "imported",
-            value: 25,
+            label: "name of rule-58",
+            value: 21,
           },
         ],
       },
@@ -2572,7 +2634,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "ihUt39",
+            value: "q83thl",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -4378,7 +4440,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
         },
       },
@@ -4437,7 +4499,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
         },
       },

@@ -858,7 +858,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -1372,7 +1372,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/PpeZHJ/inbox",
+              topic: "/groups/HlWw9M/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -1770,6 +1770,68 @@ export const examplesOfB: RecordedExamples = {
             },
           },
         ],
+      },
+    ],
+  },
+  "get /api/v1/overview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          devices: {
+            total: 13,
+            online: 0,
+            sleeping: 0,
+            offline: 13,
+            blocked: 2,
+          },
+          gateways: 4,
+          products: 8,
+          groups: 6,
+          currentAlerts: {
+            total: 1,
+            bySeverity: [
+              {
+                alertSeverity: 1,
+                count: 1,
+              },
+            ],
+          },
+          rates: {
+            endTime: 1795255200000,
+            intervalMs: 1000,
+            messages: [0, 0, 0, 0],
+            points: [0, 0, 0, 0],
+          },
+          refused: [],
+          lag: {
+            messages: 0,
+            seconds: 0,
+          },
+          commit: {
+            p50Ms: 0.551,
+            p99Ms: 10.687,
+          },
+          disk: {
+            freeBytes: 76520878080,
+            isFull: false,
+          },
+          deployment: {
+            rates: {
+              endTime: 1795255200000,
+              intervalMs: 1000,
+              messages: [0, 0, 0, 0],
+              points: [0, 0, 0, 0],
+            },
+            refused: [],
+            connections: 0,
+            eventLoopDelayP99Ms: 77.201407,
+            degraded: {},
+            version: "0.1.0",
+            engine: "embedded",
+            startedAt: "2026-11-21 10:00:00",
+          },
+        },
       },
     ],
   },
@@ -2524,7 +2586,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "B9VkuZ",
+            value: "qTnkeg",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -3013,7 +3075,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -4338,7 +4400,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,

@@ -1,4 +1,5 @@
 import type { LiveFeed } from "../../ingest/live/feed.js";
+import type { Meter } from "../../ingest/meter.js";
 import type { ClientSessions } from "../../ingest/sessions/client-sessions.js";
 import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
@@ -58,6 +59,7 @@ export interface AppDeps {
   /** The deployment's settings. */
   readonly config: Config;
   readonly status: Status;
+  readonly meter: Pick<Meter, "rates" | "connections">;
   /** What this program is. */
   readonly build: BuildInfo;
   readonly tasks: Tasks;

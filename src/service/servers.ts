@@ -185,6 +185,7 @@ function openApi(
     refs,
     live,
     status,
+    meter: metadata.meter,
     build,
     aside,
     commands,

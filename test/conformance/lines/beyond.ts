@@ -69,6 +69,7 @@ export const beyondLines = lines("Beyond the interface", [
   line("alive", "GET //healthz", 200, any),
   line("ready", "GET //readyz", 200, any),
   line("the clock", "GET /time", 200, any),
+  line("the first page of a console", "GET /overview", 200, any),
   line("points of all kept messages again", "POST /resettle", 200, any, {
     body: { startTime: "2026-01-01 00:00:00" },
   }),
