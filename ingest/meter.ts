@@ -1,5 +1,7 @@
 import type { Follower } from "../store/journal/set-aside.js";
+import { systemClock } from "../store/lib/clock.js";
 import type { Reason } from "./decode/reasons.js";
+import { createRates, type Rates } from "./rates.js";
 
 /** Why a connection was refused or ended, or a delivery given up; labels of `tidemark_connections_ended_total`. */
 export type EndReason =
@@ -7,7 +9,7 @@ export type EndReason =
   | "lost" // the socket closed without DISCONNECT
   | "keep_alive"
   | "taken_over"
-  | "thrown_out" // the device was blocked, changed its credentials, or is gone
+  | "thrown_out" // the device was blocked, changed its credentials, or is gone; or a person ended its session
   | "malformed"
   | "protocol" // out of order, or not allowed
   | "topic_name"
@@ -85,6 +87,8 @@ export type BrokerRefusal =
 export interface Meter {
   messages: number;
   messageBytes: number;
+  /** Of the last ten minutes, by tenant. */
+  readonly rates: Rates;
   redelivered: number;
   /** Refused connections beyond one a device and second, which the connect log leaves out. */
   denialsUnrecorded: number;
@@ -126,10 +130,12 @@ export interface Meter {
   contactPointsFailing: number;
 }
 
-export function createMeter(): Meter {
+/** `monotonic`: milliseconds; never set. */
+export function createMeter(monotonic: () => number = systemClock.monotonic): Meter {
   return {
     messages: 0,
     messageBytes: 0,
+    rates: createRates(monotonic),
     redelivered: 0,
     denialsUnrecorded: 0,
     pointsStored: 0,

@@ -63,8 +63,9 @@ export function createRecordEffects(
   diedAt: number,
   signal: AbortSignal,
 ): RecordEffects {
-  function fail({ id, device }: JournalRecord, error: unknown): void {
+  function fail({ id, device, tenant }: JournalRecord, error: unknown): void {
     count(meter.refused, "error", 1);
+    meter.rates.refused(tenant, "error", 1);
     onFailed({ follower: "alerts", id, device, error: asError(error) });
   }
 
@@ -76,7 +77,9 @@ export function createRecordEffects(
   function applyOther(state: DeviceState, record: JournalRecord): void {
     if (record.kind === recordKinds.expanded) {
       countRefused(state, "child", record.refusedEntries);
-      if (record.refusedEntries > 0) count(meter.refused, "child", record.refusedEntries);
+      if (record.refusedEntries === 0) return;
+      count(meter.refused, "child", record.refusedEntries);
+      meter.rates.refused(record.tenant, "child", record.refusedEntries);
     } else if (record.kind === recordKinds.connect || record.kind === recordKinds.disconnect) {
       followPresence(state, record, diedAt);
       offline.note(state);

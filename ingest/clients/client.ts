@@ -9,7 +9,7 @@ import type { Presence } from "../directory/presence.js";
 import { isTopicName, isWithin, type TopicBounds } from "../messages/topics.js";
 import { count, type EndReason } from "../meter.js";
 import { mayPublish, mayReceive } from "../policies.js";
-import type { Connection, Connections } from "../sessions/connections.js";
+import type { Connection, Connections, Protocol } from "../sessions/connections.js";
 import { type PublishContext, publishUplink } from "../sessions/publish.js";
 import type { SessionRecords } from "../sessions/records.js";
 import type { SessionRegistry } from "../sessions/session-registry.js";
@@ -43,6 +43,7 @@ export interface ClientContext extends PublishContext {
 
 /** How a client comes, and how long its session waits for it. */
 export interface ClientRequest {
+  readonly protocol: Protocol;
   readonly clientID: string;
   readonly username: string;
   readonly token: string;
@@ -103,6 +104,7 @@ export interface DeliveryOptions {
  */
 export class DeviceClient<L extends ClientLink = ClientLink> implements Connection {
   readonly entry: DeviceEntry;
+  readonly openedAt: number;
   readonly #context: ClientContext;
   readonly #request: ClientRequest;
   readonly #limiter: Limiter | null;
@@ -130,6 +132,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     this.#request = request;
     this.#onEnded = onEnded;
     this.#heardAt = context.monotonic();
+    this.openedAt = context.now();
     this.#limiter = context.limits?.limiter(entry) ?? null;
     const { clientID, ip } = request;
     this.#origin = { device: entry, connection: 0, session: sessionOf(clientID), ip };
@@ -137,6 +140,10 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
 
   get clientID(): string {
     return this.#request.clientID;
+  }
+
+  get protocol(): Protocol {
+    return this.#request.protocol;
   }
 
   get username(): string {
@@ -328,21 +335,22 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     }, settled);
   }
 
-  #refusalOf({ topic, payload }: Publication): Refusal | null {
-    const { topics, meter, accept } = this.#context;
+  #refusalOf(message: Publication): Refusal | null {
     if (this.#isEnded) return "gone";
-    if (accept.full) return "unavailable";
-    if (!isTopicName(topic) || !isWithin(topic, topics)) {
-      count(meter.messagesRefused, "topic");
-      return "topic";
-    }
-    if (payload.length > payloadBytesMax) {
-      count(meter.messagesRefused, "oversize");
-      return "oversize";
-    }
-    if (mayPublish(this.entry, topic)) return null;
-    count(meter.policyRefused, "publish");
-    return "policy";
+    if (this.#context.accept.full) return "unavailable";
+    const reason = this.#faultOf(message);
+    if (reason === null) return null;
+    const { meter } = this.#context;
+    if (reason === "policy") count(meter.policyRefused, "publish");
+    else count(meter.messagesRefused, reason);
+    meter.rates.refused(this.entry.device.tenant, reason, 1);
+    return reason;
+  }
+
+  #faultOf({ topic, payload }: Publication): "topic" | "oversize" | "policy" | null {
+    if (!isTopicName(topic) || !isWithin(topic, this.#context.topics)) return "topic";
+    if (payload.length > payloadBytesMax) return "oversize";
+    return mayPublish(this.entry, topic) ? null : "policy";
   }
 
   /** Waits as a connection of MQTT does that is not read meanwhile; false: it would be too long. */

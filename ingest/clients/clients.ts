@@ -37,7 +37,7 @@ interface Clients<L extends ClientLink> {
 
 /** How a client is opened. */
 interface ClientTerms<L extends ClientLink>
-  extends Pick<ClientRequest, "clientID" | "keepAlive" | "sessionExpiry"> {
+  extends Pick<ClientRequest, "protocol" | "clientID" | "keepAlive" | "sessionExpiry"> {
   readonly link: LinkMaker<L>;
 }
 

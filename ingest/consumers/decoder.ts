@@ -40,8 +40,10 @@ export function createDecoder(
   let rules: DecodeRules = { ...currentRules(), asOfReceipt };
   /** Of the message that is being decoded. */
   const refusals: Refusal[] = [];
+  let tenant = 0;
   const refuse = (reason: Reason, by: number): void => {
     count(meter.refused, reason, by);
+    if (!asOfReceipt) meter.rates.refused(tenant, reason, by);
     refusals.push({ reason, count: by });
   };
 
@@ -100,6 +102,7 @@ export function createDecoder(
     },
     take: (record, isAside) => {
       const previousID = batch.through;
+      tenant = record.tenant;
       batch.through = record.id;
       if (isAside) {
         // The listener reads the record for itself: it may be set aside for this follower alone.

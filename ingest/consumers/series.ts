@@ -6,6 +6,7 @@ import type { Point } from "../../store/series/series.js";
 import type { DecodedListener } from "../followers/decoded.js";
 import { followJournal } from "../followers/follower.js";
 import type { Narrow } from "../followers/narrowing.js";
+import type { Meter } from "../meter.js";
 import { createDecoder, type DecoderOptions } from "./decoder.js";
 import { createPointBatch } from "./point-batch.js";
 import { createPointWriter, type PointWriterOptions } from "./point-writer.js";
@@ -55,7 +56,10 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     write: (points, through, sourceOf) => {
       const settled = (refused: ReadonlySet<Point>): void => {
         settle(through);
-        options.onStored?.(refused.size === 0 ? points : points.filter((point) => !refused.has(point)));
+        const stored = refused.size === 0 ? points : points.filter((point) => !refused.has(point));
+        countStored(options.meter, stored);
+        for (const { series: of } of refused) options.meter.rates.refused(of.tenant, "series", 1);
+        options.onStored?.(stored);
       };
       return writer.write(points, through, settled, sourceOf);
     },
@@ -118,6 +122,21 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
       narrowing.close();
     },
   };
+}
+
+/** Counts them for their tenants: a batch has few runs of one. */
+function countStored({ rates }: Meter, points: readonly Point[]): void {
+  let tenant = 0;
+  let run = 0;
+  for (const { series } of points) {
+    if (series.tenant !== tenant) {
+      if (run > 0) rates.points(tenant, run);
+      tenant = series.tenant;
+      run = 0;
+    }
+    run++;
+  }
+  if (run > 0) rates.points(tenant, run);
 }
 
 /**

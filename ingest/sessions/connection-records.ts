@@ -46,6 +46,8 @@ export interface ConnectionRecords {
   /** Opens a session for a client of this id that has not come yet. */
   openInbox(device: DeviceEntry, clientID: string): void;
   disconnect(origin: Origin, keepAlive: number, goodbye: Goodbye): void;
+  /** Ends a session whose connection, if it had one, has ended; `done` is called once that is on disk. */
+  endSession(of: Pick<SessionState, "tenant" | "device" | "clientID">, done: () => void): void;
   /** Closes what a killed run left open; it had ended by `killedAt`, microseconds since 1970. */
   disconnectKilled(killedAt: number): void;
   /** `refused`: by a policy; then it is an event only. */
@@ -124,6 +126,15 @@ export function createConnectionRecords(
     },
     disconnect: (origin, keepAlive, goodbye) =>
       disconnected({ ...subjectOf(origin), keepAlive }, goodbye, null),
+    endSession: ({ tenant, device, clientID }, done) => {
+      const subject = { tenant, device, clientID, session: sessionOf(clientID) };
+      const at = micros();
+      journal.append({ ...subject, kind: recordKinds.sessionEnd, ip: "" }, () => {
+        registry.endSession({ ...subject, at });
+        onEnded();
+        done();
+      });
+    },
     disconnectKilled: (killedAt) => {
       for (const { tenant, device, sessions } of registry.all()) {
         for (const { connection, session, ip, keepAlive } of sessions.values()) {

@@ -7,9 +7,16 @@ import { sessionsPerDeviceMax } from "./bounds.js";
 import type { SessionRegistry } from "./session-registry.js";
 import type { SessionState } from "./state.js";
 
+/** What a connection speaks; of MQTT the level: 3 is 3.1, 4 is 3.1.1. */
+export const protocols = ["mqtt3", "mqtt4", "mqtt5", "http", "websocket"] as const;
+export type Protocol = (typeof protocols)[number];
+
 /** One live connection of a device, whatever its transport. */
 export interface Connection {
   readonly clientID: string;
+  readonly protocol: Protocol;
+  /** Milliseconds since 1970. */
+  readonly openedAt: number;
   readonly entry: DeviceEntry;
   /** What it authenticated with; if the device's own changes, the connection is thrown out. */
   readonly username: string;
@@ -18,7 +25,8 @@ export interface Connection {
   readonly certificate: ClientCertificate | null;
   /** Null until its CONNECT is on disk. */
   readonly state: SessionState | null;
-  end(reason: EndReason): void;
+  /** `detail`: what its client is told instead of the usual text, where the protocol has a place for it. */
+  end(reason: EndReason, detail?: string): void;
   /** Brings it up to what the platform subscribes the device to. */
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void;
 }
@@ -30,6 +38,7 @@ export interface Connections {
   close(session: Connection): void;
   /** Whether any client of the device is connected. */
   has(device: number): boolean;
+  find(device: number, clientID: string): Connection | undefined;
   /** Sends to every client of the device at QoS 0, subscribed or not; false if none takes it. */
   sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
   /** Brings every session of the device up to what the platform subscribes it to. */
@@ -75,6 +84,7 @@ export function createConnections({ registry, now }: ConnectionsDeps): Connectio
       if (deviceSessions.size === 0) live.delete(session.entry.id);
     },
     has: (device) => live.has(device),
+    find: (device, clientID) => live.get(device)?.get(clientID),
     sendToAll: (device, topic, payload) => {
       const at = now() * 1000;
       let taken = false;

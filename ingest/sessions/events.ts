@@ -32,6 +32,15 @@ export interface InboxOpened {
   readonly expiry: number;
 }
 
+/** A person has ended a session, after its connection. */
+export interface SessionEnded {
+  readonly device: number;
+  readonly clientID: string;
+  readonly session: number;
+  /** Microseconds since 1970. */
+  readonly at: number;
+}
+
 export interface Disconnected {
   readonly device: number;
   readonly connection: number;

@@ -3,7 +3,7 @@ import { endsWithConnection, type Will } from "../../store/journal/message.js";
 import type { Meter } from "../meter.js";
 import type { Changes } from "./changes.js";
 import type { DirtySet } from "./dirty-set.js";
-import type { Connected, Disconnected, InboxOpened } from "./events.js";
+import type { Connected, Disconnected, InboxOpened, SessionEnded } from "./events.js";
 import { createSessionEviction } from "./eviction.js";
 import type { HeldBytes } from "./held-bytes.js";
 import type { MessageQueues } from "./message-queues.js";
@@ -23,6 +23,8 @@ export interface SessionLifecycle {
   /** Nothing happens where the session is there already. */
   openInbox(opened: InboxOpened): void;
   disconnect(disconnected: Disconnected): void;
+  /** The session goes, with what waits in it; a will that it has left is due. Nothing happens where there is none. */
+  endSession(ended: SessionEnded): void;
   willPublished(device: number, connection: number): void;
   /** Sessions and retained messages whose time is over are dropped. */
   expire(nowMicros: number): Promise<void>;
@@ -123,6 +125,14 @@ export function createSessionLifecycle(
       changes.session(state);
       if (state.expiry === endsWithConnection) drop(deviceSessions, state);
       markSent(state, ofEarlierRun);
+      forgetIfEmpty(deviceSessions);
+    },
+    endSession: ({ device, clientID, session, at }) => {
+      const deviceSessions = registry.get(device);
+      const state = deviceSessions?.sessions.get(clientID);
+      if (deviceSessions === undefined || state === undefined) return;
+      drop(deviceSessions, state);
+      wills.settle(deviceSessions, { session, at }, false);
       forgetIfEmpty(deviceSessions);
     },
     willPublished: (device, connection) => {

@@ -28,7 +28,10 @@ export function publishUplink(
   const { accept, registry, meter, work, now } = context;
   const at = now() * 1000;
   const { device, session } = origin;
-  if (!isAllowed) count(meter.policyRefused, "publish");
+  if (!isAllowed) {
+    count(meter.policyRefused, "publish");
+    meter.rates.refused(device.device.tenant, "policy", 1);
+  }
   const appended = (): void => {
     if (cost > 0) work.give(device.device.tenant, cost);
     kept();

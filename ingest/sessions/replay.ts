@@ -74,6 +74,8 @@ const appliers: { readonly [Kind in RecordKind]?: Applier<OfKind<Kind>> } = {
     const at = endedAt ?? receivedAt;
     registry.disconnect({ device, connection, at, orderly, expiry, ofEarlierRun: true });
   },
+  [recordKinds.sessionEnd]: (registry, { device, clientID, session, receivedAt: at }) =>
+    registry.endSession({ device, clientID, session, at }),
   [recordKinds.uplink]: (registry, record) => {
     const { device, session, connection, messageID, topic, payload, qos, retain, refused } = record;
     const { properties, isWill } = decodeUplinkDetails(record.details);

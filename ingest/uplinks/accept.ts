@@ -63,12 +63,14 @@ export function sessionOf(clientID: string): number {
 export function createAccept(journal: Journal, meter: Meter, backlogFull: () => boolean): Accept {
   return {
     uplink: (origin, uplink, refused, done) => {
+      const { tenant } = origin.device.device;
       meter.messages++;
       meter.messageBytes += uplink.payload.length;
+      meter.rates.message(tenant);
       journal.append(
         {
           kind: recordKinds.uplink,
-          tenant: origin.device.device.tenant,
+          tenant,
           device: origin.device.id,
           connection: origin.connection,
           session: origin.session,

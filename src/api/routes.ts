@@ -11,6 +11,7 @@ import { brokerInfoRoutes } from "../routes/broker-info.js";
 import { certBindingRoutes } from "../routes/cert-bindings.js";
 import { certRoutes } from "../routes/certs.js";
 import { changeRoutes } from "../routes/changes.js";
+import { clientSessionRoutes } from "../routes/client-sessions.js";
 import { connectLogRoutes } from "../routes/connect-logs.js";
 import { contactPointRoutes } from "../routes/contact-points.js";
 import { controlLogRoutes } from "../routes/control-logs.js";
@@ -31,6 +32,7 @@ import { historyRoutes } from "../routes/history.js";
 import { ingestStatusRoutes } from "../routes/ingest-status.js";
 import { metricRoutes } from "../routes/metrics.js";
 import { notificationRoutes } from "../routes/notifications.js";
+import { overviewRoutes } from "../routes/overview.js";
 import { platformSelectRoutes } from "../routes/platform-select.js";
 import { policyRoutes } from "../routes/policies.js";
 import { policyBindingRoutes } from "../routes/policy-bindings.js";
@@ -90,6 +92,8 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...silenceRoutes(deps),
     ...notificationRoutes(deps),
     ...ingestStatusRoutes(deps),
+    ...clientSessionRoutes(deps),
+    ...overviewRoutes(deps),
     ...setAsideRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),

@@ -17,7 +17,7 @@ interface Readings {
   readonly setAside: ReadonlyMap<string, number>;
   /** Bytes held for MQTT clients. */
   readonly heldBytes: number;
-  /** Committed records that the consumers have not settled, and how long the series consumer has been behind. */
+  /** Committed records that the consumers have not settled, and since when the series consumer's oldest is on disk. */
   readonly lag: { readonly series: number; readonly alerts: number; readonly seriesSeconds: number };
   readonly removals: RemovalFigures;
   readonly loopDelay: Pick<IntervalHistogram, "percentile">;
@@ -201,7 +201,7 @@ const metrics: readonly Metric[] = [
     [{ consumer: "series" }, lag.series],
     [{ consumer: "alerts" }, lag.alerts],
   ]),
-  gauge("tidemark_journal_lag_seconds", "How long it has been behind.", ({ lag }) => [
+  gauge("tidemark_journal_lag_seconds", "How long its oldest record has been on disk.", ({ lag }) => [
     [{ consumer: "series" }, lag.seriesSeconds],
   ]),
   gauge(
@@ -214,7 +214,7 @@ const metrics: readonly Metric[] = [
     "Deleted devices and data points whose points were removed.",
     ({ removals }) => one(removals.done),
   ),
-  gauge("tidemark_event_loop_delay_seconds", "Since the last reading.", ({ loopDelay }) =>
+  gauge("tidemark_event_loop_delay_seconds", "Of the last one to two minutes.", ({ loopDelay }) =>
     ["0.5", "0.99", "0.999"].map(
       (quantile) => [{ quantile }, loopDelay.percentile(100 * Number(quantile)) / nsPerSecond] as const,
     ),

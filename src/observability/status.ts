@@ -1,12 +1,18 @@
 import { statfsSync } from "node:fs";
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import {
+  createHistogram as createRecordable,
+  type IntervalHistogram,
+  monitorEventLoopDelay,
+} from "node:perf_hooks";
 import type { LiveFeed } from "../../ingest/live/feed.js";
 import { count, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { ClockJump } from "./clock-watch.js";
+import { createJournalLag } from "./journal-lag.js";
 import { type BuildFacts, metricsText, type RemovalFigures } from "./metrics.js";
 import { createHistogram } from "./prometheus.js";
+import { createWindowPair } from "./window-pair.js";
 
 /** The state of the running service for /readyz and /metrics. */
 export interface Status {
@@ -21,8 +27,25 @@ export interface Status {
   certificateEnds(certificate: string, end: number): void;
   /** Called when the wall clock was set. */
   clockJumped(jump: ClockJump): void;
+  /** To be called each second: what is told of the last while moves on. */
+  tick(): void;
+  figures(): Figures;
   /** Prometheus text. */
   metrics(): string;
+}
+
+/** What the overview tells of this process. */
+interface Figures {
+  /** Records on disk whose points cannot be read yet, and for how long the oldest has been there. */
+  readonly lag: { readonly messages: number; readonly seconds: number };
+  /** Of the last one to two minutes; 0 where nothing was committed. */
+  readonly commit: { readonly p50Ms: number; readonly p99Ms: number };
+  /** `isFull`: nothing can be kept. */
+  readonly disk: { readonly freeBytes: number; readonly isFull: boolean };
+  /** Of the last one to two minutes. */
+  readonly eventLoopDelayP99Ms: number;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
 }
 
 /** Degraded parts. Parts that open before there is a status note their troubles here. */
@@ -60,9 +83,17 @@ interface StatusSources {
   readonly build: BuildFacts;
   /** Whose disk is looked at. */
   readonly dataDir: string;
+  readonly freeBytesMin: number;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
 }
+
+const windowMs = 60_000;
+/** Longer commits count as of an hour. */
+const commitMicrosMax = 3_600_000_000;
+const nsPerMs = 1e6;
 
 const commitBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1];
 const writeBuckets = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
@@ -73,17 +104,25 @@ export function createStatus(sources: StatusSources): Status {
   const clockJumps = new Map<ClockJump, number>();
   const commits = createHistogram(commitBuckets);
   const writes = createHistogram(writeBuckets);
-  const loopDelay = monitorEventLoopDelay({ resolution: 1 });
-  loopDelay.enable();
-  journal.onCommitTime((seconds) => commits.observe(seconds));
-  /** Since when the series consumer has been behind, monotonic milliseconds; null if it is not. */
-  let behindSince: number | null = null;
+  const loopDelay = createWindowPair(watchedLoopDelay, windowMs, sources.monotonic);
+  const recentCommits = createWindowPair(
+    () => createRecordable({ lowest: 1, highest: commitMicrosMax, figures: 2 }),
+    windowMs,
+    sources.monotonic,
+  );
+  const lag = createJournalLag({
+    committedID: () => journal.committedID,
+    settledID: sources.settledID,
+    monotonic: sources.monotonic,
+  });
+  journal.onCommitTime((seconds) => {
+    commits.observe(seconds);
+    const micros = Math.min(commitMicrosMax, Math.max(1, Math.round(seconds * 1e6)));
+    for (const window of recentCommits.both) window.record(micros);
+    lag.committed();
+  });
 
-  function lagSeconds(lag: number): number {
-    if (lag === 0) behindSince = null;
-    else behindSince ??= sources.monotonic();
-    return behindSince === null ? 0 : (sources.monotonic() - behindSince) / 1000;
-  }
+  const lagMessages = (): number => Math.max(0, journal.committedID - sources.settledID());
 
   const notReady = (): string | null => (sources.closing() ? "shutting down" : sources.stopped());
 
@@ -96,8 +135,7 @@ export function createStatus(sources: StatusSources): Status {
   }
 
   function metrics(): string {
-    const lag = Math.max(0, journal.committedID - sources.settledID());
-    const text = metricsText({
+    return metricsText({
       meter,
       journal,
       live: sources.live.counts(),
@@ -105,12 +143,12 @@ export function createStatus(sources: StatusSources): Status {
       setAside: sources.setAside(),
       heldBytes: sources.heldBytes(),
       lag: {
-        series: lag,
+        series: lagMessages(),
         alerts: Math.max(0, journal.committedID - sources.alertsID()),
-        seriesSeconds: lagSeconds(lag),
+        seriesSeconds: lag.seconds,
       },
       removals: sources.removals(),
-      loopDelay,
+      loopDelay: loopDelay.longer,
       clockJumps,
       build: sources.build,
       notReady: notReady(),
@@ -121,8 +159,22 @@ export function createStatus(sources: StatusSources): Status {
       commits,
       writes,
     });
-    loopDelay.reset();
-    return text;
+  }
+
+  function figures(): Figures {
+    const freeDiskBytes = freeBytes(sources.dataDir);
+    const recent = recentCommits.longer;
+    const commitMs = (percentile: number) => (recent.count === 0 ? 0 : recent.percentile(percentile) / 1000);
+    return {
+      lag: { messages: lagMessages(), seconds: lag.seconds },
+      commit: { p50Ms: commitMs(50), p99Ms: commitMs(99) },
+      disk: {
+        freeBytes: freeDiskBytes,
+        isFull: journal.stopped !== null || freeDiskBytes < sources.freeBytesMin,
+      },
+      eventLoopDelayP99Ms: loopDelay.longer.percentile(99) / nsPerMs,
+      startedAt: sources.startedAt,
+    };
   }
 
   return {
@@ -134,8 +186,20 @@ export function createStatus(sources: StatusSources): Status {
       certificateEnds.set(certificate, end);
     },
     observeWrite: (seconds) => writes.observe(seconds),
+    tick: () => {
+      loopDelay.turn();
+      recentCommits.turn();
+      meter.rates.tick();
+    },
+    figures,
     metrics,
   };
+}
+
+function watchedLoopDelay(): IntervalHistogram {
+  const watched = monitorEventLoopDelay({ resolution: 1 });
+  watched.enable();
+  return watched;
 }
 
 function freeBytes(dir: string): number {

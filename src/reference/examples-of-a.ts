@@ -900,7 +900,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -1020,8 +1020,8 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          messages: 2,
-          points: 3,
+          messages: 4,
+          points: 5,
           refused: {},
           lastAt: "2026-11-21 10:00:00",
         },
@@ -1097,6 +1097,35 @@ export const examplesOfA: RecordedExamples = {
           ],
           meta: {
             count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/devices/{id}/sessions": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              clientID: "http",
+              protocol: "http",
+              isConnected: true,
+              IP: "192.0.2.7",
+              connectedAt: "2026-11-21 10:00:00",
+              keepAlive: 900,
+              sessionExpiry: 7776000,
+              subscriptionCount: 1,
+              queuedMessages: 0,
+              queuedBytes: 0,
+              inflight: 0,
+            },
+          ],
+          meta: {
+            count: 1,
             limit: 10,
             page: 1,
           },
@@ -1806,6 +1835,68 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/overview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          devices: {
+            total: 36,
+            online: 0,
+            sleeping: 0,
+            offline: 36,
+            blocked: 2,
+          },
+          gateways: 22,
+          products: 14,
+          groups: 7,
+          currentAlerts: {
+            total: 1,
+            bySeverity: [
+              {
+                alertSeverity: 1,
+                count: 1,
+              },
+            ],
+          },
+          rates: {
+            endTime: 1795255200000,
+            intervalMs: 1000,
+            messages: [0, 0, 0, 0],
+            points: [0, 0, 0, 0],
+          },
+          refused: [],
+          lag: {
+            messages: 0,
+            seconds: 0,
+          },
+          commit: {
+            p50Ms: 7.391,
+            p99Ms: 62.975,
+          },
+          disk: {
+            freeBytes: 76546052096,
+            isFull: false,
+          },
+          deployment: {
+            rates: {
+              endTime: 1795255200000,
+              intervalMs: 1000,
+              messages: [0, 0, 0, 0],
+              points: [0, 0, 0, 0],
+            },
+            refused: [],
+            connections: 0,
+            eventLoopDelayP99Ms: 55.902207,
+            degraded: {},
+            version: "0.1.0",
+            engine: "embedded",
+            startedAt: "2026-11-21 10:00:00",
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/platform_select/certs/{id}/not_joined_devices": {
     "200": [
       {
@@ -2495,8 +2586,8 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "imported",
-            value: 25,
+            label: "name of rule-58",
+            value: 21,
           },
         ],
       },
@@ -2543,7 +2634,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "WhytzI",
+            value: "q83thl",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2840,6 +2931,33 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/tasks": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              taskID: "0123456789abcdef0123456789abcdef",
+              statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+              kind: "redecode",
+              state: "PENDING",
+              current: 0,
+              msg: null,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              endAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 1,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/tenants": {
     "200": [
       {
@@ -2935,7 +3053,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -4322,7 +4440,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
         },
       },
@@ -4363,7 +4481,7 @@ export const examplesOfA: RecordedExamples = {
           autoSub: null,
           manufacturer: null,
           serialNumber: "SN-0001",
-          softVersion: null,
+          softVersion: "21.5",
           hardwareVersion: null,
           description: "by the door",
           deviceConsoleIP: null,
@@ -4381,7 +4499,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
         },
       },

@@ -982,8 +982,8 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          messages: 2,
-          points: 3,
+          messages: 4,
+          points: 5,
           refused: {},
           lastAt: "2026-11-21 10:00:00",
         },
@@ -1021,6 +1021,35 @@ export const examplesOfB: RecordedExamples = {
           meta: {
             count: 2,
             limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/devices/{id}/sessions": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              clientID: "http",
+              protocol: "http",
+              isConnected: true,
+              IP: "192.0.2.7",
+              connectedAt: "2026-11-21 10:00:00",
+              keepAlive: 900,
+              sessionExpiry: 7776000,
+              subscriptionCount: 1,
+              queuedMessages: 0,
+              queuedBytes: 0,
+              inflight: 0,
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 10,
             page: 1,
           },
         },
@@ -1343,7 +1372,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/CVAgI4/inbox",
+              topic: "/groups/HlWw9M/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -1741,6 +1770,68 @@ export const examplesOfB: RecordedExamples = {
             },
           },
         ],
+      },
+    ],
+  },
+  "get /api/v1/overview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          devices: {
+            total: 13,
+            online: 0,
+            sleeping: 0,
+            offline: 13,
+            blocked: 2,
+          },
+          gateways: 4,
+          products: 8,
+          groups: 6,
+          currentAlerts: {
+            total: 1,
+            bySeverity: [
+              {
+                alertSeverity: 1,
+                count: 1,
+              },
+            ],
+          },
+          rates: {
+            endTime: 1795255200000,
+            intervalMs: 1000,
+            messages: [0, 0, 0, 0],
+            points: [0, 0, 0, 0],
+          },
+          refused: [],
+          lag: {
+            messages: 0,
+            seconds: 0,
+          },
+          commit: {
+            p50Ms: 0.551,
+            p99Ms: 10.687,
+          },
+          disk: {
+            freeBytes: 76520878080,
+            isFull: false,
+          },
+          deployment: {
+            rates: {
+              endTime: 1795255200000,
+              intervalMs: 1000,
+              messages: [0, 0, 0, 0],
+              points: [0, 0, 0, 0],
+            },
+            refused: [],
+            connections: 0,
+            eventLoopDelayP99Ms: 77.201407,
+            degraded: {},
+            version: "0.1.0",
+            engine: "embedded",
+            startedAt: "2026-11-21 10:00:00",
+          },
+        },
       },
     ],
   },
@@ -2495,7 +2586,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "lQeVQ1",
+            value: "qTnkeg",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2862,6 +2953,33 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/tasks": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              taskID: "0123456789abcdef0123456789abcdef",
+              statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+              kind: "redecode",
+              state: "PENDING",
+              current: 0,
+              msg: null,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              endAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 1,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/tenants": {
     "200": [
       {
@@ -2957,7 +3075,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,

@@ -1,4 +1,6 @@
 import type { LiveFeed } from "../../ingest/live/feed.js";
+import type { Meter } from "../../ingest/meter.js";
+import type { ClientSessions } from "../../ingest/sessions/client-sessions.js";
 import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import type { Zone } from "../../query/zone.js";
@@ -60,12 +62,15 @@ export interface AppDeps {
   /** The deployment's settings. */
   readonly config: Config;
   readonly status: Status;
+  readonly meter: Pick<Meter, "rates" | "connections">;
   /** What this program is. */
   readonly build: BuildInfo;
   readonly tasks: Tasks;
   readonly commands: Commands;
   /** Tells people of alerts. */
   readonly notifier: Pick<Notifier, "test" | "preview">;
+  /** What devices' clients have left with this process. */
+  readonly sessions: ClientSessions;
   /** Decides permissions at the external broker. */
   readonly brokerAccess: BrokerAccess;
   readonly aside: SetAsideMessages;

@@ -1,23 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
-import { getTask, type Task } from "../../store/metadata/tasks.js";
+import { getTask, listTasks, type Task, taskFilters, taskStates } from "../../store/metadata/tasks.js";
 import { type Caller, mayCall } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { fileAnswer } from "../http/file-answer.js";
+import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
+import { pageAnswer } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
-import { idParams } from "../http/schemas.js";
+import { idParams, pageOf } from "../http/schemas.js";
 import { fileTypes, formats } from "../import-export/devices/formats.js";
 import { devicesExport, devicesImport } from "../import-export/devices/kinds.js";
 import { historyImport } from "../import-export/points/kinds.js";
 import { createDownloadLinks, linkLifeMs } from "../tasks/links.js";
+import { listedTask, listedTaskSchema } from "../views/tasks.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Tasks";
 
 const status = z
   .object({
-    state: z.enum(["PENDING", "STARTED", "PROGRESS", "SUCCESS", "FAILURE"]),
+    state: z.enum(taskStates),
     current: z.number().int().min(0).max(100),
     msg: z.unknown().openapi({ description: "what the task says of itself: counts, or why it failed" }),
     excelPath: z
@@ -33,7 +36,10 @@ const status = z
 /** Tasks whose result is a file. */
 const withFile: ReadonlySet<string> = new Set([devicesExport, devicesImport, historyImport]);
 
-export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
+const listFields = { filters: taskFilters };
+const unfiltered = refusedParameters(listFields, listedTaskSchema);
+
+export function taskRoutes({ db, tasks, now, stamp, zone }: AppDeps): Route[] {
   const links = createDownloadLinks(randomBytes(32), now);
   const view = ({ id, kind, state, current, msg, file }: Task, { role }: Caller) => ({
     state,
@@ -63,6 +69,22 @@ export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
   return [
     statusAt("/task_status/{id}"),
     statusAt("/api/v1/task_status/{id}"),
+    route({
+      method: "get",
+      path: "/api/v1/tasks",
+      access: "read",
+      tag,
+      summary: "Tasks of the last 24 hours, newest first",
+      shape: { query: listQuery(listFields) },
+      answer: { status: 200, schema: pageOf(listedTaskSchema) },
+      handle: async ({ caller, query, request: { url } }) => {
+        refuseParameters(url, unfiltered);
+        const request = pageRequest(query, listFields, zone);
+        return pageAnswer(await listTasks(db, caller.tenant, request), request, (task) =>
+          listedTask(task, stamp),
+        );
+      },
+    }),
     route({
       method: "get",
       path: "/api/v1/download",

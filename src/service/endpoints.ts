@@ -10,6 +10,7 @@ import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
 import type { LocalTime } from "../../ingest/decode/time.js";
 import { findBelow } from "../../ingest/directory/below.js";
 import type { Presence } from "../../ingest/directory/presence.js";
+import { type ClientSessions, createClientSessions } from "../../ingest/sessions/client-sessions.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import { type BrokerAccess, createBrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
@@ -52,6 +53,7 @@ export interface Endpoints {
   /** HTTP for devices, and WebSocket without MQTT. */
   readonly http: HttpTransport;
   readonly webSockets: WebSocketTransport;
+  readonly sessions: ClientSessions;
   /** Answers an external broker's questions about permissions. */
   readonly brokerAccess: BrokerAccess;
 }
@@ -124,7 +126,11 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     certificate: (commonName) => certificateNamed(db, commonName),
     isDisabled: (fingerprint) => isCertDisabled(db, fingerprint),
   });
-  return { identity, listeners, broker, http, webSockets, brokerAccess };
+  const { registry, connections, records } = messaging;
+  const { untilKept } = shared.waiting;
+  const stopped = () => accept.stopped;
+  const sessions = createClientSessions({ registry, connections, records, untilKept, stopped, now });
+  return { identity, listeners, broker, http, webSockets, sessions, brokerAccess };
 }
 
 /** Sets in each tenant's own table. */

@@ -56,6 +56,8 @@ interface MaintenanceDeps {
   readonly historySettled: () => Promise<void>;
   /** Checks whether the wall clock was set. */
   readonly watchClock: () => void;
+  /** Moves on what is told of the last while. */
+  readonly tick: () => void;
   readonly log: Logger;
   readonly now: () => number;
   /** Milliseconds; never set. */
@@ -76,6 +78,8 @@ const controlLogsMs = 60_000;
 const alertsMs = 300_000;
 const changesMs = 10_000;
 const clockMs = 1000;
+/** More often than a second, so that none is passed over for long. */
+const tickMs = 250;
 /** Rows of one delete, and deletes of one round. */
 const controlLogsPerStep = 1000;
 const controlLogSteps = 20;
@@ -108,6 +112,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       return removing;
     }),
     every(clockMs, "look at the clock", deps.log, deps.watchClock),
+    every(tickMs, "count by seconds", deps.log, deps.tick),
     every(pointRetentionMs, "apply the points' retention", deps.log, createPointRetention(deps, held)),
     every(reserveMs, "set space aside", deps.log, () =>
       keepReserve(deps.config.dataDir, deps.config.freeBytesMin),

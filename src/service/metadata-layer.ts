@@ -92,7 +92,7 @@ export async function openMetadataLayer(
     directory,
     authenticator,
     catalog,
-    meter: createMeter(),
+    meter: createMeter(clock.monotonic),
     follow: (follow) => {
       followers.push(follow);
     },

@@ -71,6 +71,8 @@ export async function startPipelines(
     closing: () => closing,
     build: { ...build, engine: engineOf(config) },
     dataDir: config.dataDir,
+    freeBytesMin: config.freeBytesMin,
+    startedAt: now(),
     monotonic,
   });
   if (!config.holdSeries) {
@@ -109,6 +111,7 @@ export async function startPipelines(
     historySettled: gate.settled,
     monotonic,
     watchClock: createClockWatch(clock, log, status.clockJumped),
+    tick: status.tick,
   });
   const maintained = maintenance;
 

@@ -163,7 +163,7 @@ function openWork(
 
 function openApi(
   { config, storage, pipelines, log, clock }: ServersDeps,
-  { listeners, brokerAccess }: Endpoints,
+  { listeners, sessions, brokerAccess }: Endpoints,
   {
     commands,
     tasks,
@@ -187,11 +187,13 @@ function openApi(
     refs,
     live,
     status,
+    meter: metadata.meter,
     build,
     aside,
     commands,
     tasks,
     notifier,
+    sessions,
     brokerAccess,
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     answers: createAnswerRoom(config.answerBytesMax, metadata.meter),

@@ -15,6 +15,7 @@ import type {
   Platform,
   Received,
   Release,
+  SessionEnd,
   Subscribe,
   Unsubscribe,
   Uplink,
@@ -271,6 +272,16 @@ const inbox: Codec<Inbox> = {
   }),
 };
 
+const sessionEnd: Codec<SessionEnd> = {
+  toFrame: ({ clientID, ...record }) => ({ ...unused, ...record, connection: 0, text: clientID }),
+  fromFrame: (frame) => ({
+    ...storedOf(frame),
+    kind: recordKinds.sessionEnd,
+    session: frame.session,
+    clientID: frame.text,
+  }),
+};
+
 const batch: Codec<BatchEnd> = {
   toFrame: ({ batchID, refusedLines, ...record }) => ({
     ...unused,
@@ -320,6 +331,7 @@ const codecs: { readonly [Kind in RecordKind]: Codec<Extract<JournalInput, { kin
   [recordKinds.batch]: batch,
   [recordKinds.entry]: entry,
   [recordKinds.expanded]: expanded,
+  [recordKinds.sessionEnd]: sessionEnd,
 };
 
 const codecOf = (kind: RecordKind): Codec<JournalInput> => codecs[kind] as unknown as Codec<JournalInput>;

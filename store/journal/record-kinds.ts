@@ -29,5 +29,7 @@ export const recordKinds = {
   entry: 16,
   /** Every entry of an envelope has been written. */
   expanded: 17,
+  /** A session that a person has ended. */
+  sessionEnd: 18,
 } as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];

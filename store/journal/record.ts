@@ -145,6 +145,13 @@ export interface Inbox extends OfDevice {
   readonly details: Encoded<InboxDetails> | null;
 }
 
+/** A session that a person has ended, with all that waits in it; its connection, if any, has ended before. */
+export interface SessionEnd extends OfDevice {
+  readonly kind: typeof recordKinds.sessionEnd;
+  readonly session: number;
+  readonly clientID: string;
+}
+
 /** Every line of a batch of messages has been taken or refused. */
 export interface BatchEnd extends OfSession {
   readonly kind: typeof recordKinds.batch;
@@ -193,6 +200,7 @@ export type JournalInput =
   | Downlink
   | Downlinks
   | Inbox
+  | SessionEnd
   | BatchEnd
   | Entry
   | Expanded;

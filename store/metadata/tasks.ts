@@ -1,9 +1,19 @@
 import { StoreError } from "../lib/errors.js";
 import type { Actor } from "./db/changes.js";
 import type { Db, Statement } from "./db/db.js";
-import { fromJson, insertInto } from "./db/table.js";
+import { countedRowsMax } from "./db/list-rows.js";
+import {
+  conditionOf,
+  fromJson,
+  insertInto,
+  type Listing,
+  type Page,
+  type PageRequest,
+  text,
+} from "./db/table.js";
 
-type TaskState = "PENDING" | "STARTED" | "PROGRESS" | "SUCCESS" | "FAILURE";
+export const taskStates = ["PENDING", "STARTED", "PROGRESS", "SUCCESS", "FAILURE"] as const;
+type TaskState = (typeof taskStates)[number];
 
 /** Work that outlives its request. */
 export interface Task {
@@ -68,6 +78,49 @@ export async function getTask(db: Db, tenant: number, id: string): Promise<Task>
   const row = await db.first<TaskRow>("select * from task where tenant = ? and id = ?", [tenant, id]);
   if (row === undefined) throw new StoreError("NOT_FOUND", "cannot find the task");
   return toTask(row);
+}
+
+/** A task as lists show it. */
+export interface ListedTask
+  extends Pick<Task, "id" | "kind" | "state" | "current" | "username" | "createAt"> {
+  /** The begin of its message, JSON that may be cut anywhere; null without one. */
+  readonly msgStart: string | null;
+  readonly endAt: number | null;
+}
+
+/** Characters of the JSON of a task's message that a list reads. */
+const msgStartMax = 1000;
+
+const listing: Listing = {
+  select: `r.id, r.kind, r.state, r.current, r.username, r.createAt, substr(r.msg, 1, ${msgStartMax}) msgStart,
+    case when r.state in ('SUCCESS', 'FAILURE') then r.updateAt end endAt`,
+  from: "task r",
+  filters: { kind: text("kind"), state: text("state") },
+};
+
+export const taskFilters = listing.filters;
+
+/** Newest first. */
+export async function listTasks(
+  db: Db,
+  tenant: number,
+  { page, limit, filters }: PageRequest,
+): Promise<Page<ListedTask>> {
+  const { sql: where, args } = conditionOf(listing, tenant, filters, { sql: "1" });
+  const order = "order by r.createAt desc, r.id desc";
+  const [items = [], counted = []] = (await db.snapshot([
+    {
+      sql: `select ${listing.select} from task r where r.id in
+        (select r.id from task r where ${where} ${order} limit ? offset ?) ${order}`,
+      args: [...args, limit, (page - 1) * limit],
+    },
+    {
+      sql: `select count(*) n from (select 1 from task r where ${where} limit ?)`,
+      args: [...args, countedRowsMax + 1],
+    },
+  ])) as [ListedTask[], { readonly n: number }[]?];
+  const count = counted[0]?.n ?? 0;
+  return { items, count: Math.min(count, countedRowsMax), truncated: count > countedRowsMax };
 }
 
 /** Updates a task unless it has ended. */

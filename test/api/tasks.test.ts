@@ -8,11 +8,12 @@ import { createLogger } from "../../src/observability/log.js";
 import { createDownloadLinks, linkLifeMs } from "../../src/tasks/links.js";
 import { openTasksRunner, tasksPerTenantMax, tasksRunningMax } from "../../src/tasks/runner.js";
 import { TaskFailure, type TaskKind } from "../../src/tasks/task-kind.js";
+import { listedTask, taskMsgCharactersMax } from "../../src/views/tasks.js";
 import { pause } from "../../store/lib/turns.js";
 import { openDb } from "../../store/metadata/db/db.js";
-import { createTask, getTask, taskEnded, updateTask } from "../../store/metadata/tasks.js";
+import { createTask, getTask, listTasks, taskEnded, updateTask } from "../../store/metadata/tasks.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
-import { refused, worldSuite } from "../world.js";
+import { hasKeys, type Rec, refused, stampPattern, worldSuite } from "../world.js";
 import { download, ended } from "./transfer.js";
 
 const actor = { tenant: 1, userIntID: 1, username: "admin" };
@@ -289,6 +290,85 @@ suite("download links", (test) => {
   });
 });
 
+suite("lists of tasks", (test) => {
+  test("messages of any shape are shown up to a bound, whole escapes and all", () =>
+    withRunner({}, async (_open, _dir, db) => {
+      const emoji = "🌡".repeat(taskMsgCharactersMax);
+      const messages: readonly (readonly [unknown, string | null])[] = [
+        [null, null],
+        ['it\'s "bad"; drop table task\n\u0001', 'it\'s "bad"; drop table task\n\u0001'],
+        ["\\".repeat(5000), "\\".repeat(taskMsgCharactersMax)],
+        ["x".repeat(100_000), "x".repeat(taskMsgCharactersMax)],
+        [emoji, "🌡".repeat(taskMsgCharactersMax / 2)],
+        [{ rows: 3, errors: [] }, '{"rows":3,"errors":[]}'],
+        [[1, "a"], '[1,"a"]'],
+      ];
+      for (const [i, [msg]] of messages.entries()) {
+        const id = String(i).padStart(32, "0");
+        await createTask(db, actor, i, { id, kind: "k", input: {}, node: 0 });
+        await updateTask(db, 50, id, { state: "SUCCESS", current: 100, msg });
+      }
+      // Control characters take six characters of JSON: the cut may lie within one of them.
+      await createTask(db, actor, 99, { id: "f".repeat(32), kind: "k", input: {}, node: 0 });
+      for (let length = 160; length < 172; length++) {
+        const text = "a".repeat(length % 6) + "\u0001".repeat(length);
+        await updateTask(db, 99, "f".repeat(32), { state: "PROGRESS", current: 1, msg: text });
+        const [first] = (await listTasks(db, 1, { page: 1, limit: 1, filters: [] })).items;
+        assert.ok(first !== undefined);
+        const { msg } = listedTask(first, String) as { msg: string };
+        assert.ok(text.startsWith(msg) && msg.length > 150, `${length}: ${msg.length}`);
+      }
+      const { items, count } = await listTasks(db, 1, { page: 1, limit: 100, filters: [] });
+      assert.is(count, messages.length + 1);
+      const shown = items.slice(1).map((task) => (listedTask(task, String) as { msg: string | null }).msg);
+      assert.equal(
+        shown.reverse(),
+        messages.map(([, wanted]) => wanted),
+      );
+    }));
+
+  test("pages follow the time of creation, whatever the ids; filters go by the index", () =>
+    withRunner({}, async (_open, _dir, db) => {
+      for (let i = 0; i < 25; i++) {
+        const id = `${(i * 7) % 25}`.padStart(32, "0");
+        await createTask(db, actor, 1000 + Math.floor(i / 2), {
+          id,
+          kind: i % 5 === 0 ? "five" : "other",
+          input: {},
+          node: i % 2,
+        });
+        if (i % 3 === 0) await updateTask(db, 2000, id, { state: "FAILURE", current: 0, msg: "no" });
+      }
+      await createTask(db, { ...actor, tenant: 2 }, 9999, {
+        id: "b".repeat(32),
+        kind: "five",
+        input: {},
+        node: 0,
+      });
+      const rows = await db.all<{ id: string; createAt: number; kind: string; state: string }>(
+        "select id, createAt, kind, state from task where tenant = 1",
+      );
+      rows.sort((a, b) => b.createAt - a.createAt || (a.id < b.id ? 1 : -1));
+      const filters = [
+        { field: "kind", like: false, value: "five" },
+        { field: "state", like: false, value: "FAILURE" },
+      ];
+      for (const chosen of [[], filters.slice(0, 1), filters.slice(1), filters]) {
+        const wanted = rows.filter((row) =>
+          chosen.every(({ field, value }) => row[field as "kind" | "state"] === value),
+        );
+        for (const page of [1, 2, 3, 4]) {
+          const found = await listTasks(db, 1, { page, limit: 7, filters: chosen });
+          assert.is(found.count, wanted.length);
+          assert.equal(
+            found.items.map(({ id }) => id),
+            wanted.slice((page - 1) * 7, page * 7).map(({ id }) => id),
+          );
+        }
+      }
+    }));
+});
+
 worldSuite("tasks", (test, world) => {
   test("status at both paths, with a fresh link each time; the file comes without credentials", async () => {
     const reply = await world.call("GET", "/api/v1/devices_export?format=csv");
@@ -326,5 +406,48 @@ worldSuite("tasks", (test, world) => {
     }
     refused(await world.call("GET", "/task_status/1", undefined, { key: null }), "AUTH_FAILED");
     refused(await world.call("POST", "/api/v1/download"), "METHOD_NOT_ALLOWED");
+  });
+
+  test("a list of the tenant's own, newest first, by kind and state", async () => {
+    await ended(world, await world.call("GET", "/api/v1/devices_export?format=csv"));
+    await ended(world, await world.call("GET", "/api/v1/devices_export?format=xlsx"));
+    const { page, status } = await world.call("GET", "/api/v1/tasks?_limit=2");
+    assert.is(status, 200);
+    assert.is(page.meta.limit, 2);
+    assert.ok(page.meta.count >= 2);
+    const [newest] = page.items;
+    hasKeys(newest, [
+      "taskID",
+      "statusUrl",
+      "kind",
+      "state",
+      "current",
+      "msg",
+      "createUser",
+      "createAt",
+      "endAt",
+    ]);
+    const { taskID, statusUrl, kind, state, current, createAt, endAt } = newest as Rec;
+    assert.is(statusUrl, `/task_status/${taskID}`);
+    assert.equal([kind, state, current], ["devices_export", "SUCCESS", 100]);
+    assert.match(String(createAt), stampPattern);
+    assert.match(String(endAt), stampPattern);
+    const count = async (query: string, key?: string) => {
+      const reply = await world.call("GET", `/api/v1/tasks?${query}`, undefined, key ? { key } : {});
+      assert.is(reply.status, 200, reply.text);
+      return reply.page.meta.count;
+    };
+    assert.is(await count("kind=devices_export"), page.meta.count);
+    assert.is(await count("kind=devices_import"), 0);
+    assert.is(await count("state=FAILURE"), 0);
+    assert.is(await count("kind=devices_export&state=SUCCESS"), page.meta.count);
+    assert.is(await count(`kind=${encodeURIComponent("x' or '1'='1 设备 🌡 \0")}`), 0);
+    refused(await world.call("GET", "/api/v1/tasks?current=100"), "PARAMETER_INVALID", "current");
+    refused(await world.call("GET", "/api/v1/tasks?_limit=1001"), "PARAMETER_INVALID", "_limit");
+    assert.is(await count("", await world.otherTenant()), 0);
+    const viewer = await world.keyOf("viewer");
+    const seen = await world.call("GET", "/api/v1/tasks", undefined, { key: viewer });
+    assert.is(seen.page.meta.count, page.meta.count);
+    assert.not.match(seen.text, /download\?/);
   });
 });

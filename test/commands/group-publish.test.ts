@@ -112,6 +112,8 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
       username: "u",
       token: "t",
       certificate: null,
+      protocol: "mqtt4",
+      openedAt: 0,
       entry,
       state,
       end: () => undefined,

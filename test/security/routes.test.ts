@@ -35,6 +35,7 @@ const open: Readonly<Record<string, string>> = {
 const bounded: Readonly<Record<string, string>> = {
   "GET /metrics": "one line a figure",
   "GET /api/v1/time": "a constant",
+  "GET /api/v1/overview": "counts, and two figures for each second of ten minutes",
   "GET /api/v1/inbox": "one message",
   "GET /api/v1/me": "one record",
   "GET /api/v1/tenants": "the deployment's administrator alone",

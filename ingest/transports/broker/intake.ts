@@ -77,7 +77,10 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
     const { payload, qos, dup, messageID, properties } = delivery;
     const origin: Origin = { device, connection: 0, session, ip: "" };
     const refused = !mayPublish(device, topic);
-    if (refused) count(meter.policyRefused, "publish");
+    if (refused) {
+      count(meter.policyRefused, "publish");
+      meter.rates.refused(device.device.tenant, "policy", 1);
+    }
     const trace = qos === 1 ? redeliveries.add(delivery) : null;
     const kept = acks.awaitKept(messageID);
     inFlight++;
@@ -126,7 +129,11 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
       const isBlocked = device.device.blocked === 1;
       const isTaken = !isBlocked && isWithinLimits(device, topic.length + delivery.payload.length);
       if (isTaken) append(received, device, topic, onAppended);
-      else refuse(received, isBlocked ? "blocked" : "rate");
+      else {
+        const reason = isBlocked ? "blocked" : "rate";
+        meter.rates.refused(device.device.tenant, reason, 1);
+        refuse(received, reason);
+      }
       return isTaken;
     },
     refuse,

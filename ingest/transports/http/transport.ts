@@ -62,11 +62,12 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
   const bodies = createShares<number>(bodyBytesMax);
   const known = new WeakMap<object, Known>();
   const terms = {
+    protocol: "http",
     clientID: httpClientID,
     keepAlive: context.presenceSeconds,
     sessionExpiry: sessionExpiryMax,
     link: (state: SessionState, options: DeliveryOptions) => new PolledInbox(state, options),
-  };
+  } as const;
   const sweep = setInterval(() => void clients.sweep(), sweepMs);
 
   async function deviceOf(

@@ -73,7 +73,13 @@ export function createWebSocketTransport(context: WebSocketContext): WebSocketTr
   ): Promise<DeviceClient<FrameLink> | Turned> {
     const link = (state: SessionState, options: DeliveryOptions) =>
       new FrameLink(state, options, socket, meter);
-    return clients.open(credentials, ip, { clientID, sessionExpiry, keepAlive: 0, link });
+    return clients.open(credentials, ip, {
+      protocol: "websocket",
+      clientID,
+      sessionExpiry,
+      keepAlive: 0,
+      link,
+    });
   }
 
   async function take(

@@ -5,6 +5,7 @@ import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
 import { notificationsSchema } from "./schema-notifications.js";
+import { overviewSchema } from "./schema-overview.js";
 import { resourcesSchema } from "./schema-resources.js";
 import { searchSchema } from "./schema-search.js";
 import type { Db, Statement } from "./sql.js";
@@ -41,7 +42,7 @@ const browserSessionsSchema: readonly string[] = ["alter table session add colum
 /**
  * Ordered, append-only: entry n takes the schema from version n to n + 1. Never edit an entry that has been released.
  */
-const migrations: readonly (readonly string[])[] = [
+export const migrations: readonly (readonly string[])[] = [
   schema,
   resourcesSchema,
   controlSchema,
@@ -55,6 +56,7 @@ const migrations: readonly (readonly string[])[] = [
   searchSchema,
   notificationsSchema,
   browserSessionsSchema,
+  overviewSchema,
 ];
 
 export const schemaVersion = migrations.length;

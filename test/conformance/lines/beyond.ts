@@ -37,6 +37,13 @@ const certified: Given = {
   call: "POST /devices/{device.id}/certs",
   body: { ids: ["{cert.id}"] },
 };
+/** A message by HTTP leaves an inbox behind. */
+const heard: Given = {
+  as: "heard",
+  call: "POST /uplinks/state",
+  body: { t: 21.5 },
+  headers: { Authorization: "Token {device.deviceUsername}:{device.token}" },
+};
 const located: readonly Given[] = [
   {
     as: "place",
@@ -62,6 +69,7 @@ export const beyondLines = lines("Beyond the interface", [
   line("alive", "GET //healthz", 200, any),
   line("ready", "GET //readyz", 200, any),
   line("the clock", "GET /time", 200, any),
+  line("the first page of a console", "GET /overview", 200, any),
   line("points of all kept messages again", "POST /resettle", 200, any, {
     body: { startTime: "2026-01-01 00:00:00" },
   }),
@@ -118,6 +126,27 @@ export const beyondLines = lines("Beyond the interface", [
   }),
   line("decode again", "POST /devices/{device.id}/redecode", 202, accepted, {
     body: { startTime: "2026-01-01 00:00:00", endTime: null },
+  }),
+  line("tasks", "GET /tasks?_limit=1&kind=redecode", 200, both(page(json), holding({ items: some(json) })), {
+    given: [
+      {
+        as: "begun",
+        call: "POST /devices/{device.id}/redecode",
+        body: { startTime: "2026-01-01 00:00:00", endTime: null },
+      },
+    ],
+  }),
+  line(
+    "sessions",
+    "GET /devices/{device.id}/sessions",
+    200,
+    both(page(json), holding({ items: some(json) })),
+    {
+      given: [heard],
+    },
+  ),
+  line("end a session", "DELETE /devices/{device.id}/sessions?clientIDs=http", 204, empty, {
+    given: [heard],
   }),
   line("what was taken and refused", "GET /devices/{device.id}/ingest_status", 200, any),
   line("newest values below a gateway", "GET /gateways/{gateway.id}/devices_data", 200, json),

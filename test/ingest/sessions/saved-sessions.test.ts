@@ -89,7 +89,7 @@ type Step =
       type: boolean;
     }
   | { do: "platform"; client: string; wanted: readonly { topic: string; qos: number }[] }
-  | { do: "release" | "received" | "delivered"; client: string }
+  | { do: "release" | "received" | "delivered" | "end"; client: string }
   | { do: "command" | "wills" | "save" }
   // A check has found the file damaged.
   | { do: "remake" };
@@ -135,6 +135,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     wanted: fc.uniqueArray(fc.record({ topic: filter, qos }), { selector: ({ topic }) => topic }),
   }),
   fc.record({ do: fc.constantFrom("release" as const, "received" as const, "delivered" as const), client }),
+  fc.record({ do: fc.constant("end" as const), client }),
   fc.record({ do: fc.constantFrom("command" as const, "wills" as const, "save" as const) }),
   { weight: 1, arbitrary: fc.constant({ do: "remake" as const }) },
 );
@@ -157,6 +158,13 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
     );
   }
   if (step.do === "connect" && link === undefined) connect(run, step);
+  if (step.do === "end") {
+    if (link !== undefined)
+      records.disconnect(link.origin, 30, { reason: "thrown_out", orderly: false, sessionExpiry: null });
+    links.delete(step.client);
+    records.endSession({ tenant: 1, device: device.id, clientID: step.client }, () => undefined);
+    return settled(journal);
+  }
   if (link === undefined) return settled(journal);
   const { origin, state } = link;
   if (step.do === "disconnect") {

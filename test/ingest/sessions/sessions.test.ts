@@ -58,6 +58,8 @@ function begin() {
       username: "u",
       token,
       certificate: null,
+      protocol: "mqtt4",
+      openedAt: 0,
       state,
       slow: false,
       waiting: [],

@@ -233,6 +233,14 @@ const inputs: Readonly<Record<string, JournalInput>> = {
     clientID: "http",
     details: encodeInboxDetails({ deviceID: "d", expiry: 60 }),
   },
+  "end of a session": {
+    tenant: uplink.tenant,
+    device: uplink.device,
+    ip: "",
+    session: uplink.session,
+    kind: recordKinds.sessionEnd,
+    clientID: "client 🌡",
+  },
   batch: {
     tenant: uplink.tenant,
     device: uplink.device,

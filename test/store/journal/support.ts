@@ -78,6 +78,7 @@ const examples: { readonly [Kind in RecordKind]: InputOf<Kind> } = {
     payload: Buffer.from("go"),
   },
   [recordKinds.inbox]: { ...inSession, kind: recordKinds.inbox, clientID: "http", details: null },
+  [recordKinds.sessionEnd]: { ...inSession, kind: recordKinds.sessionEnd, clientID: "client" },
   [recordKinds.batch]: { ...inSession, kind: recordKinds.batch, batchID: "b", refusedLines: 0 },
   [recordKinds.entry]: {
     kind: recordKinds.entry,

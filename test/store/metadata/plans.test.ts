@@ -25,6 +25,7 @@ import { listDataStreams } from "../../../store/metadata/products/data-streams.j
 import { listMetrics } from "../../../store/metadata/products/metrics.js";
 import { listProductResources } from "../../../store/metadata/products/product-resources.js";
 import { listProducts } from "../../../store/metadata/products/products.js";
+import { listTasks } from "../../../store/metadata/tasks.js";
 import { listApiKeys } from "../../../store/metadata/users/api-keys.js";
 import { listUsers } from "../../../store/metadata/users/users.js";
 import { repositoryRoot } from "../../repository.js";
@@ -107,6 +108,7 @@ const lists: readonly Asked[] = [
     list: (db, request) => listNotifications(db, 1, request),
     filters: ["contactPointIntID"],
   },
+  { name: "listTasks", list: (db, request) => listTasks(db, 1, request), filters: ["kind", "state"] },
   { name: "listChanges", list: (db, request) => listChanges(db, 1, request), filters: [] },
   {
     name: "listSchedules",

@@ -7,7 +7,7 @@ import type { DeviceEntry } from "../../../directory/entries.js";
 import { isWithin } from "../../../messages/topics.js";
 import { count, type EndReason } from "../../../meter.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
-import type { Connection, Connections } from "../../../sessions/connections.js";
+import type { Connection, Connections, Protocol } from "../../../sessions/connections.js";
 import type { SessionState } from "../../../sessions/state.js";
 import { weightOfWill } from "../../../sessions/weights.js";
 import { type Origin, sessionOf } from "../../../uplinks/accept.js";
@@ -63,6 +63,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #keepAliveMs = connectTimeoutMs;
   /** Monotonic: setting the clock must not end a connection. */
   #heardAt: number;
+  #openedAt = 0;
 
   constructor(
     context: MqttContext,
@@ -86,6 +87,14 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   get clientID(): string {
     return this.#request?.clientID ?? "";
+  }
+
+  get protocol(): Protocol {
+    return `mqtt${this.#terms.version}`;
+  }
+
+  get openedAt(): number {
+    return this.#openedAt;
   }
 
   get username(): string {
@@ -390,6 +399,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     const sessionExpiry = Math.min(request.sessionExpiry, sessionExpiryMax);
     this.#keepAlive = keepAlive;
     this.#origin = { ...ids, connection: 0 };
+    this.#openedAt = this.#context.now();
     // The session that this one takes over ends before this one is on record.
     const refusal = this.#refusalOf(request, connections, limits);
     if (refusal !== null) {

@@ -190,9 +190,15 @@ export class Inbound {
 
   #refuse(packet: PublishPacket, answer: Answer, refusal: Refusal): void {
     const { meter } = this.#context;
-    if (refusal.reasonCode === code.quota) count(meter.messagesRefused, "oversize");
-    else if (refusal.reasonCode === code.topicName) count(meter.messagesRefused, "topic");
-    else count(meter.policyRefused, "publish");
+    const reason =
+      refusal.reasonCode === code.quota
+        ? "oversize"
+        : refusal.reasonCode === code.topicName
+          ? "topic"
+          : "policy";
+    if (reason === "policy") count(meter.policyRefused, "publish");
+    else count(meter.messagesRefused, reason);
+    meter.rates.refused(this.#state.tenant, reason, 1);
     if (packet.qos === 0) return;
     this.#countUnacknowledged(packet);
     this.#answerInTurn(answer, packet.messageID, refusal);

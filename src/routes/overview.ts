@@ -1,0 +1,120 @@
+import { z } from "@hono/zod-openapi";
+import { type Rated, rateSeconds } from "../../ingest/rates.js";
+import { countsOf } from "../../store/metadata/overview.js";
+import { engineOf } from "../config/config.js";
+import { isDeployment } from "../http/caller.js";
+import { type Route, route } from "../http/route.js";
+import { int, stampText } from "../http/schemas.js";
+import type { AppDeps } from "./deps.js";
+
+const intervalMs = 1000;
+const perSecond = z
+  .array(int)
+  .openapi({ description: `${rateSeconds} figures, oldest first`, example: [0, 12] });
+
+const ratesSchema = z
+  .object({
+    endTime: int.openapi({ description: "end of the last whole second, milliseconds since 1970" }),
+    intervalMs: z.literal(intervalMs),
+    messages: perSecond,
+    points: perSecond,
+  })
+  .openapi("Rates");
+const refusedSchema = z.array(
+  z.object({ reason: z.string(), count: int }).openapi({ example: { reason: "unknown", count: 2 } }),
+);
+const ms = z.number().min(0);
+
+const overview = z
+  .object({
+    devices: z
+      .object({ total: int, online: int, sleeping: int, offline: int, blocked: int })
+      .openapi({ description: "online, sleeping and offline make the total; blocked ones are among them" }),
+    gateways: int,
+    products: int,
+    groups: int,
+    currentAlerts: z.object({
+      total: int,
+      bySeverity: z.array(z.object({ alertSeverity: int, count: int })),
+    }),
+    rates: ratesSchema
+      .nullable()
+      .openapi({ description: "null for a tenant that is not counted apart: see the limits" }),
+    refused: refusedSchema.openapi({ description: "values and messages of the last 10 minutes" }),
+    lag: z.object({ messages: int, seconds: ms }).openapi({
+      description: "of all tenants: acknowledged and not readable yet, and for how long the oldest of it",
+    }),
+    commit: z.object({ p50Ms: ms, p99Ms: ms }),
+    disk: z.object({ freeBytes: int, isFull: z.boolean() }),
+    deployment: z
+      .object({
+        rates: ratesSchema,
+        refused: refusedSchema,
+        connections: int,
+        eventLoopDelayP99Ms: ms,
+        degraded: z.record(z.string(), z.string()),
+        version: z.string(),
+        engine: z.enum(["embedded", "influxdb"]),
+        startedAt: stampText,
+      })
+      .nullable()
+      .openapi({ description: "for administrators of the deployment's own tenant" }),
+  })
+  .openapi("Overview");
+
+/** What the first page of a console shows: of the caller's tenant, and of this process. */
+export function overviewRoutes(deps: AppDeps): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/v1/overview",
+      access: "read",
+      tag: "Service",
+      summary:
+        "Counts and alerts of the tenant, what came in each second of the last 10 minutes, and how the service does",
+      answer: { status: 200, schema: overview },
+      handle: async ({ caller }) => {
+        const { currentAlerts, ...counts } = await countsOf(deps.db, caller.tenant);
+        const { rates } = deps.meter;
+        const rated = rates.of(caller.tenant);
+        const { lag, commit, disk } = deps.status.figures();
+        const body = {
+          ...counts,
+          currentAlerts: {
+            total: currentAlerts.reduce((sum, { count }) => sum + count, 0),
+            bySeverity: currentAlerts,
+          },
+          rates: rated === null ? null : shownRates(rated, deps),
+          refused: rated?.refused ?? [],
+          lag,
+          commit,
+          disk,
+          deployment: isDeployment(caller) && caller.role === "admin" ? deploymentOf(deps) : null,
+        };
+        return { status: 200, body, headers: { "Cache-Control": "no-store" } };
+      },
+    }),
+  ];
+}
+
+function shownRates({ messages, points }: Rated, { meter, now }: AppDeps): z.output<typeof ratesSchema> {
+  const endTime = Math.round(now() - meter.rates.sinceWholeSecondMs);
+  return { endTime, intervalMs, messages: [...messages], points: [...points] };
+}
+
+function deploymentOf(deps: AppDeps): object {
+  const { meter, status, build, config, stamp } = deps;
+  const rated = meter.rates.all();
+  const { eventLoopDelayP99Ms, startedAt } = status.figures();
+  const notReady = status.notReady();
+  return {
+    rates: shownRates(rated, deps),
+    refused: rated.refused,
+    connections: meter.connections,
+    eventLoopDelayP99Ms,
+    degraded: { ...status.degraded(), ...(notReady === null ? {} : { uplinks: notReady }) },
+    version: build.version,
+    engine: engineOf(config),
+    startedAt: stamp(startedAt),
+  };
+}
