@@ -20,6 +20,7 @@ import { dataStreamRoutes } from "../routes/data-streams.js";
 import type { AppDeps } from "../routes/deps.js";
 import { deviceLiveRoutes } from "../routes/device-live.js";
 import { devicePlaceRoutes } from "../routes/device-place.js";
+import { devicePlacesRoutes } from "../routes/device-places.js";
 import { deviceRoutes } from "../routes/devices.js";
 import { devicesTransferRoutes } from "../routes/devices-transfer.js";
 import { eventRoutes } from "../routes/events.js";
@@ -93,6 +94,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...setAsideRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),
+    ...devicePlacesRoutes(deps),
     ...gatewayDataRoutes(deps),
     ...referenceRoutes(() => openApiDocument(routes)),
   ];

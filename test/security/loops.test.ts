@@ -50,6 +50,8 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/notifications/renderer.worker": [1, "worker"],
   "src/notifications/tell-groups": [2, "yields"],
   "src/routes/alert-matcher": [1, "constant"],
+  "store/metadata/devices/place-grid": [1, "constant"],
+  "store/metadata/devices/places": [4, "awaits"],
   "store/metadata/notifications/alert-outbox": [1, "limit: rowsPerStep"],
   "ingest/access/networks": [1, "constant"],
   "ingest/clients/clients": [2, "yields"],

@@ -5,6 +5,7 @@ import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
 import { notificationsSchema } from "./schema-notifications.js";
+import { placesSchema } from "./schema-places.js";
 import { resourcesSchema } from "./schema-resources.js";
 import { searchSchema } from "./schema-search.js";
 import type { Db, Statement } from "./sql.js";
@@ -51,6 +52,7 @@ const migrations: readonly (readonly string[])[] = [
   listsSchema,
   searchSchema,
   notificationsSchema,
+  placesSchema,
 ];
 
 export const schemaVersion = migrations.length;
