@@ -14,6 +14,7 @@ import { changeRoutes } from "../routes/changes.js";
 import { connectLogRoutes } from "../routes/connect-logs.js";
 import { contactPointRoutes } from "../routes/contact-points.js";
 import { controlLogRoutes } from "../routes/control-logs.js";
+import { dashboardRoutes } from "../routes/dashboards.js";
 import { dataRoutes } from "../routes/data.js";
 import { dataPointRoutes } from "../routes/data-points.js";
 import { dataStreamRoutes } from "../routes/data-streams.js";
@@ -84,6 +85,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...devicesTransferRoutes(deps),
     ...productResourceRoutes(deps),
     ...appTemplateRoutes(deps),
+    ...dashboardRoutes(deps),
     ...alertRoutes(deps),
     ...alertRuleRoutes(deps),
     ...contactPointRoutes(deps),

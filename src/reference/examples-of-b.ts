@@ -5,1633 +5,1790 @@ export const examplesOfB: RecordedExamples = {
   "get /api/v1/alert_routes": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "name": "boilers 128",
-              "enable": 1,
-              "severities": [
-                1,
-                2
-              ],
-              "alertName": null,
-              "productIntID": 1,
-              "productName": "greenhouse",
-              "groupIntID": null,
-              "groupName": null,
-              "deviceIntID": null,
-              "deviceName": null,
-              "contactPoints": [
+              id: 2,
+              name: "boilers 128",
+              enable: 1,
+              severities: [1, 2],
+              alertName: null,
+              productIntID: 1,
+              productName: "greenhouse",
+              groupIntID: null,
+              groupName: null,
+              deviceIntID: null,
+              deviceName: null,
+              contactPoints: [
                 {
-                  "id": 8,
-                  "name": "on call 127"
-                }
+                  id: 8,
+                  name: "on call 127",
+                },
               ],
-              "groupBy": [
-                "alertName",
-                "product"
-              ],
-              "wait": 30,
-              "groupInterval": 300,
-              "repeatInterval": 14400,
-              "sendResolved": 1,
-              "muteWindows": [
+              groupBy: ["alertName", "product"],
+              wait: 30,
+              groupInterval: 300,
+              repeatInterval: 14400,
+              sendResolved: 1,
+              muteWindows: [
                 {
-                  "days": [
-                    6,
-                    7
-                  ],
-                  "from": "22:00",
-                  "to": "06:00"
-                }
+                  days: [6, 7],
+                  from: "22:00",
+                  to: "06:00",
+                },
               ],
-              "timezone": "Asia/Shanghai",
-              "createUser": "admin",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              timezone: "Asia/Shanghai",
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/alert_routes/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "name": "boilers 130",
-          "enable": 1,
-          "severities": [
-            1,
-            2
-          ],
-          "alertName": null,
-          "productIntID": 1,
-          "productName": "greenhouse",
-          "groupIntID": null,
-          "groupName": null,
-          "deviceIntID": null,
-          "deviceName": null,
-          "contactPoints": [
+        form: null,
+        value: {
+          id: 3,
+          name: "boilers 130",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
             {
-              "id": 9,
-              "name": "on call 129"
-            }
+              id: 9,
+              name: "on call 129",
+            },
           ],
-          "groupBy": [
-            "alertName",
-            "product"
-          ],
-          "wait": 30,
-          "groupInterval": 300,
-          "repeatInterval": 14400,
-          "sendResolved": 1,
-          "muteWindows": [
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 14400,
+          sendResolved: 1,
+          muteWindows: [
             {
-              "days": [
-                6,
-                7
-              ],
-              "from": "22:00",
-              "to": "06:00"
-            }
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
           ],
-          "timezone": "Asia/Shanghai",
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
-    ]
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
   },
   "get /api/v1/alert_rules": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "alertName": "hot 114",
-              "alertContent": "warmer than 40 °C for a minute",
-              "alertSeverity": 2,
-              "alertSeverityLabel": "主要",
-              "productID": "k3Xb9Q",
-              "productIntID": 1,
-              "dataPointIntID": 1,
-              "dataPointName": "point t",
-              "condition": "dataPoint > 40",
-              "duration": 60,
-              "createUser": "admin",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 2,
+              alertName: "hot 114",
+              alertContent: "warmer than 40 °C for a minute",
+              alertSeverity: 2,
+              alertSeverityLabel: "主要",
+              productID: "k3Xb9Q",
+              productIntID: 1,
+              dataPointIntID: 1,
+              dataPointName: "point t",
+              condition: "dataPoint > 40",
+              duration: 60,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/alert_rules/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "alertName": "hot 115",
-          "alertContent": "warmer than 40 °C for a minute",
-          "alertSeverity": 2,
-          "alertSeverityLabel": "主要",
-          "productID": "k3Xb9Q",
-          "productIntID": 1,
-          "dataPointIntID": 1,
-          "dataPointName": "point t",
-          "condition": "dataPoint > 40",
-          "duration": 60,
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 3,
+          alertName: "hot 115",
+          alertContent: "warmer than 40 °C for a minute",
+          alertSeverity: 2,
+          alertSeverityLabel: "主要",
+          productID: "k3Xb9Q",
+          productIntID: 1,
+          dataPointIntID: 1,
+          dataPointName: "point t",
+          condition: "dataPoint > 40",
+          duration: 60,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
   },
   "get /api/v1/api_keys": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "name": "grafana",
-              "appID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "role": "viewer",
-              "userIntID": 1,
-              "username": "admin",
-              "expiresAt": null,
-              "createAt": "2026-11-21 10:00:00"
-            }
+              id: 2,
+              name: "grafana",
+              appID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              role: "viewer",
+              userIntID: 1,
+              username: "admin",
+              expiresAt: null,
+              createAt: "2026-11-21 10:00:00",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/api_keys/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "name": "grafana",
-          "appID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "role": "viewer",
-          "userIntID": 1,
-          "username": "admin",
-          "expiresAt": null,
-          "createAt": "2026-11-21 10:00:00"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 3,
+          name: "grafana",
+          appID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          role: "viewer",
+          userIntID: 1,
+          username: "admin",
+          expiresAt: null,
+          createAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
   },
   "get /api/v1/app_templates": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 1,
-              "templateName": "lamp",
-              "templateType": 1,
-              "productID": "k3Xb9Q",
-              "productItemIntID": null,
-              "topic": "climate",
-              "dataPointIntID": 1,
-              "dataPointID": "t",
-              "dataStreamIntID": 3,
-              "dataTransType": 1,
-              "enum": null,
-              "places": [
-                1,
-                2
-              ],
-              "defaultValues": [],
-              "instanceID": null,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "itemID": null,
-              "itemName": null,
-              "itemOperations": null,
-              "objectID": null,
-              "templateTypeLabel": "开关",
-              "dataPointName": "point t",
-              "dataStreamName": "climate"
-            }
+              id: 1,
+              templateName: "lamp",
+              templateType: 1,
+              productID: "k3Xb9Q",
+              productItemIntID: null,
+              topic: "climate",
+              dataPointIntID: 1,
+              dataPointID: "t",
+              dataStreamIntID: 3,
+              dataTransType: 1,
+              enum: null,
+              places: [1, 2],
+              defaultValues: [],
+              instanceID: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              itemID: null,
+              itemName: null,
+              itemOperations: null,
+              objectID: null,
+              templateTypeLabel: "开关",
+              dataPointName: "point t",
+              dataStreamName: "climate",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/app_templates/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "templateName": "lamp",
-          "templateType": 1,
-          "productID": "k3Xb9Q",
-          "productItemIntID": null,
-          "topic": "climate",
-          "dataPointIntID": 1,
-          "dataPointID": "t",
-          "dataStreamIntID": 3,
-          "dataTransType": 1,
-          "enum": null,
-          "places": [
-            1,
-            2
-          ],
-          "defaultValues": [],
-          "instanceID": null,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "itemID": null,
-          "itemName": null,
-          "itemOperations": null,
-          "objectID": null,
-          "templateTypeLabel": "开关",
-          "dataPointName": "point t",
-          "dataStreamName": "climate"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 1,
+          templateName: "lamp",
+          templateType: 1,
+          productID: "k3Xb9Q",
+          productItemIntID: null,
+          topic: "climate",
+          dataPointIntID: 1,
+          dataPointID: "t",
+          dataStreamIntID: 3,
+          dataTransType: 1,
+          enum: null,
+          places: [1, 2],
+          defaultValues: [],
+          instanceID: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          itemID: null,
+          itemName: null,
+          itemOperations: null,
+          objectID: null,
+          templateTypeLabel: "开关",
+          dataPointName: "point t",
+          dataStreamName: "climate",
+        },
+      },
+    ],
   },
   "get /api/v1/broker_info": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "mqttBroker": "iot.example.com:1883",
-          "mqttsBroker": null,
-          "mqttssBroker": null,
-          "coapBroker": null,
-          "coapsBroker": null,
-          "coapssBroker": null,
-          "wsBroker": null,
-          "wssBroker": null
-        }
-      }
-    ]
+        form: null,
+        value: {
+          mqttBroker: "iot.example.com:1883",
+          mqttsBroker: null,
+          mqttssBroker: null,
+          coapBroker: null,
+          coapsBroker: null,
+          coapssBroker: null,
+          wsBroker: null,
+          wssBroker: null,
+        },
+      },
+    ],
   },
   "get /api/v1/certs": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 1,
-              "name": "field",
-              "enable": 1,
-              "createAt": "2026-11-21 10:00:00"
-            }
+              id: 1,
+              name: "field",
+              enable: 1,
+              createAt: "2026-11-21 10:00:00",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/certs/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "name": "field",
-          "enable": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "CN": "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
-          "cert": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
-          "key": "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
-          "root": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
-          "updateAt": null,
-          "createUser": "admin"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 1,
+          name: "field",
+          enable: 1,
+          createAt: "2026-11-21 10:00:00",
+          CN: "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
+          cert: "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
+          key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+          root: "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
+          updateAt: null,
+          createUser: "admin",
+        },
+      },
+    ],
   },
   "get /api/v1/certs/{id}/devices": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "deviceID": "bench-1",
-              "deviceName": "name of bench-1",
-              "deviceTypeLabel": "终端"
-            }
+              id: 2,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              deviceTypeLabel: "终端",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/changes": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 126,
-              "at": "2026-11-21 10:00:00",
-              "userIntID": 1,
-              "username": "admin",
-              "action": "create",
-              "entity": "api_key",
-              "recordID": 3,
-              "detail": {
-                "userIntID": 1,
-                "name": "grafana",
-                "appID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-                "role": "viewer",
-                "expiresAt": null
-              }
-            }
+              id: 126,
+              at: "2026-11-21 10:00:00",
+              userIntID: 1,
+              username: "admin",
+              action: "create",
+              entity: "api_key",
+              recordID: 3,
+              detail: {
+                userIntID: 1,
+                name: "grafana",
+                appID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+                role: "viewer",
+                expiresAt: null,
+              },
+            },
           ],
-          "meta": {
-            "count": 124,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 124,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/contact_points": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "name": "on call 120",
-              "type": "webhook",
-              "enable": 1,
-              "language": "en",
-              "settings": {
-                "contentType": "application/json",
-                "address": "https://hooks.example.com"
+              id: 2,
+              name: "on call 120",
+              type: "webhook",
+              enable: 1,
+              language: "en",
+              settings: {
+                contentType: "application/json",
+                address: "https://hooks.example.com",
               },
-              "secrets": [
-                "url",
-                "secret"
-              ],
-              "subjectTemplate": null,
-              "bodyTemplate": null,
-              "createUser": "admin",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              secrets: ["url", "secret"],
+              subjectTemplate: null,
+              bodyTemplate: null,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/contact_points/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "name": "on call 121",
-          "type": "webhook",
-          "enable": 1,
-          "language": "en",
-          "settings": {
-            "contentType": "application/json",
-            "address": "https://hooks.example.com"
+        form: null,
+        value: {
+          id: 3,
+          name: "on call 121",
+          type: "webhook",
+          enable: 1,
+          language: "en",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
           },
-          "secrets": [
-            "url",
-            "secret"
-          ],
-          "subjectTemplate": null,
-          "bodyTemplate": null,
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
-    ]
+          secrets: ["url", "secret"],
+          subjectTemplate: null,
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
   },
   "get /api/v1/current_alerts": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "alertName": "point t故障",
-              "alertContent": "point t故障: E1",
-              "alertSeverity": 1,
-              "alertSeverityLabel": "紧急",
-              "alertTimes": 2,
-              "alertDetail": {
-                "t": 1
+              id: 2,
+              alertName: "point t故障",
+              alertContent: "point t故障: E1",
+              alertSeverity: 1,
+              alertSeverityLabel: "紧急",
+              alertTimes: 2,
+              alertDetail: {
+                t: 1,
               },
-              "deviceID": "bench-1",
-              "deviceName": "name of bench-1",
-              "startTime": "2026-11-21 10:00:00",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              startTime: "2026-11-21 10:00:00",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/current_alerts/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 2,
-          "alertName": "point t故障",
-          "alertContent": "point t故障: E1",
-          "alertSeverity": 1,
-          "alertSeverityLabel": "紧急",
-          "alertTimes": 2,
-          "alertDetail": {
-            "t": 1
+        form: null,
+        value: {
+          id: 2,
+          alertName: "point t故障",
+          alertContent: "point t故障: E1",
+          alertSeverity: 1,
+          alertSeverityLabel: "紧急",
+          alertTimes: 2,
+          alertDetail: {
+            t: 1,
           },
-          "deviceID": "bench-1",
-          "deviceName": "name of bench-1",
-          "startTime": "2026-11-21 10:00:00",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
-    ]
+          deviceID: "bench-1",
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "greenhouse 138",
+              description: "what the night shift watches",
+              version: 1,
+              createUser: "admin",
+              updateUser: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "greenhouse 139",
+          description: "what the night shift watches",
+          version: 1,
+          createUser: "admin",
+          updateUser: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}/revisions": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              version: 1,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}/revisions/{version}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          version: 1,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/data_points": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "dataPointID": "h",
-              "dataPointName": "point h",
-              "productID": "k3Xb9Q",
-              "pointDataType": 1,
-              "dataTransType": 1,
-              "unitName": null,
-              "unitSymbol": null,
-              "upperLimit": null,
-              "lowerLimit": null,
-              "dataStep": null,
-              "binarySize": null,
-              "faultValue": null,
-              "isDiscard": null,
-              "enum": null,
-              "isLocationType": 0,
-              "locationType": null,
-              "registerAddr": null,
-              "detail": null,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "productName": "greenhouse",
-              "pointDataTypeLabel": "数值",
-              "dataTransTypeLabel": "只上报"
-            }
+              id: 2,
+              dataPointID: "h",
+              dataPointName: "point h",
+              productID: "k3Xb9Q",
+              pointDataType: 1,
+              dataTransType: 1,
+              unitName: null,
+              unitSymbol: null,
+              upperLimit: null,
+              lowerLimit: null,
+              dataStep: null,
+              binarySize: null,
+              faultValue: null,
+              isDiscard: null,
+              enum: null,
+              isLocationType: 0,
+              locationType: null,
+              registerAddr: null,
+              detail: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              productName: "greenhouse",
+              pointDataTypeLabel: "数值",
+              dataTransTypeLabel: "只上报",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/data_points/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "dataPointID": "t",
-          "dataPointName": "point t",
-          "productID": "k3Xb9Q",
-          "pointDataType": 1,
-          "dataTransType": 1,
-          "unitName": "degree",
-          "unitSymbol": "°C",
-          "upperLimit": null,
-          "lowerLimit": null,
-          "dataStep": null,
-          "binarySize": null,
-          "faultValue": null,
-          "isDiscard": null,
-          "enum": null,
-          "isLocationType": 0,
-          "locationType": null,
-          "registerAddr": null,
-          "detail": null,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "productName": "greenhouse",
-          "pointDataTypeLabel": "数值",
-          "dataTransTypeLabel": "只上报",
-          "createUser": "admin"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 1,
+          dataPointID: "t",
+          dataPointName: "point t",
+          productID: "k3Xb9Q",
+          pointDataType: 1,
+          dataTransType: 1,
+          unitName: "degree",
+          unitSymbol: "°C",
+          upperLimit: null,
+          lowerLimit: null,
+          dataStep: null,
+          binarySize: null,
+          faultValue: null,
+          isDiscard: null,
+          enum: null,
+          isLocationType: 0,
+          locationType: null,
+          registerAddr: null,
+          detail: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          productName: "greenhouse",
+          pointDataTypeLabel: "数值",
+          dataTransTypeLabel: "只上报",
+          createUser: "admin",
+        },
+      },
+    ],
   },
   "get /api/v1/data_streams": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 3,
-              "productName": "greenhouse",
-              "streamName": "climate",
-              "streamType": 1,
-              "streamTypeLabel": "设备数据上报",
-              "streamDataType": 1,
-              "streamDataTypeLabel": "JSON",
-              "topic": "climate"
-            }
+              id: 3,
+              productName: "greenhouse",
+              streamName: "climate",
+              streamType: 1,
+              streamTypeLabel: "设备数据上报",
+              streamDataType: 1,
+              streamDataTypeLabel: "JSON",
+              topic: "climate",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/data_streams/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "productID": "k3Xb9Q",
-          "streamName": "climate",
-          "streamType": 1,
-          "streamDataType": 1,
-          "topic": "climate",
-          "dataPoints": [
-            1,
-            2
-          ],
-          "detail": null,
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "productName": "greenhouse",
-          "streamTypeLabel": "设备数据上报",
-          "streamDataTypeLabel": "JSON",
-          "dataPointNames": [
-            "point t",
-            "point h"
-          ]
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 3,
+          productID: "k3Xb9Q",
+          streamName: "climate",
+          streamType: 1,
+          streamDataType: 1,
+          topic: "climate",
+          dataPoints: [1, 2],
+          detail: null,
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          productName: "greenhouse",
+          streamTypeLabel: "设备数据上报",
+          streamDataTypeLabel: "JSON",
+          dataPointNames: ["point t", "point h"],
+        },
+      },
+    ],
   },
   "get /api/v1/data_streams/{id}/data_points": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 1,
-              "dataPointID": "t",
-              "dataPointName": "point t",
-              "productID": "k3Xb9Q",
-              "pointDataType": 1,
-              "dataTransType": 1,
-              "unitName": "kelvin",
-              "unitSymbol": "°C",
-              "upperLimit": null,
-              "lowerLimit": null,
-              "dataStep": null,
-              "binarySize": null,
-              "faultValue": null,
-              "isDiscard": null,
-              "enum": null,
-              "isLocationType": 0,
-              "locationType": null,
-              "registerAddr": null,
-              "detail": null,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": "2026-11-21 10:00:00",
-              "productName": "greenhouse",
-              "pointDataTypeLabel": "数值",
-              "dataTransTypeLabel": "只上报"
-            }
+              id: 1,
+              dataPointID: "t",
+              dataPointName: "point t",
+              productID: "k3Xb9Q",
+              pointDataType: 1,
+              dataTransType: 1,
+              unitName: "kelvin",
+              unitSymbol: "°C",
+              upperLimit: null,
+              lowerLimit: null,
+              dataStep: null,
+              binarySize: null,
+              faultValue: null,
+              isDiscard: null,
+              enum: null,
+              isLocationType: 0,
+              locationType: null,
+              registerAddr: null,
+              detail: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: "2026-11-21 10:00:00",
+              productName: "greenhouse",
+              pointDataTypeLabel: "数值",
+              dataTransTypeLabel: "只上报",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/device_connect_logs": {
     "200": [
       {
-        "form": "ConnectLogB",
-        "value": {
-          "items": [
+        form: "ConnectLogB",
+        value: {
+          items: [
             {
-              "id": 8,
-              "deviceID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "deviceName": "north",
-              "IP": "192.0.2.7",
-              "keepAlive": 60,
-              "tenantID": "Cq8LZ0aT7",
-              "deviceStatus": 0,
-              "deviceStatusLabel": "下线",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 8,
+              deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              deviceName: "north",
+              IP: "192.0.2.7",
+              keepAlive: 60,
+              tenantID: "Cq8LZ0aT7",
+              deviceStatus: 0,
+              deviceStatusLabel: "下线",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 4,
-            "limit": 100,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 4,
+            limit: 100,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/device_consoles/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 1,
-              "templateName": "lamp",
-              "templateType": 1,
-              "productID": "k3Xb9Q",
-              "productItemIntID": null,
-              "topic": "climate",
-              "dataPointIntID": 1,
-              "dataPointID": "t",
-              "dataStreamIntID": 3,
-              "dataTransType": 1,
-              "enum": null,
-              "places": [
-                1,
-                2
-              ],
-              "defaultValues": [],
-              "instanceID": null,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "templateTypeLabel": "开关",
-              "dataPointName": "point t",
-              "dataStreamName": "climate",
-              "value": "22"
-            }
+              id: 1,
+              templateName: "lamp",
+              templateType: 1,
+              productID: "k3Xb9Q",
+              productItemIntID: null,
+              topic: "climate",
+              dataPointIntID: 1,
+              dataPointID: "t",
+              dataStreamIntID: 3,
+              dataTransType: 1,
+              enum: null,
+              places: [1, 2],
+              defaultValues: [],
+              instanceID: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              templateTypeLabel: "开关",
+              dataPointName: "point t",
+              dataStreamName: "climate",
+              value: "22",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/device_control_logs": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 3,
-              "deviceIntID": 2,
-              "deviceName": "name of bench-1",
-              "topic": "inbox",
-              "payload": "on",
-              "publishStatus": 0,
-              "publishStatusLabel": "下发失败",
-              "publishUser": "admin",
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 3,
+              deviceIntID: 2,
+              deviceName: "name of bench-1",
+              topic: "inbox",
+              payload: "on",
+              publishStatus: 0,
+              publishStatusLabel: "下发失败",
+              publishUser: "admin",
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 3,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 3,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/device_events": {
     "200": [
       {
-        "form": "EventB",
-        "value": {
-          "items": [
+        form: "EventB",
+        value: {
+          items: [
             {
-              "id": 7,
-              "deviceID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "deviceName": "north",
-              "IP": "192.0.2.7",
-              "topic": "data",
-              "payload": "{\"t\":22,\"h\":50}",
-              "msgTime": "2026-11-21 10:00:00",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "productName": "greenhouse"
-            }
+              id: 7,
+              deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              deviceName: "north",
+              IP: "192.0.2.7",
+              topic: "data",
+              payload: '{"t":22,"h":50}',
+              msgTime: "2026-11-21 10:00:00",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              productName: "greenhouse",
+            },
           ],
-          "meta": {
-            "count": 4,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 4,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/device_places": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "clusters": [
+        form: null,
+        value: {
+          clusters: [
             {
-              "longitude": 121.5,
-              "latitude": 31.2,
-              "count": 1,
-              "deviceIntID": 5,
-              "deviceName": "name of lonely-1",
-              "deviceStatus": 0,
-              "worstSeverity": null
-            }
+              longitude: 121.5,
+              latitude: 31.2,
+              count: 1,
+              deviceIntID: 5,
+              deviceName: "name of lonely-1",
+              deviceStatus: 0,
+              worstSeverity: null,
+            },
           ],
-          "total": 1,
-          "isTruncated": false
-        }
-      }
-    ]
+          total: 1,
+          isTruncated: false,
+        },
+      },
+    ],
   },
   "get /api/v1/device_track": {
     "200": [
       {
-        "form": null,
-        "value": []
-      }
-    ]
+        form: null,
+        value: [],
+      },
+    ],
   },
   "get /api/v1/devices": {
     "200": [
       {
-        "form": "DeviceB",
-        "value": {
-          "items": [
+        form: "DeviceB",
+        value: {
+          items: [
             {
-              "id": 2,
-              "deviceID": "bench-1",
-              "deviceName": "name of bench-1",
-              "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "authType": 1,
-              "blocked": 0,
-              "productID": "k3Xb9Q",
-              "deviceType": 0,
-              "status": 0,
-              "manufacturer": null,
-              "serialNumber": "50",
-              "softVersion": null,
-              "hardwareVersion": null,
-              "description": null,
-              "location": "row 1",
-              "tenantID": "Cq8LZ0aT7",
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "productName": "greenhouse",
-              "deviceTypeLabel": "终端",
-              "statusLabel": "离线"
-            }
+              id: 2,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              authType: 1,
+              blocked: 0,
+              productID: "k3Xb9Q",
+              deviceType: 0,
+              status: 0,
+              manufacturer: null,
+              serialNumber: "50",
+              softVersion: null,
+              hardwareVersion: null,
+              description: null,
+              location: "row 1",
+              tenantID: "Cq8LZ0aT7",
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              productName: "greenhouse",
+              deviceTypeLabel: "终端",
+              statusLabel: "离线",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/devices/{id}": {
     "200": [
       {
-        "form": "DeviceDetailB",
-        "value": {
-          "id": 2,
-          "deviceID": "bench-1",
-          "deviceName": "name of bench-1",
-          "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "authType": 1,
-          "blocked": 0,
-          "productID": "k3Xb9Q",
-          "deviceType": 0,
-          "status": 0,
-          "manufacturer": null,
-          "serialNumber": "50",
-          "softVersion": null,
-          "hardwareVersion": null,
-          "description": null,
-          "location": "row 1",
-          "tenantID": "Cq8LZ0aT7",
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "deviceTypeLabel": "终端",
-          "statusLabel": "离线",
-          "clientIP": null,
-          "connectedAt": null,
-          "keepAlive": null,
-          "createUser": "admin",
-          "mqttBroker": "iot.example.com:1883",
-          "mqttsBroker": null,
-          "mqttssBroker": null,
-          "coapBroker": null,
-          "coapsBroker": null,
-          "coapssBroker": null
-        }
-      }
-    ]
+        form: "DeviceDetailB",
+        value: {
+          id: 2,
+          deviceID: "bench-1",
+          deviceName: "name of bench-1",
+          deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          authType: 1,
+          blocked: 0,
+          productID: "k3Xb9Q",
+          deviceType: 0,
+          status: 0,
+          manufacturer: null,
+          serialNumber: "50",
+          softVersion: null,
+          hardwareVersion: null,
+          description: null,
+          location: "row 1",
+          tenantID: "Cq8LZ0aT7",
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          deviceTypeLabel: "终端",
+          statusLabel: "离线",
+          clientIP: null,
+          connectedAt: null,
+          keepAlive: null,
+          createUser: "admin",
+          mqttBroker: "iot.example.com:1883",
+          mqttsBroker: null,
+          mqttssBroker: null,
+          coapBroker: null,
+          coapsBroker: null,
+          coapssBroker: null,
+        },
+      },
+    ],
   },
   "get /api/v1/devices/{id}/certs": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 4,
-              "name": "cert-109",
-              "enable": 1,
-              "createAt": "2026-11-21 10:00:00"
-            }
+              id: 4,
+              name: "cert-109",
+              enable: 1,
+              createAt: "2026-11-21 10:00:00",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/devices/{id}/connect_logs": {
     "200": [
       {
-        "form": "ConnectLogB",
-        "value": {
-          "items": [
+        form: "ConnectLogB",
+        value: {
+          items: [
             {
-              "id": 4,
-              "deviceID": "bench-1",
-              "deviceName": "name of bench-1",
-              "IP": "192.0.2.7",
-              "keepAlive": 60,
-              "tenantID": "Cq8LZ0aT7",
-              "deviceStatus": 0,
-              "deviceStatusLabel": "下线",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 4,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              IP: "192.0.2.7",
+              keepAlive: 60,
+              tenantID: "Cq8LZ0aT7",
+              deviceStatus: 0,
+              deviceStatusLabel: "下线",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/devices/{id}/control_logs": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 3,
-              "deviceIntID": 2,
-              "deviceName": "name of bench-1",
-              "topic": "inbox",
-              "payload": "on",
-              "publishStatus": 0,
-              "publishStatusLabel": "下发失败",
-              "publishUser": "admin",
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 3,
+              deviceIntID: 2,
+              deviceName: "name of bench-1",
+              topic: "inbox",
+              payload: "on",
+              publishStatus: 0,
+              publishStatusLabel: "下发失败",
+              publishUser: "admin",
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/devices/{id}/events": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 3,
-              "deviceID": "bench-1",
-              "deviceName": "name of bench-1",
-              "IP": "192.0.2.7",
-              "topic": "data",
-              "payload": "{\"t\":22,\"h\":50}",
-              "msgTime": "2026-11-21 10:00:00",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 3,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              IP: "192.0.2.7",
+              topic: "data",
+              payload: '{"t":22,"h":50}',
+              msgTime: "2026-11-21 10:00:00",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/devices/{id}/ingest_status": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "messages": 2,
-          "points": 3,
-          "refused": {},
-          "lastAt": "2026-11-21 10:00:00"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          messages: 2,
+          points: 3,
+          refused: {},
+          lastAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
   },
   "get /api/v1/devices/{id}/policies": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 6,
-              "name": "policy-87",
-              "topic": "a/#",
-              "access": 0,
-              "allow": 0,
-              "description": "d",
-              "mqtt_acl": [
+              id: 6,
+              name: "policy-87",
+              topic: "a/#",
+              access: 0,
+              allow: 0,
+              description: "d",
+              mqtt_acl: [
                 {
-                  "id": 3
+                  id: 3,
                 },
                 {
-                  "id": 2
-                }
+                  id: 2,
+                },
               ],
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "accessLabel": "发布",
-              "allowLabel": "拒绝"
-            }
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              accessLabel: "发布",
+              allowLabel: "拒绝",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/devices/{id}/subscriptions": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 1,
-              "topic": "orders",
-              "qos": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 1,
+              topic: "orders",
+              qos: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/devices_export": {
     "202": [
       {
-        "form": null,
-        "value": {
-          "statusUrl": "/task_status/0123456789abcdef0123456789abcdef"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
   },
   "get /api/v1/gateways": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 1,
-              "gatewayName": "north",
-              "deviceID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "authType": 1,
-              "blocked": 0,
-              "deviceStatus": 0,
-              "gatewayProtocol": 1,
-              "upLinkNetwork": 4,
-              "upLinkNetworkLabel": "Wi-Fi",
-              "upLinkProtocol": 1,
-              "upLinkProtocolLabel": "MQTT",
-              "mac": "00:11:22:33:44:55",
-              "productID": "k3Xb9Q",
-              "productName": "greenhouse",
-              "manufacturer": null,
-              "serialNumber": "50",
-              "softVersion": null,
-              "hardwareVersion": null,
-              "description": null,
-              "location": null,
-              "deviceConsoleIP": null,
-              "deviceConsolePort": 22,
-              "deviceConsoleUsername": null,
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "authTypeLabel": "Token",
-              "deviceStatusLabel": "离线",
-              "gatewayProtocolLabel": "MQTT",
-              "deviceCount": 1
-            }
+              id: 1,
+              gatewayName: "north",
+              deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              authType: 1,
+              blocked: 0,
+              deviceStatus: 0,
+              gatewayProtocol: 1,
+              upLinkNetwork: 4,
+              upLinkNetworkLabel: "Wi-Fi",
+              upLinkProtocol: 1,
+              upLinkProtocolLabel: "MQTT",
+              mac: "00:11:22:33:44:55",
+              productID: "k3Xb9Q",
+              productName: "greenhouse",
+              manufacturer: null,
+              serialNumber: "50",
+              softVersion: null,
+              hardwareVersion: null,
+              description: null,
+              location: null,
+              deviceConsoleIP: null,
+              deviceConsolePort: 22,
+              deviceConsoleUsername: null,
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              authTypeLabel: "Token",
+              deviceStatusLabel: "离线",
+              gatewayProtocolLabel: "MQTT",
+              deviceCount: 1,
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/gateways/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "gatewayName": "north",
-          "deviceID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "authType": 1,
-          "blocked": 0,
-          "deviceStatus": 0,
-          "gatewayProtocol": 1,
-          "upLinkNetwork": 4,
-          "upLinkNetworkLabel": "Wi-Fi",
-          "upLinkProtocol": 1,
-          "upLinkProtocolLabel": "MQTT",
-          "mac": "00:11:22:33:44:55",
-          "productID": "k3Xb9Q",
-          "productName": "greenhouse",
-          "manufacturer": null,
-          "serialNumber": "50",
-          "softVersion": null,
-          "hardwareVersion": null,
-          "description": null,
-          "location": null,
-          "deviceConsoleIP": null,
-          "deviceConsolePort": 22,
-          "deviceConsoleUsername": null,
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "authTypeLabel": "Token",
-          "deviceStatusLabel": "离线",
-          "gatewayProtocolLabel": "MQTT",
-          "createUser": "admin"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 1,
+          gatewayName: "north",
+          deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          authType: 1,
+          blocked: 0,
+          deviceStatus: 0,
+          gatewayProtocol: 1,
+          upLinkNetwork: 4,
+          upLinkNetworkLabel: "Wi-Fi",
+          upLinkProtocol: 1,
+          upLinkProtocolLabel: "MQTT",
+          mac: "00:11:22:33:44:55",
+          productID: "k3Xb9Q",
+          productName: "greenhouse",
+          manufacturer: null,
+          serialNumber: "50",
+          softVersion: null,
+          hardwareVersion: null,
+          description: null,
+          location: null,
+          deviceConsoleIP: null,
+          deviceConsolePort: 22,
+          deviceConsoleUsername: null,
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          authTypeLabel: "Token",
+          deviceStatusLabel: "离线",
+          gatewayProtocolLabel: "MQTT",
+          createUser: "admin",
+        },
+      },
+    ],
   },
   "get /api/v1/gateways/{id}/control_logs": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 1,
-              "deviceIntID": 1,
-              "payload": {
-                "channel": [],
-                "func": 1,
-                "kbid": "k",
-                "message": [],
-                "object": []
+              id: 1,
+              deviceIntID: 1,
+              payload: {
+                channel: [],
+                func: 1,
+                kbid: "k",
+                message: [],
+                object: [],
               },
-              "createUser": "admin",
-              "topic": "inbox",
-              "publishStatus": 0,
-              "publishStatusLabel": "下发失败",
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              createUser: "admin",
+              topic: "inbox",
+              publishStatus: 0,
+              publishStatusLabel: "下发失败",
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/gateways/{id}/devices_data": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "deviceIntID": 4,
-              "deviceID": "under-1",
-              "deviceName": "name of under-1",
-              "data": [
+              deviceIntID: 4,
+              deviceID: "under-1",
+              deviceName: "name of under-1",
+              data: [
                 {
-                  "dataPointIntID": 1,
-                  "dataPointID": "t",
-                  "dataPointName": "point t",
-                  "time": null,
-                  "value": null
+                  dataPointIntID: 1,
+                  dataPointID: "t",
+                  dataPointName: "point t",
+                  time: null,
+                  value: null,
                 },
                 {
-                  "dataPointIntID": 2,
-                  "dataPointID": "h",
-                  "dataPointName": "point h",
-                  "time": null,
-                  "value": null
+                  dataPointIntID: 2,
+                  dataPointID: "h",
+                  dataPointName: "point h",
+                  time: null,
+                  value: null,
                 },
                 {
-                  "dataPointIntID": 4,
-                  "dataPointID": "p42",
-                  "dataPointName": "point-41",
-                  "time": null,
-                  "value": null
+                  dataPointIntID: 4,
+                  dataPointID: "p42",
+                  dataPointName: "point-41",
+                  time: null,
+                  value: null,
                 },
                 {
-                  "dataPointIntID": 5,
-                  "dataPointID": "p44",
-                  "dataPointName": "point-43",
-                  "time": null,
-                  "value": null
+                  dataPointIntID: 5,
+                  dataPointID: "p44",
+                  dataPointName: "point-43",
+                  time: null,
+                  value: null,
                 },
                 {
-                  "dataPointIntID": 6,
-                  "dataPointID": "p46",
-                  "dataPointName": "point-45",
-                  "time": null,
-                  "value": null
+                  dataPointIntID: 6,
+                  dataPointID: "p46",
+                  dataPointName: "point-45",
+                  time: null,
+                  value: null,
                 },
                 {
-                  "dataPointIntID": 7,
-                  "dataPointID": "p60",
-                  "dataPointName": "renamed-61",
-                  "time": null,
-                  "value": null
-                }
-              ]
-            }
+                  dataPointIntID: 7,
+                  dataPointID: "p60",
+                  dataPointName: "renamed-61",
+                  time: null,
+                  value: null,
+                },
+              ],
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/gateways/{id}/events": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 7,
-              "deviceID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "gatewayName": "north",
-              "IP": "192.0.2.7",
-              "topic": "data",
-              "payload": "{\"t\":22,\"h\":50}",
-              "msgTime": "2026-11-21 10:00:00",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 7,
+              deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              gatewayName: "north",
+              IP: "192.0.2.7",
+              topic: "data",
+              payload: '{"t":22,"h":50}',
+              msgTime: "2026-11-21 10:00:00",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/groups": {
     "200": [
       {
-        "form": "GroupB",
-        "value": {
-          "items": [
+        form: "GroupB",
+        value: {
+          items: [
             {
-              "id": 1,
-              "groupID": "w7Hn2c",
-              "groupName": "east",
-              "description": "wing",
-              "productID": "k3Xb9Q",
-              "devices": [
+              id: 1,
+              groupID: "w7Hn2c",
+              groupName: "east",
+              description: "wing",
+              productID: "k3Xb9Q",
+              devices: [
                 {
-                  "id": 2
-                }
+                  id: 2,
+                },
               ],
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "productName": "greenhouse"
-            }
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              productName: "greenhouse",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/groups/{id}": {
     "200": [
       {
-        "form": "GroupDetailB",
-        "value": {
-          "id": 1,
-          "groupID": "w7Hn2c",
-          "groupName": "east",
-          "description": "wing",
-          "productID": "k3Xb9Q",
-          "devices": [
+        form: "GroupDetailB",
+        value: {
+          id: 1,
+          groupID: "w7Hn2c",
+          groupName: "east",
+          description: "wing",
+          productID: "k3Xb9Q",
+          devices: [
             {
-              "id": 2
-            }
+              id: 2,
+            },
           ],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "productName": "greenhouse",
-          "createUser": "admin"
-        }
-      }
-    ]
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          productName: "greenhouse",
+          createUser: "admin",
+        },
+      },
+    ],
   },
   "get /api/v1/groups/{id}/control_logs": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 3,
-              "groupID": "w7Hn2c",
-              "groupName": "east",
-              "topic": "/groups/FvHRm5/inbox",
-              "payload": "on",
-              "publishStatus": 3,
-              "publishStatusLabel": "不需要回执",
-              "publishUser": "admin",
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 3,
+              groupID: "w7Hn2c",
+              groupName: "east",
+              topic: "/groups/q5DnVi/inbox",
+              payload: "on",
+              publishStatus: 3,
+              publishStatusLabel: "不需要回执",
+              publishUser: "admin",
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 3,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 3,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/groups/{id}/devices": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "deviceID": "bench-1",
-              "deviceName": "name of bench-1",
-              "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-              "authType": 1,
-              "blocked": 0,
-              "productID": "k3Xb9Q",
-              "deviceType": 0,
-              "status": 0,
-              "manufacturer": null,
-              "serialNumber": "50",
-              "softVersion": null,
-              "hardwareVersion": null,
-              "description": null,
-              "location": "row 1",
-              "tenantID": "Cq8LZ0aT7",
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "productName": "greenhouse",
-              "deviceTypeLabel": "终端",
-              "statusLabel": "离线"
-            }
+              id: 2,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+              authType: 1,
+              blocked: 0,
+              productID: "k3Xb9Q",
+              deviceType: 0,
+              status: 0,
+              manufacturer: null,
+              serialNumber: "50",
+              softVersion: null,
+              hardwareVersion: null,
+              description: null,
+              location: "row 1",
+              tenantID: "Cq8LZ0aT7",
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              productName: "greenhouse",
+              deviceTypeLabel: "终端",
+              statusLabel: "离线",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/groups/{id}/subscriptions": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 3,
-              "topic": "news/110",
-              "qos": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 3,
+              topic: "news/110",
+              qos: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/history_alerts": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 4,
-              "alertName": "point t故障",
-              "alertContent": "point t故障: E1",
-              "alertSeverity": 1,
-              "alertSeverityLabel": "紧急",
-              "alertTimes": 2,
-              "alertDetail": {
-                "t": 1
+              id: 4,
+              alertName: "point t故障",
+              alertContent: "point t故障: E1",
+              alertSeverity: 1,
+              alertSeverityLabel: "紧急",
+              alertTimes: 2,
+              alertDetail: {
+                t: 1,
               },
-              "deviceID": "bench-1",
-              "deviceName": "name of bench-1",
-              "startTime": "2026-11-21 10:00:00",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "endTime": "2026-11-21 10:00:00"
-            }
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              startTime: "2026-11-21 10:00:00",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              endTime: "2026-11-21 10:00:00",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/history_alerts/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "alertName": "point t故障",
-          "alertContent": "point t故障: E1",
-          "alertSeverity": 1,
-          "alertSeverityLabel": "紧急",
-          "alertTimes": 2,
-          "alertDetail": {
-            "t": 1
+        form: null,
+        value: {
+          id: 1,
+          alertName: "point t故障",
+          alertContent: "point t故障: E1",
+          alertSeverity: 1,
+          alertSeverityLabel: "紧急",
+          alertTimes: 2,
+          alertDetail: {
+            t: 1,
           },
-          "deviceID": "bench-1",
-          "deviceName": "name of bench-1",
-          "startTime": "2026-11-21 10:00:00",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "endTime": "2026-11-21 10:00:00"
-        }
-      }
-    ]
+          deviceID: "bench-1",
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          endTime: "2026-11-21 10:00:00",
+        },
+      },
+    ],
   },
   "get /api/v1/me": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "userIntID": 1,
-          "username": "admin",
-          "tenantID": "Cq8LZ0aT7",
-          "role": "admin"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          userIntID: 1,
+          username: "admin",
+          tenantID: "Cq8LZ0aT7",
+          role: "admin",
+        },
+      },
+    ],
   },
   "get /api/v1/metrics": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "metricName": "mean",
-              "metricType": 2,
-              "metricTypeLabel": "聚合指标",
-              "dataPointName": "point t"
-            }
+              id: 2,
+              metricName: "mean",
+              metricType: 2,
+              metricTypeLabel: "聚合指标",
+              dataPointName: "point t",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/metrics/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 2,
-          "metricName": "mean",
-          "metricType": 2,
-          "dataPointIntID": 1,
-          "aggregateType": 3,
-          "aggregateData": 2,
-          "chartType": 1,
-          "expressions": null,
-          "isShow": 1,
-          "productID": "k3Xb9Q",
-          "productItemIntID": null,
-          "remark": null,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "metricTypeLabel": "聚合指标",
-          "dataPointName": "point t",
-          "aggregateTypeLabel": "平均值",
-          "aggregateDataLabel": "原始值",
-          "chartTypeLabel": "折线图",
-          "createUser": "admin"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 2,
+          metricName: "mean",
+          metricType: 2,
+          dataPointIntID: 1,
+          aggregateType: 3,
+          aggregateData: 2,
+          chartType: 1,
+          expressions: null,
+          isShow: 1,
+          productID: "k3Xb9Q",
+          productItemIntID: null,
+          remark: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          metricTypeLabel: "聚合指标",
+          dataPointName: "point t",
+          aggregateTypeLabel: "平均值",
+          aggregateDataLabel: "原始值",
+          chartTypeLabel: "折线图",
+          createUser: "admin",
+        },
+      },
+    ],
   },
   "get /api/v1/metrics_data": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "id": 2,
-            "metricName": "mean",
-            "metricType": 2,
-            "dataPointIntID": 1,
-            "aggregateType": 3,
-            "aggregateData": 2,
-            "chartType": 1,
-            "expressions": null,
-            "isShow": 1,
-            "productID": "k3Xb9Q",
-            "productItemIntID": null,
-            "remark": null,
-            "createAt": "2026-11-21 10:00:00",
-            "updateAt": null,
-            "dataPointName": "point t",
-            "metricData": {
-              "time": [
+            id: 2,
+            metricName: "mean",
+            metricType: 2,
+            dataPointIntID: 1,
+            aggregateType: 3,
+            aggregateData: 2,
+            chartType: 1,
+            expressions: null,
+            isShow: 1,
+            productID: "k3Xb9Q",
+            productItemIntID: null,
+            remark: null,
+            createAt: "2026-11-21 10:00:00",
+            updateAt: null,
+            dataPointName: "point t",
+            metricData: {
+              time: [
                 "2026-11-21 10:00:00",
                 "2026-11-21 10:00:00",
                 "2026-11-21 10:00:00",
@@ -1661,9 +1818,9 @@ export const examplesOfB: RecordedExamples = {
                 "2026-11-21 10:00:00",
                 "2026-11-21 10:00:00",
                 "2026-11-21 10:00:00",
-                "2026-11-21 10:00:00"
+                "2026-11-21 10:00:00",
               ],
-              "value": [
+              value: [
                 null,
                 null,
                 null,
@@ -1693,3027 +1850,3248 @@ export const examplesOfB: RecordedExamples = {
                 null,
                 null,
                 null,
-                21
-              ]
-            }
-          }
-        ]
-      }
-    ]
+                21,
+              ],
+            },
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/notifications": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "contactPointIntID": 12,
-              "contactPointName": "siren 135",
-              "type": "mqtt",
-              "routeIntID": null,
-              "routeName": null,
-              "kind": "test",
-              "alertCount": 1,
-              "status": "failed",
-              "attempts": 1,
-              "answer": "the device is not subscribed to the topic, or may not be",
-              "nextAt": null,
-              "deliveredAt": null,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": "2026-11-21 10:00:00"
-            }
+              id: 2,
+              contactPointIntID: 12,
+              contactPointName: "siren 135",
+              type: "mqtt",
+              routeIntID: null,
+              routeName: null,
+              kind: "test",
+              alertCount: 1,
+              status: "failed",
+              attempts: 1,
+              answer: "the device is not subscribed to the topic, or may not be",
+              nextAt: null,
+              deliveredAt: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: "2026-11-21 10:00:00",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/notifications/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "contactPointIntID": 13,
-          "contactPointName": "siren 136",
-          "type": "mqtt",
-          "routeIntID": null,
-          "routeName": null,
-          "kind": "test",
-          "alertCount": 1,
-          "status": "failed",
-          "attempts": 1,
-          "answer": "the device is not subscribed to the topic, or may not be",
-          "nextAt": null,
-          "deliveredAt": null,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00",
-          "message": {
-            "kind": "test",
-            "route": {
-              "id": 0,
-              "name": "test"
+        form: null,
+        value: {
+          id: 3,
+          contactPointIntID: 13,
+          contactPointName: "siren 136",
+          type: "mqtt",
+          routeIntID: null,
+          routeName: null,
+          kind: "test",
+          alertCount: 1,
+          status: "failed",
+          attempts: 1,
+          answer: "the device is not subscribed to the topic, or may not be",
+          nextAt: null,
+          deliveredAt: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          message: {
+            kind: "test",
+            route: {
+              id: 0,
+              name: "test",
             },
-            "timezone": "UTC",
-            "began": 1,
-            "ended": 0,
-            "firing": 1,
-            "alerts": [
+            timezone: "UTC",
+            began: 1,
+            ended: 0,
+            firing: 1,
+            alerts: [
               {
-                "id": 1,
-                "cause": "rule:1",
-                "alertName": "高温 High temperature",
-                "alertContent": "temperature > 40",
-                "alertSeverity": 2,
-                "startTime": 1795255200000,
-                "deviceIntID": 1,
-                "deviceID": "boiler-7",
-                "deviceName": "Boiler 7",
-                "productIntID": 1,
-                "productName": "Boilers",
-                "status": "firing",
-                "isNew": true,
-                "endTime": null
-              }
+                id: 1,
+                cause: "rule:1",
+                alertName: "高温 High temperature",
+                alertContent: "temperature > 40",
+                alertSeverity: 2,
+                startTime: 1795255200000,
+                deviceIntID: 1,
+                deviceID: "boiler-7",
+                deviceName: "Boiler 7",
+                productIntID: 1,
+                productName: "Boilers",
+                status: "firing",
+                isNew: true,
+                endTime: null,
+              },
             ],
-            "more": 0
-          }
-        }
-      }
-    ]
+            more: 0,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/original_data": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "dataPointIntID": 1,
-            "dataPointName": "point t",
-            "originalData": {
-              "time": [
-                "2026-11-21 10:00:00",
-                "2026-11-21 10:00:00"
-              ],
-              "value": [
-                20,
-                22
-              ]
-            }
-          }
-        ]
-      }
-    ]
+            dataPointIntID: 1,
+            dataPointName: "point t",
+            originalData: {
+              time: ["2026-11-21 10:00:00", "2026-11-21 10:00:00"],
+              value: [20, 22],
+            },
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/platform_select/certs/{id}/not_joined_devices": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 20,
-              "deviceName": "name of code-99",
-              "productName": "greenhouse"
-            }
+              id: 20,
+              deviceName: "name of code-99",
+              productName: "greenhouse",
+            },
           ],
-          "meta": {
-            "count": 16,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 16,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/platform_select/data_points": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "label": "renamed-61",
-            "value": 7
-          }
-        ]
-      }
-    ]
+            label: "renamed-61",
+            value: 7,
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/platform_select/data_streams": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "label": "renamed-72",
-            "value": 11
-          }
-        ]
-      }
-    ]
+            label: "renamed-72",
+            value: 11,
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/platform_select/devices": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "label": "name of code-99",
-            "value": "code-100",
-            "attr": {
-              "deviceIntID": 20
-            }
-          }
-        ]
-      }
-    ]
+            label: "name of code-99",
+            value: "code-100",
+            attr: {
+              deviceIntID: 20,
+            },
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/platform_select/devices/{id}/not_joined_certs": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "label": "cert-109",
-            "value": 4
-          }
-        ]
-      }
-    ]
+            label: "cert-109",
+            value: 4,
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/platform_select/devices/{id}/not_joined_policies": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 7,
-              "name": "policy-88",
-              "topic": "a/#",
-              "access": 0,
-              "allow": 0,
-              "description": "d",
-              "mqtt_acl": [],
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "accessLabel": "发布",
-              "allowLabel": "拒绝"
-            }
+              id: 7,
+              name: "policy-88",
+              topic: "a/#",
+              access: 0,
+              allow: 0,
+              description: "d",
+              mqtt_acl: [],
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              accessLabel: "发布",
+              allowLabel: "拒绝",
+            },
           ],
-          "meta": {
-            "count": 5,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 5,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/platform_select/dict_code": {
     "200": [
       {
-        "form": "DictCodeB",
-        "value": {
-          "cloudProtocol": [
+        form: "DictCodeB",
+        value: {
+          cloudProtocol: [
             {
-              "label": "MQTT",
-              "value": 1
+              label: "MQTT",
+              value: 1,
             },
             {
-              "label": "CoAP",
-              "value": 2
+              label: "CoAP",
+              value: 2,
             },
             {
-              "label": "LwM2M",
-              "value": 3
+              label: "LwM2M",
+              value: 3,
             },
             {
-              "label": "LoRa",
-              "value": 4
+              label: "LoRa",
+              value: 4,
             },
             {
-              "label": "HTTP",
-              "value": 5
+              label: "HTTP",
+              value: 5,
             },
             {
-              "label": "WebSocket",
-              "value": 6
+              label: "WebSocket",
+              value: 6,
             },
             {
-              "label": "Modbus",
-              "value": 7
-            }
+              label: "Modbus",
+              value: 7,
+            },
           ],
-          "gatewayProtocol": [
+          gatewayProtocol: [
             {
-              "label": "MQTT",
-              "value": 1
+              label: "MQTT",
+              value: 1,
             },
             {
-              "label": "CoAP",
-              "value": 2
+              label: "CoAP",
+              value: 2,
             },
             {
-              "label": "LwM2M",
-              "value": 3
+              label: "LwM2M",
+              value: 3,
             },
             {
-              "label": "LoRa",
-              "value": 4
+              label: "LoRa",
+              value: 4,
             },
             {
-              "label": "HTTP",
-              "value": 5
+              label: "HTTP",
+              value: 5,
             },
             {
-              "label": "WebSocket",
-              "value": 6
+              label: "WebSocket",
+              value: 6,
             },
             {
-              "label": "Modbus",
-              "value": 7
-            }
+              label: "Modbus",
+              value: 7,
+            },
           ],
-          "upLinkProtocol": [
+          upLinkProtocol: [
             {
-              "label": "MQTT",
-              "value": 1
+              label: "MQTT",
+              value: 1,
             },
             {
-              "label": "CoAP",
-              "value": 2
+              label: "CoAP",
+              value: 2,
             },
             {
-              "label": "LwM2M",
-              "value": 3
+              label: "LwM2M",
+              value: 3,
             },
             {
-              "label": "LoRa",
-              "value": 4
+              label: "LoRa",
+              value: 4,
             },
             {
-              "label": "HTTP",
-              "value": 5
+              label: "HTTP",
+              value: 5,
             },
             {
-              "label": "WebSocket",
-              "value": 6
+              label: "WebSocket",
+              value: 6,
             },
             {
-              "label": "Modbus",
-              "value": 7
-            }
+              label: "Modbus",
+              value: 7,
+            },
           ],
-          "authType": [
+          authType: [
             {
-              "label": "Token",
-              "value": 1
+              label: "Token",
+              value: 1,
             },
             {
-              "label": "证书",
-              "value": 2
-            }
+              label: "证书",
+              value: 2,
+            },
           ],
-          "deviceStatus": [
+          deviceStatus: [
             {
-              "label": "离线",
-              "value": 0
+              label: "离线",
+              value: 0,
             },
             {
-              "label": "在线",
-              "value": 1
+              label: "在线",
+              value: 1,
             },
             {
-              "label": "休眠",
-              "value": 2
-            }
+              label: "休眠",
+              value: 2,
+            },
           ],
-          "connectStatus": [
+          connectStatus: [
             {
-              "label": "下线",
-              "value": 0
+              label: "下线",
+              value: 0,
             },
             {
-              "label": "上线",
-              "value": 1
+              label: "上线",
+              value: 1,
             },
             {
-              "label": "认证失败",
-              "value": 2
-            }
+              label: "认证失败",
+              value: 2,
+            },
           ],
-          "deviceType": [
+          deviceType: [
             {
-              "label": "终端",
-              "value": 0
+              label: "终端",
+              value: 0,
             },
             {
-              "label": "网关",
-              "value": 1
+              label: "网关",
+              value: 1,
             },
             {
-              "label": "智能手机",
-              "value": 2
-            }
+              label: "智能手机",
+              value: 2,
+            },
           ],
-          "carrier": [
+          carrier: [
             {
-              "label": "中国电信",
-              "value": 1
+              label: "中国电信",
+              value: 1,
             },
             {
-              "label": "中国移动",
-              "value": 2
+              label: "中国移动",
+              value: 2,
             },
             {
-              "label": "中国联通",
-              "value": 3
+              label: "中国联通",
+              value: 3,
             },
             {
-              "label": "其他",
-              "value": 4
-            }
+              label: "其他",
+              value: 4,
+            },
           ],
-          "physicalNetwork": [
+          physicalNetwork: [
             {
-              "label": "WIFI",
-              "value": 1
+              label: "WIFI",
+              value: 1,
             },
             {
-              "label": "2G",
-              "value": 2
+              label: "2G",
+              value: 2,
             },
             {
-              "label": "3G",
-              "value": 3
+              label: "3G",
+              value: 3,
             },
             {
-              "label": "4G",
-              "value": 4
+              label: "4G",
+              value: 4,
             },
             {
-              "label": "NB-IOT",
-              "value": 5
+              label: "NB-IOT",
+              value: 5,
             },
             {
-              "label": "BlueTooth",
-              "value": 6
-            }
+              label: "BlueTooth",
+              value: 6,
+            },
           ],
-          "upLinkNetwork": [
+          upLinkNetwork: [
             {
-              "label": "2G",
-              "value": 1
+              label: "2G",
+              value: 1,
             },
             {
-              "label": "3G",
-              "value": 2
+              label: "3G",
+              value: 2,
             },
             {
-              "label": "4G",
-              "value": 3
+              label: "4G",
+              value: 3,
             },
             {
-              "label": "Wi-Fi",
-              "value": 4
+              label: "Wi-Fi",
+              value: 4,
             },
             {
-              "label": "NB-IoT",
-              "value": 5
-            }
+              label: "NB-IoT",
+              value: 5,
+            },
           ],
-          "publishStatus": [
+          publishStatus: [
             {
-              "label": "下发失败",
-              "value": 0
+              label: "下发失败",
+              value: 0,
             },
             {
-              "label": "已下发",
-              "value": 1
+              label: "已下发",
+              value: 1,
             },
             {
-              "label": "已到达",
-              "value": 2
+              label: "已到达",
+              value: 2,
             },
             {
-              "label": "不需要回执",
-              "value": 3
-            }
+              label: "不需要回执",
+              value: 3,
+            },
           ],
-          "pointDataType": [
+          pointDataType: [
             {
-              "label": "数值",
-              "value": 1
+              label: "数值",
+              value: 1,
             },
             {
-              "label": "字符串",
-              "value": 3
+              label: "字符串",
+              value: 3,
             },
             {
-              "label": "故障",
-              "value": 4
+              label: "故障",
+              value: 4,
             },
             {
-              "label": "布尔",
-              "value": 5
+              label: "布尔",
+              value: 5,
             },
             {
-              "label": "地理位置",
-              "value": 6
+              label: "地理位置",
+              value: 6,
             },
             {
-              "label": "定长字符串",
-              "value": 11
+              label: "定长字符串",
+              value: 11,
             },
             {
-              "label": "变长字符串",
-              "value": 12
+              label: "变长字符串",
+              value: 12,
             },
             {
-              "label": "定长binary",
-              "value": 13
+              label: "定长binary",
+              value: 13,
             },
             {
-              "label": "变长binary",
-              "value": 14
+              label: "变长binary",
+              value: 14,
             },
             {
-              "label": "有符号整型",
-              "value": 15
+              label: "有符号整型",
+              value: 15,
             },
             {
-              "label": "无符号整型",
-              "value": 16
+              label: "无符号整型",
+              value: 16,
             },
             {
-              "label": "单精度浮点型",
-              "value": 17
+              label: "单精度浮点型",
+              value: 17,
             },
             {
-              "label": "双精度浮点型",
-              "value": 18
+              label: "双精度浮点型",
+              value: 18,
             },
             {
-              "label": "bit类型",
-              "value": 19
+              label: "bit类型",
+              value: 19,
             },
             {
-              "label": "有符号长整型",
-              "value": 21
+              label: "有符号长整型",
+              value: 21,
             },
             {
-              "label": "无符号长整型",
-              "value": 22
+              label: "无符号长整型",
+              value: 22,
             },
             {
-              "label": "布尔",
-              "value": 23
+              label: "布尔",
+              value: 23,
             },
             {
-              "label": "时间",
-              "value": 24
+              label: "时间",
+              value: 24,
             },
             {
-              "label": "浮点",
-              "value": 25
-            }
+              label: "浮点",
+              value: 25,
+            },
           ],
-          "dataTransType": [
+          dataTransType: [
             {
-              "label": "只上报",
-              "value": 1
+              label: "只上报",
+              value: 1,
             },
             {
-              "label": "只下发",
-              "value": 2
+              label: "只下发",
+              value: 2,
             },
             {
-              "label": "可上报可下发",
-              "value": 3
-            }
+              label: "可上报可下发",
+              value: 3,
+            },
           ],
-          "streamType": [
+          streamType: [
             {
-              "label": "设备数据上报",
-              "value": 1
+              label: "设备数据上报",
+              value: 1,
             },
             {
-              "label": "设备数据下发",
-              "value": 2
+              label: "设备数据下发",
+              value: 2,
             },
             {
-              "label": "网关数据上报",
-              "value": 3
+              label: "网关数据上报",
+              value: 3,
             },
             {
-              "label": "网关数据下发",
-              "value": 4
-            }
+              label: "网关数据下发",
+              value: 4,
+            },
           ],
-          "streamDataType": [
+          streamDataType: [
             {
-              "label": "JSON",
-              "value": 1
+              label: "JSON",
+              value: 1,
             },
             {
-              "label": "二进制",
-              "value": 2
-            }
+              label: "二进制",
+              value: 2,
+            },
           ],
-          "metricType": [
+          metricType: [
             {
-              "label": "公式指标",
-              "value": 1
+              label: "公式指标",
+              value: 1,
             },
             {
-              "label": "聚合指标",
-              "value": 2
-            }
+              label: "聚合指标",
+              value: 2,
+            },
           ],
-          "aggregateType": [
+          aggregateType: [
             {
-              "label": "最大值",
-              "value": 1
+              label: "最大值",
+              value: 1,
             },
             {
-              "label": "最小值",
-              "value": 2
+              label: "最小值",
+              value: 2,
             },
             {
-              "label": "平均值",
-              "value": 3
+              label: "平均值",
+              value: 3,
             },
             {
-              "label": "累计值",
-              "value": 4
+              label: "累计值",
+              value: 4,
             },
             {
-              "label": "增量",
-              "value": 5
+              label: "增量",
+              value: 5,
             },
             {
-              "label": "首值",
-              "value": 6
+              label: "首值",
+              value: 6,
             },
             {
-              "label": "末值",
-              "value": 7
+              label: "末值",
+              value: 7,
             },
             {
-              "label": "计数",
-              "value": 8
-            }
+              label: "计数",
+              value: 8,
+            },
           ],
-          "aggregateData": [
+          aggregateData: [
             {
-              "label": "公式值",
-              "value": 1
+              label: "公式值",
+              value: 1,
             },
             {
-              "label": "原始值",
-              "value": 2
-            }
+              label: "原始值",
+              value: 2,
+            },
           ],
-          "chartType": [
+          chartType: [
             {
-              "label": "折线图",
-              "value": 1
+              label: "折线图",
+              value: 1,
             },
             {
-              "label": "柱状图",
-              "value": 2
-            }
+              label: "柱状图",
+              value: 2,
+            },
           ],
-          "alertSeverity": [
+          alertSeverity: [
             {
-              "label": "紧急",
-              "value": 1
+              label: "紧急",
+              value: 1,
             },
             {
-              "label": "主要",
-              "value": 2
+              label: "主要",
+              value: 2,
             },
             {
-              "label": "次要",
-              "value": 3
+              label: "次要",
+              value: 3,
             },
             {
-              "label": "警告",
-              "value": 4
-            }
+              label: "警告",
+              value: 4,
+            },
           ],
-          "templateType": [
+          templateType: [
             {
-              "label": "开关",
-              "value": 1
+              label: "开关",
+              value: 1,
             },
             {
-              "label": "枚举",
-              "value": 2
+              label: "枚举",
+              value: 2,
             },
             {
-              "label": "数值",
-              "value": 3
+              label: "数值",
+              value: 3,
             },
             {
-              "label": "字符串",
-              "value": 4
+              label: "字符串",
+              value: 4,
             },
             {
-              "label": "布尔",
-              "value": 5
+              label: "布尔",
+              value: 5,
             },
             {
-              "label": "时间",
-              "value": 6
-            }
+              label: "时间",
+              value: 6,
+            },
           ],
-          "scheduleType": [
+          scheduleType: [
             {
-              "label": "定时不重复",
-              "value": 0
+              label: "定时不重复",
+              value: 0,
             },
             {
-              "label": "定时重复",
-              "value": 1
+              label: "定时重复",
+              value: 1,
             },
             {
-              "label": "已完成",
-              "value": 2
-            }
+              label: "已完成",
+              value: 2,
+            },
           ],
-          "access": [
+          access: [
             {
-              "label": "发布",
-              "value": 0
+              label: "发布",
+              value: 0,
             },
             {
-              "label": "订阅",
-              "value": 1
+              label: "订阅",
+              value: 1,
             },
             {
-              "label": "发布和订阅",
-              "value": 2
-            }
+              label: "发布和订阅",
+              value: 2,
+            },
           ],
-          "allow": [
+          allow: [
             {
-              "label": "拒绝",
-              "value": 0
+              label: "拒绝",
+              value: 0,
             },
             {
-              "label": "允许",
-              "value": 1
-            }
+              label: "允许",
+              value: 1,
+            },
           ],
-          "scopeType": [
+          scopeType: [
             {
-              "label": "活动区域",
-              "value": 1
+              label: "活动区域",
+              value: 1,
             },
             {
-              "label": "禁止区域",
-              "value": 2
-            }
+              label: "禁止区域",
+              value: 2,
+            },
           ],
           "lora.fcntCheck": [
             {
-              "label": "Strict 16-bit",
-              "value": 0
+              label: "Strict 16-bit",
+              value: 0,
             },
             {
-              "label": "Strict 32-bit",
-              "value": 1
+              label: "Strict 32-bit",
+              value: 1,
             },
             {
-              "label": "Reset on zero",
-              "value": 2
+              label: "Reset on zero",
+              value: 2,
             },
             {
-              "label": "Disabled",
-              "value": 3
-            }
+              label: "Disabled",
+              value: 3,
+            },
           ],
-          "status": [
+          status: [
             {
-              "label": "离线",
-              "value": 0
+              label: "离线",
+              value: 0,
             },
             {
-              "label": "在线",
-              "value": 1
-            }
+              label: "在线",
+              value: 1,
+            },
           ],
-          "codeValue": [
+          codeValue: [
             {
-              "label": "序列号",
-              "value": "serialNumber"
+              label: "序列号",
+              value: "serialNumber",
             },
             {
-              "label": "软件版本",
-              "value": "softVersion"
+              label: "软件版本",
+              value: "softVersion",
             },
             {
-              "label": "硬件版本",
-              "value": "hardwareVersion"
+              label: "硬件版本",
+              value: "hardwareVersion",
             },
             {
-              "label": "制造商",
-              "value": "manufacturer"
-            }
+              label: "制造商",
+              value: "manufacturer",
+            },
           ],
           "lora.region": [
             {
-              "label": "EU863-870",
-              "value": "EU863-870"
+              label: "EU863-870",
+              value: "EU863-870",
             },
             {
-              "label": "US902-928",
-              "value": "US902-928"
+              label: "US902-928",
+              value: "US902-928",
             },
             {
-              "label": "US902-928-PR",
-              "value": "US902-928-PR"
+              label: "US902-928-PR",
+              value: "US902-928-PR",
             },
             {
-              "label": "CN779-787",
-              "value": "CN779-787"
+              label: "CN779-787",
+              value: "CN779-787",
             },
             {
-              "label": "EU433",
-              "value": "EU433"
+              label: "EU433",
+              value: "EU433",
             },
             {
-              "label": "AU915-928",
-              "value": "AU915-928"
+              label: "AU915-928",
+              value: "AU915-928",
             },
             {
-              "label": "CN470-510",
-              "value": "CN470-510"
+              label: "CN470-510",
+              value: "CN470-510",
             },
             {
-              "label": "KR920-923",
-              "value": "KR920-923"
-            }
-          ]
-        }
-      }
-    ]
+              label: "KR920-923",
+              value: "KR920-923",
+            },
+          ],
+        },
+      },
+    ],
   },
   "get /api/v1/platform_select/groups/{id}/not_joined_devices": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "label": "name of own-15",
-            "value": 12
-          }
-        ]
-      }
-    ]
+            label: "imported",
+            value: 13,
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/platform_select/metric_data_points": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "label": "renamed-61",
-            "value": 7
-          }
-        ]
-      }
-    ]
+            label: "renamed-61",
+            value: 7,
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/platform_select/policies/{id}/not_joined_devices": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 5,
-              "deviceName": "name of lonely-1",
-              "productName": "greenhouse"
-            }
+              id: 5,
+              deviceName: "name of lonely-1",
+              productName: "greenhouse",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/platform_select/products": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "label": "renamed-38",
-            "value": "p9P6o9",
-            "attr": {
-              "cloudProtocol": 2,
-              "productIntID": 8
-            }
-          }
-        ]
-      }
-    ]
+            label: "renamed-38",
+            value: "s25gBJ",
+            attr: {
+              cloudProtocol: 2,
+              productIntID: 8,
+            },
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/policies": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "name": "spare",
-              "topic": "#",
-              "access": 0,
-              "allow": 1,
-              "description": null,
-              "mqtt_acl": [],
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "accessLabel": "发布",
-              "allowLabel": "允许"
-            }
+              id: 2,
+              name: "spare",
+              topic: "#",
+              access: 0,
+              allow: 1,
+              description: null,
+              mqtt_acl: [],
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              accessLabel: "发布",
+              allowLabel: "允许",
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/policies/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "name": "up",
-          "topic": "#",
-          "access": 2,
-          "allow": 1,
-          "description": "all",
-          "mqtt_acl": [
+        form: null,
+        value: {
+          id: 1,
+          name: "up",
+          topic: "#",
+          access: 2,
+          allow: 1,
+          description: "all",
+          mqtt_acl: [
             {
-              "id": 1
-            }
+              id: 1,
+            },
           ],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "accessLabel": "发布和订阅",
-          "allowLabel": "允许",
-          "createUser": "admin"
-        }
-      }
-    ]
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          accessLabel: "发布和订阅",
+          allowLabel: "允许",
+          createUser: "admin",
+        },
+      },
+    ],
   },
   "get /api/v1/policies/{id}/devices": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "deviceID": "bench-1",
-              "deviceName": "name of bench-1",
-              "deviceTypeLabel": "终端"
-            }
+              id: 2,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              deviceTypeLabel: "终端",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/product_resources": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 1,
-              "codeValue": "serialNumber",
-              "dataPointIntID": 2,
-              "productItemIntID": null,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "codeValueLabel": "序列号",
-              "dataPointName": "point h",
-              "itemName": null
-            }
+              id: 1,
+              codeValue: "serialNumber",
+              dataPointIntID: 2,
+              productItemIntID: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              codeValueLabel: "序列号",
+              dataPointName: "point h",
+              itemName: null,
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/products": {
     "200": [
       {
-        "form": "ProductB",
-        "value": {
-          "items": [
+        form: "ProductB",
+        value: {
+          items: [
             {
-              "id": 1,
-              "productID": "k3Xb9Q",
-              "productName": "greenhouse",
-              "description": "glass",
-              "devices": [
+              id: 1,
+              productID: "k3Xb9Q",
+              productName: "greenhouse",
+              description: "glass",
+              devices: [
                 {
-                  "id": 15
+                  id: 15,
                 },
                 {
-                  "id": 14
+                  id: 14,
                 },
                 {
-                  "id": 13
+                  id: 13,
                 },
                 {
-                  "id": 12
+                  id: 12,
                 },
                 {
-                  "id": 8
+                  id: 8,
                 },
                 {
-                  "id": 7
+                  id: 7,
                 },
                 {
-                  "id": 6
+                  id: 6,
                 },
                 {
-                  "id": 5
+                  id: 5,
                 },
                 {
-                  "id": 4
+                  id: 4,
                 },
                 {
-                  "id": 3
+                  id: 3,
                 },
                 {
-                  "id": 2
+                  id: 2,
                 },
                 {
-                  "id": 1
-                }
+                  id: 1,
+                },
               ],
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "deviceCount": 12
-            }
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              deviceCount: 12,
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/products/{id}": {
     "200": [
       {
-        "form": "ProductDetailB",
-        "value": {
-          "id": 1,
-          "productID": "k3Xb9Q",
-          "productName": "greenhouse",
-          "description": "glass",
-          "devices": [
+        form: "ProductDetailB",
+        value: {
+          id: 1,
+          productID: "k3Xb9Q",
+          productName: "greenhouse",
+          description: "glass",
+          devices: [
             {
-              "id": 15
+              id: 15,
             },
             {
-              "id": 14
+              id: 14,
             },
             {
-              "id": 13
+              id: 13,
             },
             {
-              "id": 12
+              id: 12,
             },
             {
-              "id": 8
+              id: 8,
             },
             {
-              "id": 7
+              id: 7,
             },
             {
-              "id": 6
+              id: 6,
             },
             {
-              "id": 5
+              id: 5,
             },
             {
-              "id": 4
+              id: 4,
             },
             {
-              "id": 3
+              id: 3,
             },
             {
-              "id": 2
+              id: 2,
             },
             {
-              "id": 1
-            }
+              id: 1,
+            },
           ],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "deviceCount": 12,
-          "createUser": "admin"
-        }
-      }
-    ]
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          deviceCount: 12,
+          createUser: "admin",
+        },
+      },
+    ],
   },
   "get /api/v1/products/{id}/subscriptions": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 4,
-              "topic": "news/111",
-              "qos": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 4,
+              topic: "news/111",
+              qos: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/schedule_publish": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 5,
-              "scheduleName": "s-112",
-              "scheduleType": 1,
-              "scheduleTypeLabel": "定时重复",
-              "IntervalMinute": 60,
-              "IntervalHour": null,
-              "IntervalWeek": null,
-              "crontabTime": null,
-              "crontab": null,
-              "payload": "on",
-              "topic": "inbox",
-              "publishType": 0,
-              "deviceIntID": 2,
-              "deviceName": "name of bench-1",
-              "groupIntID": null,
-              "groupName": null,
-              "username": "admin",
-              "createUser": "admin",
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 5,
+              scheduleName: "s-112",
+              scheduleType: 1,
+              scheduleTypeLabel: "定时重复",
+              IntervalMinute: 60,
+              IntervalHour: null,
+              IntervalWeek: null,
+              crontabTime: null,
+              crontab: null,
+              payload: "on",
+              topic: "inbox",
+              publishType: 0,
+              deviceIntID: 2,
+              deviceName: "name of bench-1",
+              groupIntID: null,
+              groupName: null,
+              username: "admin",
+              createUser: "admin",
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 3,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 3,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/silences": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 2,
-              "severities": null,
-              "alertName": null,
-              "productIntID": null,
-              "productName": null,
-              "groupIntID": null,
-              "groupName": null,
-              "deviceIntID": 2,
-              "deviceName": "name of bench-1",
-              "startTime": "2026-11-21 10:00:00",
-              "endTime": "2026-11-21 10:00:00",
-              "comment": "repair",
-              "createUser": "admin",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null
-            }
+              id: 2,
+              severities: null,
+              alertName: null,
+              productIntID: null,
+              productName: null,
+              groupIntID: null,
+              groupName: null,
+              deviceIntID: 2,
+              deviceName: "name of bench-1",
+              startTime: "2026-11-21 10:00:00",
+              endTime: "2026-11-21 10:00:00",
+              comment: "repair",
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
           ],
-          "meta": {
-            "count": 2,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/silences/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "severities": null,
-          "alertName": null,
-          "productIntID": null,
-          "productName": null,
-          "groupIntID": null,
-          "groupName": null,
-          "deviceIntID": 2,
-          "deviceName": "name of bench-1",
-          "startTime": "2026-11-21 10:00:00",
-          "endTime": "2026-11-21 10:00:00",
-          "comment": "repair",
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 3,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "repair",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
   },
   "get /api/v1/task_status/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "state": "PENDING",
-          "current": 0,
-          "msg": null,
-          "excelPath": null
-        }
-      }
-    ]
+        form: null,
+        value: {
+          state: "PENDING",
+          current: 0,
+          msg: null,
+          excelPath: null,
+        },
+      },
+    ],
   },
   "get /api/v1/tenants": {
     "200": [
       {
-        "form": null,
-        "value": [
+        form: null,
+        value: [
           {
-            "id": 1,
-            "tenantID": "Cq8LZ0aT7",
-            "tenantName": "default",
-            "createAt": "2026-11-21 10:00:00"
-          }
-        ]
-      }
-    ]
+            id: 1,
+            tenantID: "Cq8LZ0aT7",
+            tenantName: "default",
+            createAt: "2026-11-21 10:00:00",
+          },
+        ],
+      },
+    ],
   },
   "get /api/v1/time": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "time": 1795255200000,
-          "text": "2026-11-21 10:00:00",
-          "timezone": "UTC"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          time: 1795255200000,
+          text: "2026-11-21 10:00:00",
+          timezone: "UTC",
+        },
+      },
+    ],
   },
   "get /api/v1/users": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 3,
-              "username": "user-102",
-              "role": "operator",
-              "tenantID": "Cq8LZ0aT7",
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": "2026-11-21 10:00:00"
-            }
+              id: 3,
+              username: "user-102",
+              role: "operator",
+              tenantID: "Cq8LZ0aT7",
+              createAt: "2026-11-21 10:00:00",
+              updateAt: "2026-11-21 10:00:00",
+            },
           ],
-          "meta": {
-            "count": 3,
-            "limit": 5,
-            "page": 1
-          }
-        }
-      }
-    ]
+          meta: {
+            count: 3,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
   },
   "get /api/v1/users/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 5,
-          "username": "user-104",
-          "role": "operator",
-          "tenantID": "Cq8LZ0aT7",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 5,
+          username: "user-104",
+          role: "operator",
+          tenantID: "Cq8LZ0aT7",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
+    ],
   },
   "get /healthz": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "status": "ok",
-          "version": "0.1.0",
-          "commit": "4f6c0b7d2a91e83c5d0f1a2b3c4d5e6f70819203",
-          "engine": "embedded"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          status: "ok",
+          version: "0.1.0",
+          commit: "4f6c0b7d2a91e83c5d0f1a2b3c4d5e6f70819203",
+          engine: "embedded",
+        },
+      },
+    ],
   },
   "get /readyz": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "status": "ok",
-          "degraded": {}
-        }
-      }
-    ]
+        form: null,
+        value: {
+          status: "ok",
+          degraded: {},
+        },
+      },
+    ],
   },
   "get /task_status/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "state": "STARTED",
-          "current": 0,
-          "msg": null,
-          "excelPath": null
-        }
-      }
-    ]
+        form: null,
+        value: {
+          state: "PENDING",
+          current: 0,
+          msg: null,
+          excelPath: null,
+        },
+      },
+    ],
   },
   "post /api/v1/alert_routes": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "name": "boilers 126",
-          "enable": 1,
-          "severities": [
-            1,
-            2
-          ],
-          "alertName": null,
-          "productIntID": 1,
-          "productName": "greenhouse",
-          "groupIntID": null,
-          "groupName": null,
-          "deviceIntID": null,
-          "deviceName": null,
-          "contactPoints": [
+        form: null,
+        value: {
+          id: 1,
+          name: "boilers 126",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
             {
-              "id": 7,
-              "name": "on call 125"
-            }
+              id: 7,
+              name: "on call 125",
+            },
           ],
-          "groupBy": [
-            "alertName",
-            "product"
-          ],
-          "wait": 30,
-          "groupInterval": 300,
-          "repeatInterval": 14400,
-          "sendResolved": 1,
-          "muteWindows": [
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 14400,
+          sendResolved: 1,
+          muteWindows: [
             {
-              "days": [
-                6,
-                7
-              ],
-              "from": "22:00",
-              "to": "06:00"
-            }
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
           ],
-          "timezone": "Asia/Shanghai",
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "name": "boilers 126",
-          "contactPoints": [
-            7
-          ],
-          "severities": [
-            1,
-            2
-          ],
-          "productIntID": 1,
-          "groupBy": [
-            "alertName",
-            "product"
-          ],
-          "wait": 30,
-          "muteWindows": [
+        form: null,
+        value: {
+          name: "boilers 126",
+          contactPoints: [7],
+          severities: [1, 2],
+          productIntID: 1,
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          muteWindows: [
             {
-              "days": [
-                6,
-                7
-              ],
-              "from": "22:00",
-              "to": "06:00"
-            }
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
           ],
-          "timezone": "Asia/Shanghai"
-        }
-      }
-    ]
+          timezone: "Asia/Shanghai",
+        },
+      },
+    ],
   },
   "post /api/v1/alert_rules": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "alertName": "hot 113",
-          "alertContent": "warmer than 40 °C for a minute",
-          "alertSeverity": 2,
-          "alertSeverityLabel": "主要",
-          "productID": "k3Xb9Q",
-          "productIntID": 1,
-          "dataPointIntID": 1,
-          "dataPointName": "point t",
-          "condition": "dataPoint > 40",
-          "duration": 60,
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 1,
+          alertName: "hot 113",
+          alertContent: "warmer than 40 °C for a minute",
+          alertSeverity: 2,
+          alertSeverityLabel: "主要",
+          productID: "k3Xb9Q",
+          productIntID: 1,
+          dataPointIntID: 1,
+          dataPointName: "point t",
+          condition: "dataPoint > 40",
+          duration: 60,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "alertName": "hot 113",
-          "alertContent": "warmer than 40 °C for a minute",
-          "alertSeverity": 2,
-          "productID": "k3Xb9Q",
-          "dataPointIntID": 1,
-          "condition": "dataPoint > 40",
-          "duration": 60
-        }
-      }
-    ]
+        form: null,
+        value: {
+          alertName: "hot 113",
+          alertContent: "warmer than 40 °C for a minute",
+          alertSeverity: 2,
+          productID: "k3Xb9Q",
+          dataPointIntID: 1,
+          condition: "dataPoint > 40",
+          duration: 60,
+        },
+      },
+    ],
   },
   "post /api/v1/api_keys": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 2,
-          "name": "grafana",
-          "appID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "role": "viewer",
-          "userIntID": 1,
-          "username": "admin",
-          "expiresAt": null,
-          "createAt": "2026-11-21 10:00:00",
-          "appSecret": "Jx0…"
-        }
-      }
+        form: null,
+        value: {
+          id: 2,
+          name: "grafana",
+          appID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          role: "viewer",
+          userIntID: 1,
+          username: "admin",
+          expiresAt: null,
+          createAt: "2026-11-21 10:00:00",
+          appSecret: "Jx0…",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "name": "grafana",
-          "role": "viewer"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          name: "grafana",
+          role: "viewer",
+        },
+      },
+    ],
   },
   "post /api/v1/backup_hold": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "journalID": 8
-        }
-      }
+        form: null,
+        value: {
+          journalID: 8,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "seconds": 0
-        }
-      }
-    ]
+        form: null,
+        value: {
+          seconds: 0,
+        },
+      },
+    ],
   },
   "post /api/v1/broker/acl": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "result": "allow"
-        }
-      }
+        form: null,
+        value: {
+          result: "allow",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "username": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "action": "publish",
-          "topic": "devices/bench-1/up/climate"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          username: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          action: "publish",
+          topic: "devices/bench-1/up/climate",
+        },
+      },
+    ],
   },
   "post /api/v1/broker/auth": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "result": "allow",
-          "is_superuser": false
-        }
-      }
+        form: null,
+        value: {
+          result: "allow",
+          is_superuser: false,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "username": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "password": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "clientid": "gh-1",
-          "peerhost": "192.0.2.7"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          username: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          password: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          clientid: "gh-1",
+          peerhost: "192.0.2.7",
+        },
+      },
+    ],
   },
   "post /api/v1/certs": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 2,
-          "name": "cert-91",
-          "enable": 0,
-          "createAt": "2026-11-21 10:00:00",
-          "CN": "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
-          "cert": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
-          "key": "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
-          "root": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
-          "updateAt": null,
-          "createUser": "admin"
-        }
-      }
+        form: null,
+        value: {
+          id: 2,
+          name: "cert-91",
+          enable: 0,
+          createAt: "2026-11-21 10:00:00",
+          CN: "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
+          cert: "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
+          key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+          root: "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
+          updateAt: null,
+          createUser: "admin",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "name": "cert-91",
-          "enable": 0
-        }
-      }
-    ]
+        form: null,
+        value: {
+          name: "cert-91",
+          enable: 0,
+        },
+      },
+    ],
   },
   "post /api/v1/contact_points": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "name": "on call 119",
-          "type": "webhook",
-          "enable": 1,
-          "language": "en",
-          "settings": {
-            "contentType": "application/json",
-            "address": "https://hooks.example.com"
+        form: null,
+        value: {
+          id: 1,
+          name: "on call 119",
+          type: "webhook",
+          enable: 1,
+          language: "en",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
           },
-          "secrets": [
-            "url",
-            "secret"
-          ],
-          "subjectTemplate": null,
-          "bodyTemplate": null,
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+          secrets: ["url", "secret"],
+          subjectTemplate: null,
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "name": "on call 119",
-          "type": "webhook",
-          "language": "en",
-          "settings": {
-            "url": "https://hooks.example.com/T024BE91L/B8E",
-            "secret": "whsec_dGhpcyBpcyBhIHNlY3JldCBvZiAyNCBi"
-          }
-        }
-      }
-    ]
+        form: null,
+        value: {
+          name: "on call 119",
+          type: "webhook",
+          language: "en",
+          settings: {
+            url: "https://hooks.example.com/T024BE91L/B8E",
+            secret: "whsec_dGhpcyBpcyBhIHNlY3JldCBvZiAyNCBi",
+          },
+        },
+      },
+    ],
   },
   "post /api/v1/contact_points/preview": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "subject": "[Alert] 高温 High temperature: Boiler 7 (+1)",
-          "body": "1 firing: Boiler 7"
-        }
-      }
+        form: null,
+        value: {
+          subject: "[Alert] 高温 High temperature: Boiler 7 (+1)",
+          body: "1 firing: Boiler 7",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "type": "email",
-          "language": "en",
-          "bodyTemplate": "{{ firing }} firing: {{ alerts[0].deviceName }}"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          type: "email",
+          language: "en",
+          bodyTemplate: "{{ firing }} firing: {{ alerts[0].deviceName }}",
+        },
+      },
+    ],
   },
   "post /api/v1/contact_points/{id}/test": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "delivered": false,
-          "answer": "the device is not subscribed to the topic, or may not be"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          id: 1,
+          delivered: false,
+          answer: "the device is not subscribed to the topic, or may not be",
+        },
+      },
+    ],
+  },
+  "post /api/v1/dashboards": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "greenhouse 137",
+          description: "what the night shift watches",
+          version: 1,
+          createUser: "admin",
+          updateUser: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "greenhouse 137",
+          description: "what the night shift watches",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                id: "climate",
+                type: "chart",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                id: "note",
+                type: "text",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
   },
   "post /api/v1/data_points": {
     "201": [
       {
-        "form": "DataPointStored",
-        "value": {
-          "id": 4,
-          "dataPointID": "p42",
-          "dataPointName": "point-41",
-          "productID": "k3Xb9Q",
-          "pointDataType": 1,
-          "dataTransType": 1,
-          "unitName": "u",
-          "unitSymbol": "v",
-          "upperLimit": 40.5,
-          "lowerLimit": -5,
-          "dataStep": 0.5,
-          "binarySize": null,
-          "faultValue": null,
-          "isDiscard": null,
-          "enum": null,
-          "isLocationType": 0,
-          "locationType": null,
-          "registerAddr": null,
-          "detail": "remark",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
+        form: "DataPointStored",
+        value: {
+          id: 4,
+          dataPointID: "p42",
+          dataPointName: "point-41",
+          productID: "k3Xb9Q",
+          pointDataType: 1,
+          dataTransType: 1,
+          unitName: "u",
+          unitSymbol: "v",
+          upperLimit: 40.5,
+          lowerLimit: -5,
+          dataStep: 0.5,
+          binarySize: null,
+          faultValue: null,
+          isDiscard: null,
+          enum: null,
+          isLocationType: 0,
+          locationType: null,
+          registerAddr: null,
+          detail: "remark",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
       },
       {
-        "form": "DataStreamStored",
-        "value": {
-          "id": 9,
-          "productID": "k3Xb9Q",
-          "streamName": "stream-64",
-          "streamType": 1,
-          "streamDataType": 1,
-          "topic": "topic-65",
-          "dataPoints": [
-            1
-          ],
-          "detail": null,
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: "DataStreamStored",
+        value: {
+          id: 9,
+          productID: "k3Xb9Q",
+          streamName: "stream-64",
+          streamType: 1,
+          streamDataType: 1,
+          topic: "topic-65",
+          dataPoints: [1],
+          detail: null,
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": "DataPointCreate",
-        "value": {
-          "dataPointName": "point-43",
-          "dataPointID": "p44",
-          "productIntID": 1,
-          "pointDataType": 1,
-          "dataTransType": 1,
-          "isLocationType": 1,
-          "locationType": 2,
-          "enum": []
-        }
+        form: "DataPointCreate",
+        value: {
+          dataPointName: "point-43",
+          dataPointID: "p44",
+          productIntID: 1,
+          pointDataType: 1,
+          dataTransType: 1,
+          isLocationType: 1,
+          locationType: 2,
+          enum: [],
+        },
       },
       {
-        "form": "DataStreamCreate",
-        "value": {
-          "productIntID": 1,
-          "streamName": "stream-64",
-          "topic": "topic-65",
-          "streamType": 1,
-          "streamDataType": 1,
-          "dataPoints": [
-            1
-          ]
-        }
-      }
-    ]
+        form: "DataStreamCreate",
+        value: {
+          productIntID: 1,
+          streamName: "stream-64",
+          topic: "topic-65",
+          streamType: 1,
+          streamDataType: 1,
+          dataPoints: [1],
+        },
+      },
+    ],
   },
   "post /api/v1/data_streams": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 10,
-          "productID": "k3Xb9Q",
-          "streamName": "stream-66",
-          "streamType": 2,
-          "streamDataType": 2,
-          "topic": "topic-67",
-          "dataPoints": [
-            1
-          ],
-          "detail": null,
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 10,
+          productID: "k3Xb9Q",
+          streamName: "stream-66",
+          streamType: 2,
+          streamDataType: 2,
+          topic: "topic-67",
+          dataPoints: [1],
+          detail: null,
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "productIntID": 1,
-          "streamName": "stream-66",
-          "topic": "topic-67",
-          "streamType": 2,
-          "streamDataType": 2,
-          "dataPoints": [
-            1
-          ]
-        }
-      }
-    ]
+        form: null,
+        value: {
+          productIntID: 1,
+          streamName: "stream-66",
+          topic: "topic-67",
+          streamType: 2,
+          streamDataType: 2,
+          dataPoints: [1],
+        },
+      },
+    ],
   },
   "post /api/v1/device_publish": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "publishStatus": "failed"
-        }
-      }
+        form: null,
+        value: {
+          publishStatus: "failed",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "deviceID": "bench-1",
-          "deviceIntID": 2,
-          "payload": "on",
-          "topic": "inbox"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          deviceID: "bench-1",
+          deviceIntID: 2,
+          payload: "on",
+          topic: "inbox",
+        },
+      },
+    ],
   },
   "post /api/v1/devices": {
     "201": [
       {
-        "form": "DeviceStoredB",
-        "value": {
-          "id": 6,
-          "deviceID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "deviceName": "b-1",
-          "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "authType": 1,
-          "blocked": 0,
-          "productID": "k3Xb9Q",
-          "deviceType": 0,
-          "status": 0,
-          "manufacturer": "M",
-          "serialNumber": "1",
-          "softVersion": "2",
-          "hardwareVersion": "3",
-          "description": "D",
-          "location": "shelf",
-          "tenantID": "Cq8LZ0aT7",
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null,
-          "clientIP": null,
-          "connectedAt": null,
-          "keepAlive": null,
-          "mqttBroker": "iot.example.com:1883",
-          "mqttsBroker": null,
-          "mqttssBroker": null,
-          "coapBroker": null,
-          "coapsBroker": null,
-          "coapssBroker": null
-        }
-      }
+        form: "DeviceStoredB",
+        value: {
+          id: 6,
+          deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          deviceName: "b-1",
+          deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          authType: 1,
+          blocked: 0,
+          productID: "k3Xb9Q",
+          deviceType: 0,
+          status: 0,
+          manufacturer: "M",
+          serialNumber: "1",
+          softVersion: "2",
+          hardwareVersion: "3",
+          description: "D",
+          location: "shelf",
+          tenantID: "Cq8LZ0aT7",
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          clientIP: null,
+          connectedAt: null,
+          keepAlive: null,
+          mqttBroker: "iot.example.com:1883",
+          mqttsBroker: null,
+          mqttssBroker: null,
+          coapBroker: null,
+          coapsBroker: null,
+          coapssBroker: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": "DeviceCreateB",
-        "value": {
-          "deviceName": "b-1",
-          "productID": "k3Xb9Q",
-          "deviceType": 0,
-          "authType": 1,
-          "manufacturer": "M",
-          "serialNumber": "1",
-          "softVersion": "2",
-          "hardwareVersion": "3",
-          "description": "D",
-          "location": "shelf"
-        }
-      }
-    ]
+        form: "DeviceCreateB",
+        value: {
+          deviceName: "b-1",
+          productID: "k3Xb9Q",
+          deviceType: 0,
+          authType: 1,
+          manufacturer: "M",
+          serialNumber: "1",
+          softVersion: "2",
+          hardwareVersion: "3",
+          description: "D",
+          location: "shelf",
+        },
+      },
+    ],
   },
   "post /api/v1/devices/{id}/certs": {
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "ids": [
-            4
-          ]
-        }
-      }
-    ]
+        form: null,
+        value: {
+          ids: [4],
+        },
+      },
+    ],
   },
   "post /api/v1/devices/{id}/policies": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "items": [
+        form: null,
+        value: {
+          items: [
             {
-              "id": 8,
-              "name": "policy-89",
-              "topic": "a/#",
-              "access": 0,
-              "allow": 0,
-              "description": "d",
-              "mqtt_acl": [
+              id: 8,
+              name: "policy-89",
+              topic: "a/#",
+              access: 0,
+              allow: 0,
+              description: "d",
+              mqtt_acl: [
                 {
-                  "id": 5
-                }
+                  id: 5,
+                },
               ],
-              "userIntID": 1,
-              "createAt": "2026-11-21 10:00:00",
-              "updateAt": null,
-              "accessLabel": "发布",
-              "allowLabel": "拒绝"
-            }
+              userIntID: 1,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+              accessLabel: "发布",
+              allowLabel: "拒绝",
+            },
           ],
-          "meta": {
-            "count": 1,
-            "limit": 10,
-            "page": 1
-          }
-        }
-      }
+          meta: {
+            count: 1,
+            limit: 10,
+            page: 1,
+          },
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "ids": [
-            8
-          ]
-        }
-      }
-    ]
+        form: null,
+        value: {
+          ids: [8],
+        },
+      },
+    ],
   },
   "post /api/v1/devices/{id}/redecode": {
     "202": [
       {
-        "form": null,
-        "value": {
-          "statusUrl": "/task_status/0123456789abcdef0123456789abcdef"
-        }
-      }
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "startTime": "2026-01-01 00:00:00",
-          "endTime": null
-        }
-      }
-    ]
+        form: null,
+        value: {
+          startTime: "2026-01-01 00:00:00",
+          endTime: null,
+        },
+      },
+    ],
   },
   "post /api/v1/devices/{id}/subscriptions": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 2,
-          "topic": "news",
-          "qos": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 2,
+          topic: "news",
+          qos: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "topic": "news"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          topic: "news",
+        },
+      },
+    ],
   },
   "post /api/v1/devices_import": {
     "202": [
       {
-        "form": null,
-        "value": {
-          "statusUrl": "/task_status/0123456789abcdef0123456789abcdef"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
   },
   "post /api/v1/gateways": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 14,
-          "gatewayName": "gateway-31",
-          "deviceID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "authType": 1,
-          "blocked": 0,
-          "deviceStatus": 0,
-          "gatewayProtocol": 7,
-          "upLinkNetwork": 2,
-          "upLinkNetworkLabel": "3G",
-          "upLinkProtocol": 1,
-          "upLinkProtocolLabel": "MQTT",
-          "mac": null,
-          "productID": "k3Xb9Q",
-          "productName": "greenhouse",
-          "manufacturer": null,
-          "serialNumber": null,
-          "softVersion": null,
-          "hardwareVersion": null,
-          "description": null,
-          "location": {
-            "row": 1
+        form: null,
+        value: {
+          id: 14,
+          gatewayName: "gateway-31",
+          deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          authType: 1,
+          blocked: 0,
+          deviceStatus: 0,
+          gatewayProtocol: 7,
+          upLinkNetwork: 2,
+          upLinkNetworkLabel: "3G",
+          upLinkProtocol: 1,
+          upLinkProtocolLabel: "MQTT",
+          mac: null,
+          productID: "k3Xb9Q",
+          productName: "greenhouse",
+          manufacturer: null,
+          serialNumber: null,
+          softVersion: null,
+          hardwareVersion: null,
+          description: null,
+          location: {
+            row: 1,
           },
-          "deviceConsoleIP": null,
-          "deviceConsolePort": 22,
-          "deviceConsoleUsername": null,
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+          deviceConsoleIP: null,
+          deviceConsolePort: 22,
+          deviceConsoleUsername: null,
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "gatewayName": "gateway-31",
-          "productID": "k3Xb9Q",
-          "gatewayProtocol": 7,
-          "upLinkNetwork": 2,
-          "upLinkProtocol": 1,
-          "location": {
-            "row": 1
-          }
-        }
-      }
-    ]
+        form: null,
+        value: {
+          gatewayName: "gateway-31",
+          productID: "k3Xb9Q",
+          gatewayProtocol: 7,
+          upLinkNetwork: 2,
+          upLinkProtocol: 1,
+          location: {
+            row: 1,
+          },
+        },
+      },
+    ],
   },
   "post /api/v1/group_publish": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "statusUrl": "/task_status/0123456789abcdef0123456789abcdef"
-        }
-      }
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "groupID": "w7Hn2c",
-          "groupIntID": 1,
-          "payload": "on"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          groupID: "w7Hn2c",
+          groupIntID: 1,
+          payload: "on",
+        },
+      },
+    ],
   },
   "post /api/v1/group_schedule_publish": {
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "groupID": "w7Hn2c",
-          "groupIntID": 1,
-          "payload": "on",
-          "scheduleName": "s-26",
-          "crontabTime": "2099-01-01 00:00:00",
-          "scheduleType": 0
-        }
-      }
-    ]
+        form: null,
+        value: {
+          groupID: "w7Hn2c",
+          groupIntID: 1,
+          payload: "on",
+          scheduleName: "s-26",
+          crontabTime: "2099-01-01 00:00:00",
+          scheduleType: 0,
+        },
+      },
+    ],
   },
   "post /api/v1/groups": {
     "201": [
       {
-        "form": "GroupStoredB",
-        "value": {
-          "id": 2,
-          "groupID": "w7Hn2c",
-          "groupName": "group-19",
-          "description": "d",
-          "productID": "k3Xb9Q",
-          "devices": [],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: "GroupStoredB",
+        value: {
+          id: 2,
+          groupID: "w7Hn2c",
+          groupName: "group-19",
+          description: "d",
+          productID: "k3Xb9Q",
+          devices: [],
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": "GroupCreateB",
-        "value": {
-          "productID": "k3Xb9Q",
-          "groupName": "group-19",
-          "description": "d"
-        }
-      }
-    ]
+        form: "GroupCreateB",
+        value: {
+          productID: "k3Xb9Q",
+          groupName: "group-19",
+          description: "d",
+        },
+      },
+    ],
   },
   "post /api/v1/groups/{id}/devices": {
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "ids": [
-            2,
-            "lonely-1"
-          ]
-        }
-      }
-    ]
+        form: null,
+        value: {
+          ids: [2, "lonely-1"],
+        },
+      },
+    ],
   },
   "post /api/v1/groups/{id}/subscriptions": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "topic": "news/110",
-          "qos": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 3,
+          topic: "news/110",
+          qos: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "topic": "news/110",
-          "qos": 1
-        }
-      }
-    ]
+        form: null,
+        value: {
+          topic: "news/110",
+          qos: 1,
+        },
+      },
+    ],
   },
   "post /api/v1/login": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "token": "Jx0…",
-          "userIntID": 2,
-          "username": "user-101",
-          "tenantID": "Cq8LZ0aT7",
-          "role": "operator",
-          "expiresAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: null,
+        value: {
+          token: "Jx0…",
+          userIntID: 2,
+          username: "user-101",
+          tenantID: "Cq8LZ0aT7",
+          role: "operator",
+          expiresAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "username": "user-101",
-          "password": "correct horse battery"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          username: "user-101",
+          password: "correct horse battery",
+        },
+      },
+    ],
   },
   "post /api/v1/metrics": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "metricName": "metric-75",
-          "metricType": 1,
-          "dataPointIntID": 1,
-          "aggregateType": 1,
-          "aggregateData": 2,
-          "chartType": 2,
-          "expressions": "dataPoint * 2",
-          "isShow": 0,
-          "productID": "k3Xb9Q",
-          "productItemIntID": null,
-          "remark": null,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 3,
+          metricName: "metric-75",
+          metricType: 1,
+          dataPointIntID: 1,
+          aggregateType: 1,
+          aggregateData: 2,
+          chartType: 2,
+          expressions: "dataPoint * 2",
+          isShow: 0,
+          productID: "k3Xb9Q",
+          productItemIntID: null,
+          remark: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "chartType": 2,
-          "metricName": "metric-75",
-          "dataPointIntID": 1,
-          "isShow": 0,
-          "aggregateType": 1,
-          "expressions": "dataPoint * 2",
-          "expressionsLabel": "twice"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          chartType: 2,
+          metricName: "metric-75",
+          dataPointIntID: 1,
+          isShow: 0,
+          aggregateType: 1,
+          expressions: "dataPoint * 2",
+          expressionsLabel: "twice",
+        },
+      },
+    ],
   },
   "post /api/v1/original_data": {
     "202": [
       {
-        "form": null,
-        "value": {
-          "statusUrl": "/task_status/0123456789abcdef0123456789abcdef"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
   },
   "post /api/v1/policies": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "name": "policy-80",
-          "topic": "a/#",
-          "access": 0,
-          "allow": 0,
-          "description": "d",
-          "mqtt_acl": [],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 3,
+          name: "policy-80",
+          topic: "a/#",
+          access: 0,
+          allow: 0,
+          description: "d",
+          mqtt_acl: [],
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "name": "policy-80",
-          "topic": "a/#",
-          "access": 0,
-          "allow": 0,
-          "description": "d"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          name: "policy-80",
+          topic: "a/#",
+          access: 0,
+          allow: 0,
+          description: "d",
+        },
+      },
+    ],
   },
   "post /api/v1/policies/{id}/devices": {
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "devicesIntID": [
-            2,
-            5
-          ]
-        }
-      }
-    ]
+        form: null,
+        value: {
+          devicesIntID: [2, 5],
+        },
+      },
+    ],
   },
   "post /api/v1/products": {
     "201": [
       {
-        "form": "ProductStoredB",
-        "value": {
-          "id": 6,
-          "productID": "k3Xb9Q",
-          "productName": "product-34",
-          "description": "d",
-          "devices": [],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: "ProductStoredB",
+        value: {
+          id: 6,
+          productID: "k3Xb9Q",
+          productName: "product-34",
+          description: "d",
+          devices: [],
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": "ProductCreateB",
-        "value": {
-          "productName": "product-34",
-          "description": "d"
-        }
-      }
-    ]
+        form: "ProductCreateB",
+        value: {
+          productName: "product-34",
+          description: "d",
+        },
+      },
+    ],
   },
   "post /api/v1/products/{id}/subscriptions": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 4,
-          "topic": "news/111",
-          "qos": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 4,
+          topic: "news/111",
+          qos: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "topic": "news/111",
-          "qos": 1
-        }
-      }
-    ]
+        form: null,
+        value: {
+          topic: "news/111",
+          qos: 1,
+        },
+      },
+    ],
   },
   "post /api/v1/resettle": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "messages": 8,
-          "points": 6
-        }
-      }
+        form: null,
+        value: {
+          messages: 8,
+          points: 6,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "startTime": "2026-01-01 00:00:00"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          startTime: "2026-01-01 00:00:00",
+        },
+      },
+    ],
   },
   "post /api/v1/silences": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "severities": null,
-          "alertName": null,
-          "productIntID": null,
-          "productName": null,
-          "groupIntID": null,
-          "groupName": null,
-          "deviceIntID": 2,
-          "deviceName": "name of bench-1",
-          "startTime": "2026-11-21 10:00:00",
-          "endTime": "2026-11-21 10:00:00",
-          "comment": "repair",
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 1,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "repair",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "deviceIntID": 2,
-          "startTime": "2099-01-01 22:00:00",
-          "endTime": "2099-01-02 06:00:00",
-          "comment": "repair"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          deviceIntID: 2,
+          startTime: "2099-01-01 22:00:00",
+          endTime: "2099-01-02 06:00:00",
+          comment: "repair",
+        },
+      },
+    ],
   },
   "post /api/v1/tenants": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 2,
-          "tenantID": "Cq8LZ0aT7",
-          "tenantName": "east-106",
-          "createAt": "2026-11-21 10:00:00",
-          "username": "admin-of-east-107",
-          "password": "Jx0…"
-        }
-      }
+        form: null,
+        value: {
+          id: 2,
+          tenantID: "Cq8LZ0aT7",
+          tenantName: "east-106",
+          createAt: "2026-11-21 10:00:00",
+          username: "admin-of-east-107",
+          password: "Jx0…",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "tenantName": "east-106",
-          "username": "admin-of-east-107"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          tenantName: "east-106",
+          username: "admin-of-east-107",
+        },
+      },
+    ],
   },
   "post /api/v1/users": {
     "201": [
       {
-        "form": null,
-        "value": {
-          "id": 4,
-          "username": "user-103",
-          "role": "operator",
-          "tenantID": "Cq8LZ0aT7",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": null
-        }
-      }
+        form: null,
+        value: {
+          id: 4,
+          username: "user-103",
+          role: "operator",
+          tenantID: "Cq8LZ0aT7",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "username": "user-103",
-          "password": "correct horse battery",
-          "role": "operator"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          username: "user-103",
+          password: "correct horse battery",
+          role: "operator",
+        },
+      },
+    ],
   },
   "put /api/v1/alert_routes/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 4,
-          "name": "boilers 132",
-          "enable": 1,
-          "severities": [
-            1,
-            2
-          ],
-          "alertName": null,
-          "productIntID": 1,
-          "productName": "greenhouse",
-          "groupIntID": null,
-          "groupName": null,
-          "deviceIntID": null,
-          "deviceName": null,
-          "contactPoints": [
+        form: null,
+        value: {
+          id: 4,
+          name: "boilers 132",
+          enable: 1,
+          severities: [1, 2],
+          alertName: null,
+          productIntID: 1,
+          productName: "greenhouse",
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: null,
+          deviceName: null,
+          contactPoints: [
             {
-              "id": 10,
-              "name": "on call 131"
-            }
+              id: 10,
+              name: "on call 131",
+            },
           ],
-          "groupBy": [
-            "alertName",
-            "product"
-          ],
-          "wait": 30,
-          "groupInterval": 300,
-          "repeatInterval": 3600,
-          "sendResolved": 0,
-          "muteWindows": [
+          groupBy: ["alertName", "product"],
+          wait: 30,
+          groupInterval: 300,
+          repeatInterval: 3600,
+          sendResolved: 0,
+          muteWindows: [
             {
-              "days": [
-                6,
-                7
-              ],
-              "from": "22:00",
-              "to": "06:00"
-            }
+              days: [6, 7],
+              from: "22:00",
+              to: "06:00",
+            },
           ],
-          "timezone": "Asia/Shanghai",
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+          timezone: "Asia/Shanghai",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "repeatInterval": 3600,
-          "sendResolved": 0
-        }
-      }
-    ]
+        form: null,
+        value: {
+          repeatInterval: 3600,
+          sendResolved: 0,
+        },
+      },
+    ],
   },
   "put /api/v1/alert_rules/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 4,
-          "alertName": "hot 116",
-          "alertContent": "warmer than 40 °C for a minute",
-          "alertSeverity": 2,
-          "alertSeverityLabel": "主要",
-          "productID": "k3Xb9Q",
-          "productIntID": 1,
-          "dataPointIntID": 1,
-          "dataPointName": "point t",
-          "condition": "dataPoint > 40",
-          "duration": 120,
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: null,
+        value: {
+          id: 4,
+          alertName: "hot 116",
+          alertContent: "warmer than 40 °C for a minute",
+          alertSeverity: 2,
+          alertSeverityLabel: "主要",
+          productID: "k3Xb9Q",
+          productIntID: 1,
+          dataPointIntID: 1,
+          dataPointName: "point t",
+          condition: "dataPoint > 40",
+          duration: 120,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "duration": 120
-        }
-      }
-    ]
+        form: null,
+        value: {
+          duration: 120,
+        },
+      },
+    ],
   },
   "put /api/v1/app_templates/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "templateName": "ceiling lamp",
-          "templateType": 1,
-          "productID": "k3Xb9Q",
-          "productItemIntID": null,
-          "topic": "climate",
-          "dataPointIntID": 1,
-          "dataPointID": "t",
-          "dataStreamIntID": 3,
-          "dataTransType": 1,
-          "enum": null,
-          "places": [
-            2,
-            1
-          ],
-          "defaultValues": [],
-          "instanceID": null,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00",
-          "itemID": null,
-          "itemName": null,
-          "itemOperations": null,
-          "objectID": null
-        }
-      }
+        form: null,
+        value: {
+          id: 1,
+          templateName: "ceiling lamp",
+          templateType: 1,
+          productID: "k3Xb9Q",
+          productItemIntID: null,
+          topic: "climate",
+          dataPointIntID: 1,
+          dataPointID: "t",
+          dataStreamIntID: 3,
+          dataTransType: 1,
+          enum: null,
+          places: [2, 1],
+          defaultValues: [],
+          instanceID: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          itemID: null,
+          itemName: null,
+          itemOperations: null,
+          objectID: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "templateName": "ceiling lamp",
-          "places": [
-            2,
-            1
-          ]
-        }
-      }
-    ]
+        form: null,
+        value: {
+          templateName: "ceiling lamp",
+          places: [2, 1],
+        },
+      },
+    ],
   },
   "put /api/v1/certs/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "name": "cert-108",
-          "enable": 0,
-          "createAt": "2026-11-21 10:00:00",
-          "CN": "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
-          "cert": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
-          "key": "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
-          "root": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: null,
+        value: {
+          id: 3,
+          name: "cert-108",
+          enable: 0,
+          createAt: "2026-11-21 10:00:00",
+          CN: "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
+          cert: "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
+          key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+          root: "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "enable": 0
-        }
-      }
-    ]
+        form: null,
+        value: {
+          enable: 0,
+        },
+      },
+    ],
   },
   "put /api/v1/contact_points/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 4,
-          "name": "on call 122",
-          "type": "webhook",
-          "enable": 1,
-          "language": "zh",
-          "settings": {
-            "contentType": "application/json",
-            "address": "https://hooks.example.com"
+        form: null,
+        value: {
+          id: 4,
+          name: "on call 122",
+          type: "webhook",
+          enable: 1,
+          language: "zh",
+          settings: {
+            contentType: "application/json",
+            address: "https://hooks.example.com",
           },
-          "secrets": [
-            "url",
-            "secret"
-          ],
-          "subjectTemplate": "{{ alerts[0].alertName }}",
-          "bodyTemplate": null,
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+          secrets: ["url", "secret"],
+          subjectTemplate: "{{ alerts[0].alertName }}",
+          bodyTemplate: null,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "language": "zh",
-          "subjectTemplate": "{{ alerts[0].alertName }}"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          language: "zh",
+          subjectTemplate: "{{ alerts[0].alertName }}",
+        },
+      },
+    ],
+  },
+  "put /api/v1/dashboards/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          name: "greenhouse 140",
+          description: "what the night shift watches",
+          version: 2,
+          createUser: "admin",
+          updateUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 60,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          version: 1,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 60,
+            panels: [
+              {
+                id: "climate",
+                type: "chart",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                id: "note",
+                type: "text",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
   },
   "put /api/v1/data_points/{id}": {
     "200": [
       {
-        "form": "DataPointStored",
-        "value": {
-          "id": 1,
-          "dataPointID": "t",
-          "dataPointName": "point t",
-          "productID": "k3Xb9Q",
-          "pointDataType": 1,
-          "dataTransType": 1,
-          "unitName": "kelvin",
-          "unitSymbol": "°C",
-          "upperLimit": null,
-          "lowerLimit": null,
-          "dataStep": null,
-          "binarySize": null,
-          "faultValue": null,
-          "isDiscard": null,
-          "enum": null,
-          "isLocationType": 0,
-          "locationType": null,
-          "registerAddr": null,
-          "detail": null,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
+        form: "DataPointStored",
+        value: {
+          id: 1,
+          dataPointID: "t",
+          dataPointName: "point t",
+          productID: "k3Xb9Q",
+          pointDataType: 1,
+          dataTransType: 1,
+          unitName: "kelvin",
+          unitSymbol: "°C",
+          upperLimit: null,
+          lowerLimit: null,
+          dataStep: null,
+          binarySize: null,
+          faultValue: null,
+          isDiscard: null,
+          enum: null,
+          isLocationType: 0,
+          locationType: null,
+          registerAddr: null,
+          detail: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
       },
       {
-        "form": "DataStreamStored",
-        "value": {
-          "id": 11,
-          "productID": "k3Xb9Q",
-          "streamName": "renamed-72",
-          "streamType": 1,
-          "streamDataType": 1,
-          "topic": "topic-71",
-          "dataPoints": [
-            1
-          ],
-          "detail": null,
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: "DataStreamStored",
+        value: {
+          id: 11,
+          productID: "k3Xb9Q",
+          streamName: "renamed-72",
+          streamType: 1,
+          streamDataType: 1,
+          topic: "topic-71",
+          dataPoints: [1],
+          detail: null,
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": "DataPointEdit",
-        "value": {
-          "unitName": "kelvin"
-        }
-      }
-    ]
+        form: "DataPointEdit",
+        value: {
+          unitName: "kelvin",
+        },
+      },
+    ],
   },
   "put /api/v1/data_streams/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 3,
-          "productID": "k3Xb9Q",
-          "streamName": "climate",
-          "streamType": 1,
-          "streamDataType": 1,
-          "topic": "climate",
-          "dataPoints": [
-            1,
-            2
-          ],
-          "detail": "indoors",
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: null,
+        value: {
+          id: 3,
+          productID: "k3Xb9Q",
+          streamName: "climate",
+          streamType: 1,
+          streamDataType: 1,
+          topic: "climate",
+          dataPoints: [1, 2],
+          detail: "indoors",
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "detail": "indoors"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          detail: "indoors",
+        },
+      },
+    ],
   },
   "put /api/v1/devices/{id}": {
     "200": [
       {
-        "form": "DeviceStoredB",
-        "value": {
-          "id": 8,
-          "deviceID": "own-7",
-          "deviceName": "renamed-8",
-          "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "authType": 1,
-          "blocked": 1,
-          "productID": "k3Xb9Q",
-          "deviceType": 0,
-          "status": 0,
-          "manufacturer": "N",
-          "serialNumber": "7",
-          "softVersion": "9",
-          "hardwareVersion": "8",
-          "description": "E",
-          "location": "cellar",
-          "tenantID": "Cq8LZ0aT7",
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00",
-          "clientIP": null,
-          "connectedAt": null,
-          "keepAlive": null,
-          "mqttBroker": "iot.example.com:1883",
-          "mqttsBroker": null,
-          "mqttssBroker": null,
-          "coapBroker": null,
-          "coapsBroker": null,
-          "coapssBroker": null
-        }
-      }
+        form: "DeviceStoredB",
+        value: {
+          id: 8,
+          deviceID: "own-7",
+          deviceName: "renamed-8",
+          deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          authType: 1,
+          blocked: 1,
+          productID: "k3Xb9Q",
+          deviceType: 0,
+          status: 0,
+          manufacturer: "N",
+          serialNumber: "7",
+          softVersion: "9",
+          hardwareVersion: "8",
+          description: "E",
+          location: "cellar",
+          tenantID: "Cq8LZ0aT7",
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          clientIP: null,
+          connectedAt: null,
+          keepAlive: null,
+          mqttBroker: "iot.example.com:1883",
+          mqttsBroker: null,
+          mqttssBroker: null,
+          coapBroker: null,
+          coapsBroker: null,
+          coapssBroker: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": "DeviceEditB",
-        "value": {
-          "blocked": 0
-        }
-      }
-    ]
+        form: "DeviceEditB",
+        value: {
+          blocked: 0,
+        },
+      },
+    ],
   },
   "put /api/v1/devices/{id}/location": {
     "200": [
       {
-        "form": "DeviceStoredB",
-        "value": {
-          "id": 2,
-          "deviceID": "bench-1",
-          "deviceName": "name of bench-1",
-          "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "authType": 1,
-          "blocked": 0,
-          "productID": "k3Xb9Q",
-          "deviceType": 0,
-          "status": 0,
-          "manufacturer": null,
-          "serialNumber": "SN-0001",
-          "softVersion": null,
-          "hardwareVersion": null,
-          "description": "by the door",
-          "location": "row 1",
-          "tenantID": "Cq8LZ0aT7",
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00",
-          "clientIP": null,
-          "connectedAt": null,
-          "keepAlive": null,
-          "mqttBroker": "iot.example.com:1883",
-          "mqttsBroker": null,
-          "mqttssBroker": null,
-          "coapBroker": null,
-          "coapsBroker": null,
-          "coapssBroker": null
-        }
-      }
+        form: "DeviceStoredB",
+        value: {
+          id: 2,
+          deviceID: "bench-1",
+          deviceName: "name of bench-1",
+          deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          authType: 1,
+          blocked: 0,
+          productID: "k3Xb9Q",
+          deviceType: 0,
+          status: 0,
+          manufacturer: null,
+          serialNumber: "SN-0001",
+          softVersion: null,
+          hardwareVersion: null,
+          description: "by the door",
+          location: "row 1",
+          tenantID: "Cq8LZ0aT7",
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          clientIP: null,
+          connectedAt: null,
+          keepAlive: null,
+          mqttBroker: "iot.example.com:1883",
+          mqttsBroker: null,
+          mqttssBroker: null,
+          coapBroker: null,
+          coapsBroker: null,
+          coapssBroker: null,
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": "DevicePlaceB",
-        "value": {
-          "longitude": 8.54,
-          "latitude": 47.37
-        }
-      }
-    ]
+        form: "DevicePlaceB",
+        value: {
+          longitude: 8.54,
+          latitude: 47.37,
+        },
+      },
+    ],
   },
   "put /api/v1/gateways/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "gatewayName": "north",
-          "deviceID": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "deviceUsername": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "token": "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
-          "authType": 1,
-          "blocked": 0,
-          "deviceStatus": 0,
-          "gatewayProtocol": 1,
-          "upLinkNetwork": 4,
-          "upLinkNetworkLabel": "Wi-Fi",
-          "upLinkProtocol": 1,
-          "upLinkProtocolLabel": "MQTT",
-          "mac": "00:1B:44:11:3A:B7",
-          "productID": "k3Xb9Q",
-          "productName": "greenhouse",
-          "manufacturer": null,
-          "serialNumber": "50",
-          "softVersion": null,
-          "hardwareVersion": null,
-          "description": null,
-          "location": null,
-          "deviceConsoleIP": null,
-          "deviceConsolePort": 22,
-          "deviceConsoleUsername": null,
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: null,
+        value: {
+          id: 1,
+          gatewayName: "north",
+          deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          token: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
+          authType: 1,
+          blocked: 0,
+          deviceStatus: 0,
+          gatewayProtocol: 1,
+          upLinkNetwork: 4,
+          upLinkNetworkLabel: "Wi-Fi",
+          upLinkProtocol: 1,
+          upLinkProtocolLabel: "MQTT",
+          mac: "00:1B:44:11:3A:B7",
+          productID: "k3Xb9Q",
+          productName: "greenhouse",
+          manufacturer: null,
+          serialNumber: "50",
+          softVersion: null,
+          hardwareVersion: null,
+          description: null,
+          location: null,
+          deviceConsoleIP: null,
+          deviceConsolePort: 22,
+          deviceConsoleUsername: null,
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "mac": "00:1B:44:11:3A:B7"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          mac: "00:1B:44:11:3A:B7",
+        },
+      },
+    ],
   },
   "put /api/v1/groups/{id}": {
     "200": [
       {
-        "form": "GroupStoredB",
-        "value": {
-          "id": 1,
-          "groupID": "w7Hn2c",
-          "groupName": "east",
-          "description": "east wing",
-          "productID": "k3Xb9Q",
-          "devices": [
+        form: "GroupStoredB",
+        value: {
+          id: 1,
+          groupID: "w7Hn2c",
+          groupName: "east",
+          description: "east wing",
+          productID: "k3Xb9Q",
+          devices: [
             {
-              "id": 2
-            }
+              id: 2,
+            },
           ],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "description": "east wing"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          description: "east wing",
+        },
+      },
+    ],
   },
   "put /api/v1/me/password": {
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "password": "correct horse battery",
-          "newPassword": "battery staple",
-          "revokeApiKeys": true
-        }
-      }
-    ]
+        form: null,
+        value: {
+          password: "correct horse battery",
+          newPassword: "battery staple",
+          revokeApiKeys: true,
+        },
+      },
+    ],
   },
   "put /api/v1/metrics/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 4,
-          "metricName": "renamed-77",
-          "metricType": 1,
-          "dataPointIntID": 1,
-          "aggregateType": 1,
-          "aggregateData": 2,
-          "chartType": 2,
-          "expressions": "dataPoint * 2",
-          "isShow": 0,
-          "productID": "k3Xb9Q",
-          "productItemIntID": null,
-          "remark": null,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: null,
+        value: {
+          id: 4,
+          metricName: "renamed-77",
+          metricType: 1,
+          dataPointIntID: 1,
+          aggregateType: 1,
+          aggregateData: 2,
+          chartType: 2,
+          expressions: "dataPoint * 2",
+          isShow: 0,
+          productID: "k3Xb9Q",
+          productItemIntID: null,
+          remark: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "remark": "for the console"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          remark: "for the console",
+        },
+      },
+    ],
   },
   "put /api/v1/policies/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 1,
-          "name": "up",
-          "topic": "#",
-          "access": 2,
-          "allow": 1,
-          "description": "all topics",
-          "mqtt_acl": [
+        form: null,
+        value: {
+          id: 1,
+          name: "up",
+          topic: "#",
+          access: 2,
+          allow: 1,
+          description: "all topics",
+          mqtt_acl: [
             {
-              "id": 1
-            }
+              id: 1,
+            },
           ],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "description": "all topics"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          description: "all topics",
+        },
+      },
+    ],
   },
   "put /api/v1/products/{id}": {
     "200": [
       {
-        "form": "ProductStoredB",
-        "value": {
-          "id": 1,
-          "productID": "k3Xb9Q",
-          "productName": "greenhouse",
-          "description": "glass houses",
-          "devices": [
+        form: "ProductStoredB",
+        value: {
+          id: 1,
+          productID: "k3Xb9Q",
+          productName: "greenhouse",
+          description: "glass houses",
+          devices: [
             {
-              "id": 20
+              id: 20,
             },
             {
-              "id": 19
+              id: 19,
             },
             {
-              "id": 18
+              id: 18,
             },
             {
-              "id": 17
+              id: 17,
             },
             {
-              "id": 16
+              id: 16,
             },
             {
-              "id": 15
+              id: 15,
             },
             {
-              "id": 14
+              id: 14,
             },
             {
-              "id": 13
+              id: 13,
             },
             {
-              "id": 12
+              id: 12,
             },
             {
-              "id": 8
+              id: 8,
             },
             {
-              "id": 7
+              id: 7,
             },
             {
-              "id": 6
+              id: 6,
             },
             {
-              "id": 5
+              id: 5,
             },
             {
-              "id": 4
+              id: 4,
             },
             {
-              "id": 3
+              id: 3,
             },
             {
-              "id": 2
+              id: 2,
             },
             {
-              "id": 1
-            }
+              id: 1,
+            },
           ],
-          "userIntID": 1,
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+          userIntID: 1,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "description": "glass houses"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          description: "glass houses",
+        },
+      },
+    ],
   },
   "put /api/v1/silences/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 4,
-          "severities": null,
-          "alertName": null,
-          "productIntID": null,
-          "productName": null,
-          "groupIntID": null,
-          "groupName": null,
-          "deviceIntID": 2,
-          "deviceName": "name of bench-1",
-          "startTime": "2026-11-21 10:00:00",
-          "endTime": "2026-11-21 10:00:00",
-          "comment": "done sooner",
-          "createUser": "admin",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: null,
+        value: {
+          id: 4,
+          severities: null,
+          alertName: null,
+          productIntID: null,
+          productName: null,
+          groupIntID: null,
+          groupName: null,
+          deviceIntID: 2,
+          deviceName: "name of bench-1",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          comment: "done sooner",
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "comment": "done sooner",
-          "endTime": "2099-01-02 04:00:00"
-        }
-      }
-    ]
+        form: null,
+        value: {
+          comment: "done sooner",
+          endTime: "2099-01-02 04:00:00",
+        },
+      },
+    ],
   },
   "put /api/v1/users/{id}": {
     "200": [
       {
-        "form": null,
-        "value": {
-          "id": 6,
-          "username": "user-105",
-          "role": "viewer",
-          "tenantID": "Cq8LZ0aT7",
-          "createAt": "2026-11-21 10:00:00",
-          "updateAt": "2026-11-21 10:00:00"
-        }
-      }
+        form: null,
+        value: {
+          id: 6,
+          username: "user-105",
+          role: "viewer",
+          tenantID: "Cq8LZ0aT7",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+        },
+      },
     ],
-    "request": [
+    request: [
       {
-        "form": null,
-        "value": {
-          "role": "viewer"
-        }
-      }
-    ]
-  }
+        form: null,
+        value: {
+          role: "viewer",
+        },
+      },
+    ],
+  },
 };

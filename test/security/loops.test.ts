@@ -43,6 +43,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal/last-record": [1, "startup"],
   "store/series/embedded/copy-series": [3, "startup"],
   "src/contact-points/settings": [1, "constant"],
+  "src/dashboards/read-document": [7, "yields"],
   "src/notifications/assign-alerts": [1, "limit: placementsPerStep"],
   "src/notifications/deliver": [2, "limit: sendingMax"],
   "src/notifications/mute-windows": [3, "limit: muteWindowsMax"],

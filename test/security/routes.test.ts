@@ -47,6 +47,7 @@ const bounded: Readonly<Record<string, string>> = {
   "GET /api/v1/platform_select/dict_code": "a constant",
   "GET /api/v1/broker_info": "a constant",
   "GET /api/v1/broker/mosquitto": "the deployment's administrator alone",
+  "GET /api/v1/dashboards/{id}/revisions/{version}": "one record",
   "GET /task_status/{id}": "one record",
   "GET /api/v1/task_status/{id}": "one record",
   "GET /api/v1/download": "a stream",

@@ -1,5 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
+import { dashboardsSchema } from "./schema-dashboards.js";
 import { dataSchema } from "./schema-data.js";
 import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
@@ -53,6 +54,7 @@ const migrations: readonly (readonly string[])[] = [
   searchSchema,
   notificationsSchema,
   placesSchema,
+  dashboardsSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -40,7 +40,7 @@ export interface Places {
 
 /** Devices between the box's south and north that one question looks at, and current alerts of the tenant. */
 export const placesWalkedMax = 250_000;
-export const alertsWalkedMax = 100_000;
+const alertsWalkedMax = 100_000;
 /** Of so few devices the alerts are looked up; of more, the tenant's alerts are gone over. */
 const fewPlaces = 4000;
 

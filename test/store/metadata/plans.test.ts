@@ -5,6 +5,8 @@ import { listAlertRules } from "../../../store/metadata/alerts/alert-rules.js";
 import { listAlerts } from "../../../store/metadata/alerts/alerts.js";
 import { listControlLogs, listGroupControlLogs } from "../../../store/metadata/commands/control-logs.js";
 import { listSchedules } from "../../../store/metadata/commands/schedules.js";
+import { listDashboards } from "../../../store/metadata/dashboards/dashboards.js";
+import { listRevisions } from "../../../store/metadata/dashboards/revisions.js";
 import { listChanges } from "../../../store/metadata/db/changes.js";
 import { type Db, openDb, type Statement } from "../../../store/metadata/db/db.js";
 import { createVault } from "../../../store/metadata/db/secrets.js";
@@ -107,6 +109,8 @@ const lists: readonly Asked[] = [
     list: (db, request) => listNotifications(db, 1, request),
     filters: ["contactPointIntID"],
   },
+  { name: "listDashboards", list: (db, request) => listDashboards(db, 1, request), filters: ["name"] },
+  { name: "listRevisions", list: (db, request) => listRevisions(db, 1, request, 1), filters: ["version"] },
   { name: "listChanges", list: (db, request) => listChanges(db, 1, request), filters: [] },
   {
     name: "listSchedules",
