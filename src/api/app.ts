@@ -14,6 +14,7 @@ export function createApp(deps: AppDeps): Hono {
   const proxies = createProxies(deps.config.trustedProxies);
   mountRoutes(app, apiRoutes(deps), {
     authenticator: deps.authenticator,
+    shares: deps.shares,
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,

@@ -14,6 +14,7 @@ import { changeRoutes } from "../routes/changes.js";
 import { connectLogRoutes } from "../routes/connect-logs.js";
 import { contactPointRoutes } from "../routes/contact-points.js";
 import { controlLogRoutes } from "../routes/control-logs.js";
+import { dashboardShareRoutes } from "../routes/dashboard-shares.js";
 import { dashboardRoutes } from "../routes/dashboards.js";
 import { dataRoutes } from "../routes/data.js";
 import { dataPointRoutes } from "../routes/data-points.js";
@@ -43,6 +44,7 @@ import { scheduleRoutes } from "../routes/schedules.js";
 import { serviceRoutes } from "../routes/service.js";
 import { sessionRoutes } from "../routes/session.js";
 import { setAsideRoutes } from "../routes/set-aside.js";
+import { sharedRoutes } from "../routes/shared.js";
 import { silenceRoutes } from "../routes/silences.js";
 import { subscriptionRoutes } from "../routes/subscriptions.js";
 import { taskRoutes } from "../routes/tasks.js";
@@ -86,6 +88,8 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...productResourceRoutes(deps),
     ...appTemplateRoutes(deps),
     ...dashboardRoutes(deps),
+    ...dashboardShareRoutes(deps),
+    ...sharedRoutes(deps),
     ...alertRoutes(deps),
     ...alertRuleRoutes(deps),
     ...contactPointRoutes(deps),

@@ -686,6 +686,33 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/dashboards/{id}/shares": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "the hall's screen",
+              allowedOrigins: ["https://intranet.example.com"],
+              expiresAt: "2026-11-21 10:00:00",
+              version: "latest",
+              enable: 1,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              lastUsedAt: null,
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/data_points": {
     "200": [
       {
@@ -2761,7 +2788,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "DuXz1c",
+            value: "dNbTiO",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2988,6 +3015,112 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/shared": {
+    "200": [
+      {
+        form: null,
+        value: {
+          name: "greenhouse 326",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+          allowedOrigins: ["https://intranet.example.com"],
+          timezone: "UTC",
+        },
+      },
+    ],
+  },
+  "get /api/v1/shared/panels/{panelID}/data": {
+    "200": [
+      {
+        form: "",
+        value: {
+          type: "chart",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          series: [
+            [
+              {
+                dataPointIntID: 1,
+                dataPointName: "point t",
+                originalData: {
+                  time: ["2026-11-21 10:00:00", "2026-11-21 10:00:00"],
+                  value: [20, 22],
+                },
+              },
+            ],
+            [
+              {
+                dataPointIntID: 2,
+                dataPointName: "point h",
+                originalData: {
+                  time: ["2026-11-21 10:00:00"],
+                  value: [50],
+                },
+              },
+            ],
+          ],
+        },
+      },
+    ],
+  },
   "get /api/v1/silences": {
     "200": [
       {
@@ -3153,7 +3286,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3631,6 +3764,35 @@ export const examplesOfA: RecordedExamples = {
               },
             ],
           },
+        },
+      },
+    ],
+  },
+  "post /api/v1/dashboards/{id}/shares": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+          version: "latest",
+          enable: 1,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          lastUsedAt: null,
+          token: "Jx0…",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
         },
       },
     ],
@@ -4700,6 +4862,32 @@ export const examplesOfA: RecordedExamples = {
               },
             ],
           },
+        },
+      },
+    ],
+  },
+  "put /api/v1/dashboards/{id}/shares/{shareID}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+          version: "latest",
+          enable: 0,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          lastUsedAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          enable: 0,
         },
       },
     ],

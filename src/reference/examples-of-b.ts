@@ -686,6 +686,33 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/dashboards/{id}/shares": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "the hall's screen",
+              allowedOrigins: ["https://intranet.example.com"],
+              expiresAt: "2026-11-21 10:00:00",
+              version: "latest",
+              enable: 1,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              lastUsedAt: null,
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/data_points": {
     "200": [
       {
@@ -1076,7 +1103,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -1561,7 +1588,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/q5DnVi/inbox",
+              topic: "/groups/HxmxU9/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2713,7 +2740,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "s25gBJ",
+            value: "I79fph",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -3006,6 +3033,112 @@ export const examplesOfB: RecordedExamples = {
             limit: 10,
             page: 1,
           },
+        },
+      },
+    ],
+  },
+  "get /api/v1/shared": {
+    "200": [
+      {
+        form: null,
+        value: {
+          name: "greenhouse 147",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+          allowedOrigins: ["https://intranet.example.com"],
+          timezone: "UTC",
+        },
+      },
+    ],
+  },
+  "get /api/v1/shared/panels/{panelID}/data": {
+    "200": [
+      {
+        form: "",
+        value: {
+          type: "chart",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          series: [
+            [
+              {
+                dataPointIntID: 1,
+                dataPointName: "point t",
+                originalData: {
+                  time: ["2026-11-21 10:00:00", "2026-11-21 10:00:00"],
+                  value: [20, 22],
+                },
+              },
+            ],
+            [
+              {
+                dataPointIntID: 2,
+                dataPointName: "point h",
+                originalData: {
+                  time: ["2026-11-21 10:00:00"],
+                  value: [50],
+                },
+              },
+            ],
+          ],
         },
       },
     ],
@@ -3611,6 +3744,35 @@ export const examplesOfB: RecordedExamples = {
               },
             ],
           },
+        },
+      },
+    ],
+  },
+  "post /api/v1/dashboards/{id}/shares": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+          version: "latest",
+          enable: 1,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          lastUsedAt: null,
+          token: "Jx0…",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
         },
       },
     ],
@@ -4637,6 +4799,32 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "put /api/v1/dashboards/{id}/shares/{shareID}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+          version: "latest",
+          enable: 0,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          lastUsedAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          enable: 0,
+        },
+      },
+    ],
+  },
   "put /api/v1/data_points/{id}": {
     "200": [
       {
@@ -4791,7 +4979,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,

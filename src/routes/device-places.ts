@@ -18,7 +18,8 @@ const parameter = (description: string, example?: string) =>
     .optional()
     .openapi({ description, ...(example === undefined ? {} : { example }) });
 
-const placesQuery = z.object({
+/** The part of the earth that a map shows. */
+export const viewQuery = z.object({
   bbox: parameter(
     "west,south,east,north in degrees; a west that lies east of east crosses the antimeridian",
     "100,20,125,42",
@@ -27,6 +28,8 @@ const placesQuery = z.object({
     `zoom of the map, 0 to ${zoomMax}: devices within some 64 of its pixels are one cluster`,
     "5",
   ),
+});
+const placesQuery = viewQuery.extend({
   productIntID: parameter("record id of a product"),
   groupIntID: parameter("record id of a group"),
 });
@@ -54,6 +57,18 @@ function readPlaces(query: z.output<typeof placesQuery>, variant: Variant): Plac
   const errors: Record<string, string> = {};
   const recordID = (name: "productIntID" | "groupIntID") =>
     query[name] ? wholeNumber(query[name], 0, 1, Number.MAX_SAFE_INTEGER, name, errors) : null;
+  const view = readView(query, errors);
+  const productIntID = recordID("productIntID");
+  const groupIntID = recordID("groupIntID");
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  return { ...view, kinds: kindsOf(variant), productIntID, groupIntID };
+}
+
+/** Wrong parameters are noted in `errors`. */
+export function readView(
+  query: z.output<typeof viewQuery>,
+  errors: Record<string, string>,
+): Pick<PlaceQuery, "box" | "zoom"> {
   const box = readBox(query.bbox ?? "");
   if (box === null) {
     errors.bbox =
@@ -61,14 +76,11 @@ function readPlaces(query: z.output<typeof placesQuery>, variant: Variant): Plac
   }
   if (!query.zoom) errors.zoom = "is required";
   const zoom = wholeNumber(query.zoom || undefined, 0, 0, zoomMax, "zoom", errors);
-  const productIntID = recordID("productIntID");
-  const groupIntID = recordID("groupIntID");
-  if (box === null || Object.keys(errors).length > 0) throw invalid(errors);
-  return { box, zoom, kinds: kindsOf(variant), productIntID, groupIntID };
+  return { box: box ?? { west: 0, south: 0, east: 0, north: 0 }, zoom };
 }
 
 /** Variant A's devices are without gateways. */
-const kindsOf = (variant: Variant): PlaceQuery["kinds"] =>
+export const kindsOf = (variant: Variant): PlaceQuery["kinds"] =>
   variant === "A" ? ["device"] : ["device", "gateway"];
 
 function readBox(text: string): Box | null {

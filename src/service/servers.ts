@@ -9,6 +9,7 @@ import type { BuildInfo } from "../host/build-info.js";
 import { connectionLimits, openFilesMax } from "../host/descriptors.js";
 import { createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
+import { createShareAccess } from "../http/share-access.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import { listenHttp } from "../server/http-server.js";
@@ -179,6 +180,7 @@ function openApi(
     devices: { ...metadata.devices, settlePresence: presence.settle },
     catalog: metadata.catalog,
     authenticator: metadata.authenticator,
+    shares: createShareAccess(metadata.db, clock),
     authority: metadata.authority,
     events: messaging.events,
     series,

@@ -153,6 +153,7 @@ worldSuite("filters of every list", (test, world) => {
     const shown = { description: "d", document: documentBody([], { variables: [] }) };
     const dashboard = await world.make("/api/v1/dashboards", { name: "board", ...shown });
     await world.call("PUT", `/api/v1/dashboards/${dashboard.id}`, { version: 1, description: "e" });
+    await post(`dashboards/${dashboard.id}/shares`, { name: "s", expiresAt: "2090-01-01 00:00:00" });
     await post("users", { username: "olga", password: "a long password", role: "operator" });
     await post("api_keys", { name: "k", role: "viewer", expiresAt: "2090-01-01 00:00:00" });
     await world.call("PUT", `/api/v1/products/${product.id}`, { description: "more sensors" });

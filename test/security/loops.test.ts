@@ -51,6 +51,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/notifications/renderer.worker": [1, "worker"],
   "src/notifications/tell-groups": [2, "yields"],
   "src/routes/alert-matcher": [1, "constant"],
+  "src/routes/shared-panels": [2, "awaits"],
   "store/metadata/devices/place-grid": [1, "constant"],
   "store/metadata/devices/places": [4, "awaits"],
   "store/metadata/notifications/alert-outbox": [1, "limit: rowsPerStep"],

@@ -48,6 +48,8 @@ const bounded: Readonly<Record<string, string>> = {
   "GET /api/v1/broker_info": "a constant",
   "GET /api/v1/broker/mosquitto": "the deployment's administrator alone",
   "GET /api/v1/dashboards/{id}/revisions/{version}": "one record",
+  "GET /api/v1/shared": "one record",
+  "GET /api/v1/shared/panels/{panelID}/data": "1,000,000 values, 2,000 clusters, or 100 alerts",
   "GET /task_status/{id}": "one record",
   "GET /api/v1/task_status/{id}": "one record",
   "GET /api/v1/download": "a stream",

@@ -1,4 +1,4 @@
-/** Dashboards; documents are in their revisions alone, so that lists never read them. */
+/** Dashboards and their shares; documents are in their revisions alone, so that lists never read them. */
 export const dashboardsSchema: readonly string[] = [
   `create table dashboard (
     id integer primary key autoincrement,
@@ -29,5 +29,21 @@ export const dashboardsSchema: readonly string[] = [
     unique (dashboardIntID, version)
   ) strict`,
   "create index dashboard_revision_list on dashboard_revision (dashboardIntID, tenant, id)",
+  `create table dashboard_share (
+    id integer primary key autoincrement,
+    tenant integer not null,
+    dashboardIntID integer not null references dashboard (id) on delete cascade,
+    name text not null,
+    tokenHash text not null unique,
+    allowedOrigins text not null,
+    expiresAt integer,
+    enable integer not null,
+    userIntID integer,
+    createUser text,
+    createAt integer not null,
+    lastUsedAt integer
+  ) strict`,
+  "create index dashboard_share_list on dashboard_share (dashboardIntID, tenant, id)",
+  "create index dashboard_share_tenant on dashboard_share (tenant)",
   "create index dashboard_revision_tenant on dashboard_revision (tenant, id, dashboardIntID, version, bytes)",
 ];

@@ -1,7 +1,7 @@
 import { both, empty, holding, is, json, page, some } from "../form.js";
 import { type Given, type Line, lines } from "../line.js";
 
-/** Dashboards and their versions. */
+/** Dashboards, their versions and their shares. */
 
 const any = holding({});
 
@@ -46,6 +46,14 @@ const document = {
 const dashboard = { name: "greenhouse {unique}", description: "what the night shift watches", document };
 const made: Given = { as: "dashboard", call: "POST /dashboards", body: dashboard };
 
+const share = {
+  name: "the hall's screen",
+  allowedOrigins: ["https://intranet.example.com"],
+  expiresAt: "2099-01-01 00:00:00",
+};
+const madeShare: Given = { as: "share", call: "POST /dashboards/{dashboard.id}/shares", body: share };
+const shown = { given: [made, madeShare], headers: { Authorization: "Share {share.token}" } };
+
 export const dashboardLines = lines("Beyond the interface", [
   line("make a dashboard", "POST /dashboards", 201, { body: dashboard, answer: holding({ version: is(1) }) }),
   rows("/dashboards", [made]),
@@ -62,5 +70,18 @@ export const dashboardLines = lines("Beyond the interface", [
   }),
   rows("/dashboards/{dashboard.id}/revisions", [made]),
   line("one version", "GET /dashboards/{dashboard.id}/revisions/1", 200, { given: [made] }),
+  line("share a dashboard", "POST /dashboards/{dashboard.id}/shares", 201, { given: [made], body: share }),
+  rows("/dashboards/{dashboard.id}/shares", [made, madeShare]),
+  line("edit a share", "PUT /dashboards/{dashboard.id}/shares/{share.id}", 200, {
+    given: [made, madeShare],
+    body: { enable: 0 },
+    answer: holding({ enable: is(0) }),
+  }),
+  line("what a share shows", "GET /shared", 200, shown),
+  line("what a panel of it shows", "GET /shared/panels/climate/data?maxPoints=100", 200, shown),
+  line("revoke shares", "DELETE /dashboards/{dashboard.id}/shares?ids={share.id}", 204, {
+    given: [made, madeShare],
+    answer: empty,
+  }),
   line("delete dashboards", "DELETE /dashboards?ids={dashboard.id}", 204, { given: [made], answer: empty }),
 ]);
