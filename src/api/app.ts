@@ -17,6 +17,7 @@ export function createApp(deps: AppDeps): Hono {
     authenticator: deps.authenticator,
     cookies: deps.cookies,
     isSecure: (context) => isSecure(context, proxies),
+    shares: deps.shares,
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,

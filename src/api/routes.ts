@@ -15,12 +15,15 @@ import { clientSessionRoutes } from "../routes/client-sessions.js";
 import { connectLogRoutes } from "../routes/connect-logs.js";
 import { contactPointRoutes } from "../routes/contact-points.js";
 import { controlLogRoutes } from "../routes/control-logs.js";
+import { dashboardShareRoutes } from "../routes/dashboard-shares.js";
+import { dashboardRoutes } from "../routes/dashboards.js";
 import { dataRoutes } from "../routes/data.js";
 import { dataPointRoutes } from "../routes/data-points.js";
 import { dataStreamRoutes } from "../routes/data-streams.js";
 import type { AppDeps } from "../routes/deps.js";
 import { deviceLiveRoutes } from "../routes/device-live.js";
 import { devicePlaceRoutes } from "../routes/device-place.js";
+import { devicePlacesRoutes } from "../routes/device-places.js";
 import { deviceRoutes } from "../routes/devices.js";
 import { devicesTransferRoutes } from "../routes/devices-transfer.js";
 import { eventRoutes } from "../routes/events.js";
@@ -43,6 +46,7 @@ import { scheduleRoutes } from "../routes/schedules.js";
 import { serviceRoutes } from "../routes/service.js";
 import { sessionRoutes } from "../routes/session.js";
 import { setAsideRoutes } from "../routes/set-aside.js";
+import { sharedRoutes } from "../routes/shared.js";
 import { silenceRoutes } from "../routes/silences.js";
 import { subscriptionRoutes } from "../routes/subscriptions.js";
 import { taskRoutes } from "../routes/tasks.js";
@@ -85,6 +89,9 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...devicesTransferRoutes(deps),
     ...productResourceRoutes(deps),
     ...appTemplateRoutes(deps),
+    ...dashboardRoutes(deps),
+    ...dashboardShareRoutes(deps),
+    ...sharedRoutes(deps),
     ...alertRoutes(deps),
     ...alertRuleRoutes(deps),
     ...contactPointRoutes(deps),
@@ -97,6 +104,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...setAsideRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),
+    ...devicePlacesRoutes(deps),
     ...gatewayDataRoutes(deps),
     ...referenceRoutes(() => openApiDocument(routes)),
   ];

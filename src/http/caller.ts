@@ -12,8 +12,8 @@ export interface Caller extends Actor {
   readonly credential: Credential;
 }
 
-/** The access that a route requires of its caller. */
-export type Access = "public" | "read" | "write" | "command" | "admin";
+/** The access that a route requires of its caller; `share`: the token of a shared dashboard, and nobody's rights. */
+export type Access = "public" | "share" | "read" | "write" | "command" | "admin";
 
 const granted: Readonly<Record<Role, ReadonlySet<Access>>> = {
   admin: new Set<Access>(["read", "write", "command", "admin"]),

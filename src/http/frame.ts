@@ -1,6 +1,7 @@
 /** The frame around every handler: authentication, validation, room for the answer, errors, headers and the log. */
 import type { z } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
+import type { Share } from "../../store/metadata/dashboards/shares.js";
 import type { Logger } from "../observability/log.js";
 import { type AnswerHold, type AnswerRoom, bytesHeld, heldBody } from "./answer-room.js";
 import type { Authenticator } from "./auth.js";
@@ -11,10 +12,12 @@ import { parseWith } from "./fields.js";
 import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 import { type Answer, jsonType, type Route, type Variant } from "./route.js";
 import { requireSameOrigin, type SessionCookies } from "./session-cookie.js";
+import type { ShareAccess } from "./share-access.js";
 
 interface FrameDeps {
   readonly authenticator: Authenticator;
   readonly cookies: SessionCookies;
+  readonly shares: ShareAccess;
   /** Whether the client's own connection is one of TLS. */
   readonly isSecure: (context: Context) => boolean;
   readonly log: Logger;
@@ -22,7 +25,7 @@ interface FrameDeps {
   readonly addressOf: (context: Context) => string;
   readonly hangUp: (context: Context) => void;
   /** Called once the caller has shown a right credential, before any of the body is read. */
-  readonly onCaller: (context: Context, caller: Caller) => void;
+  readonly onCaller: (context: Context, caller: Pick<Caller, "tenant">) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
   /** Room for all answers to callers. */
@@ -61,7 +64,33 @@ function honoPath(path: string): string {
 
 async function serve(context: Context, deps: FrameDeps, one: Route, variant: Variant): Promise<Answer> {
   const address = deps.addressOf(context);
-  const caller = await identify(context, deps, one.spec.access, address);
+  if (one.spec.access !== "share") {
+    const caller = await identify(context, deps, one.spec.access, address);
+    return serveTo({ caller, share: null }, context, deps, one, variant, address);
+  }
+  const { share, leave } = await deps.shares.enter(context.req.header("authorization"), address);
+  try {
+    deps.onCaller(context, share);
+    return await serveTo({ caller: undefined, share }, context, deps, one, variant, address);
+  } finally {
+    leave();
+  }
+}
+
+/** Who asks: a caller, a share, or anybody. */
+interface Asker {
+  readonly caller: Caller | undefined;
+  readonly share: Share | null;
+}
+
+async function serveTo(
+  { caller, share }: Asker,
+  context: Context,
+  deps: FrameDeps,
+  one: Route,
+  variant: Variant,
+  address: string,
+): Promise<Answer> {
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
   checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
   const { params, query, body } = shape ?? {};
@@ -69,9 +98,11 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const request = context.req.raw;
   // The signal is lazy, because making one is costly and only answers that wait need it.
   const signal = () => request.signal;
-  const hold = caller === undefined ? null : deps.room.open(caller.tenant, signal);
+  const tenant = (caller ?? share)?.tenant;
+  const hold = tenant === undefined ? null : deps.room.open(tenant, signal);
   const input = {
     caller,
+    share,
     variant,
     address,
     isSecure: () => deps.isSecure(context),
@@ -82,7 +113,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
     query: query && parseWith(query, singleValues(context, query)),
     body: body && parseWith(body, await readJsonBody(request, bytesMax)),
   };
-  if (caller === undefined || hold === null) return handle(input as never);
+  if (hold === null) return handle(input as never);
   try {
     if (one.spec.method !== "get") return await counted(await handle(input as never), hold, hold.force);
     const made = hold.make(one.spec.making ?? "rows", () => handle(input as never));

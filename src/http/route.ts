@@ -1,5 +1,6 @@
 /** The description of a route, for both the server and the reference. */
 import type { z } from "@hono/zod-openapi";
+import type { Share } from "../../store/metadata/dashboards/shares.js";
 import type { AnswerHold, Making } from "./answer-room.js";
 import type { Access, Caller } from "./caller.js";
 import type { ErrorCode } from "./errors.js";
@@ -23,6 +24,8 @@ export type Variant = "A" | "B";
 
 interface RouteInput<Params, Query, Body> {
   readonly caller: Caller;
+  /** The share whose token was shown, for routes of that access, which have no caller. */
+  readonly share: Share | null;
   readonly variant: Variant;
   readonly params: Params;
   readonly query: Query;
@@ -31,7 +34,7 @@ interface RouteInput<Params, Query, Body> {
   readonly address: string;
   /** Whether the client's own connection is one of TLS. */
   readonly isSecure: () => boolean;
-  /** For a handler that builds up a long answer: counts the bytes that it holds from then on. Null without a caller. */
+  /** For a handler that builds up a long answer: counts the bytes that it holds from then on. Null for a public route. */
   readonly hold: AnswerHold | null;
   /** Ends the connection, even if bytes wait to be read. */
   readonly hangUp: () => void;

@@ -1,5 +1,6 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { version } from "../host/version.js";
+import type { Access } from "../http/caller.js";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
 import { pageLimitDefault, pageLimitMax } from "../http/list-query.js";
 import type { Route, RouteSpec, Shape } from "../http/route.js";
@@ -61,6 +62,12 @@ export function openApiDocument(all: readonly Route[]): Document {
     scheme: "basic",
     description: "An API key: appID as user name, appSecret as password.",
   });
+  registry.openAPIRegistry.registerComponent("securitySchemes", "share", {
+    type: "apiKey",
+    in: "header",
+    name: "Authorization",
+    description: "`Share` and the token of a shared dashboard.",
+  });
   registry.openAPIRegistry.registerComponent("securitySchemes", "device", {
     type: "http",
     scheme: "basic",
@@ -99,7 +106,7 @@ function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): vo
     operationId,
     tags: [spec.tag],
     summary: spec.summary,
-    security: spec.access === "public" ? [] : [{ bearer: [] }, { basic: [] }],
+    security: securityOf(spec.access),
     request: requestOf(spec, b?.shape),
     responses: {
       [answer.status]: {
@@ -111,6 +118,11 @@ function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): vo
       ...failuresOf(spec),
     },
   });
+}
+
+function securityOf(access: Access): Record<string, string[]>[] {
+  if (access === "public") return [];
+  return access === "share" ? [{ share: [] }] : [{ bearer: [] }, { basic: [] }];
 }
 
 /** The only schema present, or a choice between Variant A's and Variant B's. */
@@ -134,10 +146,15 @@ function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
   };
 }
 
+function errorsOfAskers(access: Access): readonly ErrorCode[] {
+  if (access === "public") return [];
+  return access === "share" ? ["AUTH_FAILED", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"] : callerErrors;
+}
+
 function failuresOf(spec: RouteSpec<Shape>): Record<string, { description: string }> {
   const codes = new Set<ErrorCode>([
     ...commonErrors,
-    ...(spec.access === "public" ? [] : callerErrors),
+    ...errorsOfAskers(spec.access),
     ...(spec.shape?.body === undefined && spec.upload === undefined ? [] : bodyErrors),
     ...(spec.shape?.params === undefined ? [] : ["DATA_NOT_FOUND" as const]),
     ...(spec.errors ?? []),

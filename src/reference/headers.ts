@@ -26,7 +26,7 @@ export const headers = {
   },
   "Retry-After": { description: "Seconds after which trying again makes sense.", schema: count },
   Allow: { description: "The methods that the path takes.", schema: text },
-  "WWW-Authenticate": { description: "`Bearer`", schema: text },
+  "WWW-Authenticate": { description: "`Bearer`, or `Share`", schema: text },
   ETag: { description: "Changes with the content.", schema: text },
 };
 

@@ -37,7 +37,7 @@ const current = z
   .openapi("Alert");
 const history = current.extend({ endTime: stampText }).openapi("HistoryAlert");
 
-const forms = {
+export const alertForms = {
   current: { path: "/api/v1/current_alerts", view: currentAlert, schema: current },
   history: { path: "/api/v1/history_alerts", view: historyAlert, schema: history },
 } as const;
@@ -53,7 +53,7 @@ export function alertRoutes(deps: AppDeps): Route[] {
 
 function routesOf(deps: AppDeps, state: AlertState): Route[] {
   const { db, now } = deps;
-  const { path, view, schema } = forms[state];
+  const { path, view, schema } = alertForms[state];
   const removals = {
     current: async (actor: Actor, ids: readonly number[]) => {
       await deps.settleAlerts(await devicesOfAlerts(db, actor.tenant, "id", ids));

@@ -43,11 +43,14 @@ export const formOfTimes = ({ format, timezone }: AskedChart): string => `${form
 /** A time and a value. */
 const bytesOfValue = 16;
 
+/** @throws ApiError PARAMETER_INVALID once the values or texts of an answer are too many, TOO_MANY_REQUESTS */
+export type Budget = (values: number, textBytes: number) => Promise<void>;
+
 /**
  * Counts the values of an answer and the bytes of its texts, and waits for room for them.
  * @throws ApiError PARAMETER_INVALID once they are too many, TOO_MANY_REQUESTS
  */
-export function createBudget(hold: AnswerHold | null): (values: number, textBytes: number) => Promise<void> {
+export function createBudget(hold: AnswerHold | null): Budget {
   const total = { values: 0, textBytes: 0 };
   return async (values, textBytes) => {
     total.values += values;

@@ -19,6 +19,18 @@ const timeAndValue = z.object({
 /** The device of an item, if several are asked for. */
 const owner = { deviceID: z.string().optional(), deviceIntID: int.optional() };
 
+export const metricItemSchema = metricStoredSchema.extend({
+  dataPointName: z.string(),
+  metricData: timeAndValue,
+  ...owner,
+});
+export const originalItemSchema = z.object({
+  dataPointIntID: int,
+  dataPointName: z.string(),
+  originalData: timeAndValue,
+  ...owner,
+});
+
 export function dataRoutes(deps: AppDeps): Route[] {
   return [
     route({
@@ -30,9 +42,7 @@ export function dataRoutes(deps: AppDeps): Route[] {
       shape: { query: chartQuery },
       answer: {
         status: 200,
-        schema: z.array(
-          metricStoredSchema.extend({ dataPointName: z.string(), metricData: timeAndValue, ...owner }),
-        ),
+        schema: z.array(metricItemSchema),
       },
       errors: ["DATA_NOT_FOUND"],
       making: "series",
@@ -48,9 +58,7 @@ export function dataRoutes(deps: AppDeps): Route[] {
       answer: {
         status: 200,
         texts: Object.values(historyTypes),
-        schema: z.array(
-          z.object({ dataPointIntID: int, dataPointName: z.string(), originalData: timeAndValue, ...owner }),
-        ),
+        schema: z.array(originalItemSchema),
       },
       errors: ["DATA_NOT_FOUND", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
       making: "series",

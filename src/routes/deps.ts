@@ -18,6 +18,7 @@ import type { BuildInfo } from "../host/build-info.js";
 import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
 import type { SessionCookies } from "../http/session-cookie.js";
+import type { ShareAccess } from "../http/share-access.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
@@ -54,6 +55,8 @@ export interface AppDeps {
   readonly authenticator: Authenticator;
   /** The sessions of browsers. */
   readonly cookies: SessionCookies;
+  /** Lets in who shows the token of a shared dashboard. */
+  readonly shares: ShareAccess;
   /** Bytes that all responses in progress may hold together. */
   readonly answers: AnswerRoom;
   /** Signs the certificates of devices. */

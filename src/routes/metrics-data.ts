@@ -17,6 +17,7 @@ import { inParallel } from "../http/parallel.js";
 import type { Answer } from "../http/route.js";
 import { metricOfData } from "../views/metrics.js";
 import {
+  type Budget,
   createBudget,
   formOfTimes,
   ownerOf,
@@ -43,15 +44,32 @@ export async function answerMetrics(
   if (asked.metricType === aggregateType && query.time_unit === "real") {
     throw invalid({ time_unit: "must not be real for aggregate metrics" });
   }
+  const means = {
+    signal: request.signal,
+    budget: createBudget(hold),
+    computing: createComputing(deps.config.formulaSecondsMax),
+  };
+  const { items, errors } = await metricItems(deps, asked, (metric) => isAsked(metric, asked, query), means);
+  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
+  return conditionalAnswer(request, items, headers, formOfTimes(asked));
+}
+
+/** An item for each metric that is wanted, of each device. `errors`: values that no formula could give. */
+export async function metricItems(
+  deps: AppDeps,
+  asked: AskedChart,
+  isWanted: (metric: Metric) => boolean,
+  {
+    signal,
+    budget,
+    computing,
+  }: { readonly signal: AbortSignal; readonly budget: Budget; readonly computing: Computing },
+): Promise<{ readonly items: object[]; readonly errors: number }> {
   const questions = await questionsOf(deps, asked, ({ metrics, points }) => {
     const byID = new Map(points.map((point) => [point.id, point]));
-    return metrics
-      .filter((metric) => isAsked(metric, asked, query))
-      .map((metric) => ({ metric, points: byID }));
+    return metrics.filter(isWanted).map((metric) => ({ metric, points: byID }));
   });
-  const budget = createBudget(hold);
-  const store = deps.series.under(request.signal);
-  const computing = createComputing(deps.config.formulaSecondsMax);
+  const store = deps.series.under(signal);
   let errors = 0;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
     const data = await metricData({ ...deps, store }, computing, device, asked, metric, points);
@@ -63,8 +81,7 @@ export async function answerMetrics(
       ...ownerOf(device, asked),
     };
   });
-  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
-  return conditionalAnswer(request, items, headers, formOfTimes(asked));
+  return { items, errors };
 }
 
 /** If metricType is absent, raw points mean formulas only. */

@@ -3,6 +3,7 @@ import { answerValuesMax } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
 import { timeWriters } from "../../query/time-text.js";
 import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
+import type { ProductModel } from "../devices/catalog.js";
 import type { AnswerHold } from "../http/answer-room.js";
 import { conditionalAnswer } from "../http/conditional-response.js";
 import { Column } from "../http/json-stream.js";
@@ -11,6 +12,7 @@ import type { Answer } from "../http/route.js";
 import { formOf } from "../import-export/points/export-plan.js";
 import {
   answerTexts,
+  type Budget,
   createBudget,
   formOfTimes,
   ownerOf,
@@ -18,7 +20,7 @@ import {
   questionsOf,
   timeColumn,
 } from "./data-answers.js";
-import { type ChartQuery, limitDefault, pointsAsked, readChartQuery } from "./data-query.js";
+import { type AskedChart, type ChartQuery, limitDefault, pointsAsked, readChartQuery } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 
 /** Text series that are read together: each may hold one point that is longer than its share. */
@@ -34,15 +36,28 @@ export async function answerOriginal(
   hold: AnswerHold | null,
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
+  const choose = (model: ProductModel) => pointsAsked(model, asked);
+  const { items, truncated } = await originalItems(deps, asked, choose, request.signal, createBudget(hold));
+  const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
+  return conditionalAnswer(request, items, headers, formOfTimes(asked));
+}
+
+/** An item for each chosen data point of each device. */
+export async function originalItems(
+  deps: AppDeps,
+  asked: AskedChart,
+  choose: (model: ProductModel) => readonly DataPoint[],
+  signal: AbortSignal,
+  budget: Budget,
+): Promise<{ readonly items: object[]; readonly truncated: boolean }> {
   const range = asked.range("real");
   const most = range.newest ?? asked.limit ?? limitDefault;
-  const questions = await questionsOf(deps, asked, (model) => piecesOf(pointsAsked(model, asked), most));
-  const store = deps.series.under(request.signal);
+  const questions = await questionsOf(deps, asked, (model) => piecesOf(choose(model), most));
+  const store = deps.series.under(signal);
   const texts = questions.reduce((sum, { points }) => sum + points.filter(isText).length, 0);
   const textBytesMax = Math.floor(answerTexts.partsBytes / Math.max(1, texts));
   const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints, textBytesMax };
   const write = timeWriters[asked.format];
-  const budget = createBudget(hold);
   let truncated = false;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, points }) => {
     const series = points.map((point) => ({
@@ -72,8 +87,7 @@ export async function answerOriginal(
       };
     });
   });
-  const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
-  return conditionalAnswer(request, items.flat(), headers, formOfTimes(asked));
+  return { items: items.flat(), truncated };
 }
 
 /** Reads data points of a device together, as far as everything in progress fits an answer. */

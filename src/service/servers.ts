@@ -10,6 +10,7 @@ import { connectionLimits, openFilesMax } from "../host/descriptors.js";
 import { createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import { createSessionCookies } from "../http/session-cookie.js";
+import { createShareAccess } from "../http/share-access.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import { listenHttp } from "../server/http-server.js";
@@ -181,6 +182,7 @@ function openApi(
     catalog: metadata.catalog,
     authenticator: metadata.authenticator,
     cookies: createSessionCookies(metadata.authority.root),
+    shares: createShareAccess(metadata.db, clock),
     authority: metadata.authority,
     events: messaging.events,
     series,

@@ -3,6 +3,7 @@ export type StoreErrorCode =
   | "UNAVAILABLE" // the engine or the disk cannot serve now; the same call may succeed later
   | "MISMATCH" // the engine holds something of another type here; the message is meant for the caller
   | "CONFLICT" // breaks a uniqueness rule
+  | "OUTDATED" // the record has another version than the caller had
   | "REFERENCED" // other records refer to this one
   | "NOT_FOUND"
   | "LIMIT" // a named bound was exceeded

@@ -24,7 +24,7 @@ suite("HEAD", (test) => {
     const opened = () => new ReadableStream<Uint8Array>({ cancel: () => void closed++ });
     const told = { access: "public", tag: "t", summary: "s", answer: { status: 200 } } as const;
     const app = new Hono();
-    const { authenticator, log, answers } = inertDeps();
+    const { authenticator, shares, log, answers } = inertDeps();
     mountRoutes(
       app,
       [
@@ -43,6 +43,7 @@ suite("HEAD", (test) => {
       ],
       {
         authenticator,
+        shares,
         log,
         variant: "A",
         requestID: () => "1",
@@ -77,7 +78,7 @@ suite("answers of routes", (test) => {
     };
     const told = { tag: "t", summary: "s", answer: { status: 200 } } as const;
     const app = new Hono();
-    const { authenticator, log } = inertDeps();
+    const { authenticator, shares, log } = inertDeps();
     const caller = { tenant: 1, userIntID: 1, username: "u", role: "admin" } as never;
     mountRoutes(
       app,
@@ -86,6 +87,7 @@ suite("answers of routes", (test) => {
       ),
       {
         authenticator: { ...authenticator, caller: async () => caller },
+        shares,
         log,
         variant: "A",
         requestID: () => "1",

@@ -6,6 +6,7 @@ import { apiRoutes } from "../../src/api/routes.js";
 import { operationsOf, type Schema } from "../../src/reference/close-schemas.js";
 import { openApiDocument } from "../../src/reference/document.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
+import { documentBody } from "../dashboards/documents.js";
 import {
   makeAppTemplate,
   makeCert,
@@ -149,6 +150,10 @@ worldSuite("filters of every list", (test, world) => {
     const span = { startTime: "2098-01-01 00:00:00", endTime: "2098-02-01 00:00:00", comment: "c" };
     await post("silences", { ...span, ...about });
     await post(`contact_points/${contacts[0]?.id}/test`, {});
+    const shown = { description: "d", document: documentBody([], { variables: [] }) };
+    const dashboard = await world.make("/api/v1/dashboards", { name: "board", ...shown });
+    await world.call("PUT", `/api/v1/dashboards/${dashboard.id}`, { version: 1, description: "e" });
+    await post(`dashboards/${dashboard.id}/shares`, { name: "s", expiresAt: "2090-01-01 00:00:00" });
     await post("users", { username: "olga", password: "a long password", role: "operator" });
     await post("api_keys", { name: "k", role: "viewer", expiresAt: "2090-01-01 00:00:00" });
     await world.call("PUT", `/api/v1/products/${product.id}`, { description: "more sensors" });
@@ -160,6 +165,7 @@ worldSuite("filters of every list", (test, world) => {
       devices: device,
       policies: policy,
       certs: cert,
+      dashboards: dashboard,
     })) {
       owners.set(`/api/v1/${word}/{id}`, owner);
       owners.set(`/api/v1/platform_select/${word}/{id}`, owner);

@@ -18,6 +18,7 @@ import { beyondLines } from "./lines/beyond.js";
 import { commandLines } from "./lines/commands.js";
 import { conventionLines, errorLines, serviceLines } from "./lines/conventions.js";
 import { createRuleLines } from "./lines/create-rules.js";
+import { dashboardLines } from "./lines/dashboards.js";
 import { deviceLines } from "./lines/devices.js";
 import { enumerationLines } from "./lines/enumerations.js";
 import { gatewayLines } from "./lines/gateways.js";
@@ -50,6 +51,7 @@ const table: readonly Line[] = [
   ...serviceLines,
   ...beyondLines,
   ...notificationLines,
+  ...dashboardLines,
 ];
 
 /** A suite with a service of its own, deployed as that variant. */

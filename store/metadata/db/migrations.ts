@@ -1,11 +1,13 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
+import { dashboardsSchema } from "./schema-dashboards.js";
 import { dataSchema } from "./schema-data.js";
 import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
 import { notificationsSchema } from "./schema-notifications.js";
 import { overviewSchema } from "./schema-overview.js";
+import { placesSchema } from "./schema-places.js";
 import { resourcesSchema } from "./schema-resources.js";
 import { searchSchema } from "./schema-search.js";
 import type { Db, Statement } from "./sql.js";
@@ -57,6 +59,8 @@ export const migrations: readonly (readonly string[])[] = [
   notificationsSchema,
   browserSessionsSchema,
   overviewSchema,
+  placesSchema,
+  dashboardsSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -231,4 +231,19 @@ export const beyondLines = lines("Beyond the interface", [
     body: { longitude: 8.54, latitude: 47.37 },
   },
   line("where a device was", "GET /device_track?deviceID={device.deviceID}", 200, json, { given: located }),
+  line(
+    "where devices are",
+    "GET /device_places?bbox=121,31,122,32&zoom=9",
+    200,
+    holding({ isTruncated: is(false) }),
+    {
+      given: [
+        {
+          as: "moved",
+          call: "PUT /devices/{lonely.id}/location",
+          body: { longitude: 121.5, latitude: 31.2 },
+        },
+      ],
+    },
+  ),
 ]);

@@ -5,6 +5,9 @@ import { listAlertRules } from "../../../store/metadata/alerts/alert-rules.js";
 import { listAlerts } from "../../../store/metadata/alerts/alerts.js";
 import { listControlLogs, listGroupControlLogs } from "../../../store/metadata/commands/control-logs.js";
 import { listSchedules } from "../../../store/metadata/commands/schedules.js";
+import { listDashboards } from "../../../store/metadata/dashboards/dashboards.js";
+import { listRevisions } from "../../../store/metadata/dashboards/revisions.js";
+import { listShares } from "../../../store/metadata/dashboards/shares.js";
 import { listChanges } from "../../../store/metadata/db/changes.js";
 import { type Db, openDb, type Statement } from "../../../store/metadata/db/db.js";
 import { createVault } from "../../../store/metadata/db/secrets.js";
@@ -109,6 +112,9 @@ const lists: readonly Asked[] = [
     filters: ["contactPointIntID"],
   },
   { name: "listTasks", list: (db, request) => listTasks(db, 1, request), filters: ["kind", "state"] },
+  { name: "listDashboards", list: (db, request) => listDashboards(db, 1, request), filters: ["name"] },
+  { name: "listRevisions", list: (db, request) => listRevisions(db, 1, request, 1), filters: ["version"] },
+  { name: "listShares", list: (db, request) => listShares(db, 1, request, 1), filters: [] },
   { name: "listChanges", list: (db, request) => listChanges(db, 1, request), filters: [] },
   {
     name: "listSchedules",
