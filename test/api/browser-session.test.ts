@@ -120,16 +120,18 @@ worldSuite("sessions of browsers", (test, world) => {
   });
 
   test("it goes on with its use, twelve hours at a time and seven days in all", async () => {
+    // The connection of the request before has been silent for hours then: a request may meet its end.
+    const later = async (ms: number, pair: string): Promise<Reply> => {
+      world.clock.pass(ms);
+      return asks(pair).catch(() => asks(pair));
+    };
     const pair = pairOf(await login());
     for (let hours = 0; hours + 11 < 7 * 24; hours += 11) {
-      world.clock.pass(11 * hourMs);
-      assert.is((await asks(pair)).status, 200, `after ${hours + 11} hours`);
+      assert.is((await later(11 * hourMs, pair)).status, 200, `after ${hours + 11} hours`);
     }
-    world.clock.pass(11 * hourMs);
-    refused(await asks(pair), "LOGIN_REQUIRED");
-    const idle = pairOf(await login());
-    world.clock.pass(12 * hourMs + 1000);
-    refused(await asks(idle), "LOGIN_REQUIRED");
+    refused(await later(11 * hourMs, pair), "LOGIN_REQUIRED");
+    const idle = pairOf(await login().catch(() => login()));
+    refused(await later(12 * hourMs + 1000, idle), "LOGIN_REQUIRED");
   });
 
   test("a new password ends the other sessions, a lower role all of them", async () => {
