@@ -50,6 +50,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/broker/broker-access.ts", "certificates: valid today"],
   ["ingest/clients/", "records: connectedAt; expiry of messages; certificates: valid still"],
   ["ingest/consumers/point-writer.ts", "records: quarantine"],
+  ["ingest/directory/presence.ts", "records: lastSeen"],
   ["ingest/alerts/state-", "records: alerts"],
   ["ingest/uplinks/repeats.ts", "times of receipt, which are searched"],
   ["ingest/sessions/", "expiry of sessions, messages and wills, which are saved with them"],

@@ -23,6 +23,7 @@ import { devicePlaceRoutes } from "../routes/device-place.js";
 import { deviceRoutes } from "../routes/devices.js";
 import { devicesTransferRoutes } from "../routes/devices-transfer.js";
 import { eventRoutes } from "../routes/events.js";
+import { fleetRoutes } from "../routes/fleet.js";
 import { gatewayDataRoutes } from "../routes/gateway-data.js";
 import { gatewayRoutes } from "../routes/gateways.js";
 import { groupMemberRoutes } from "../routes/group-members.js";
@@ -58,6 +59,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...changeRoutes(deps),
     ...productRoutes(deps),
     ...deviceRoutes(deps),
+    ...fleetRoutes(deps),
     ...dataPointRoutes(deps),
     ...dataStreamRoutes(deps),
     ...metricRoutes(deps),

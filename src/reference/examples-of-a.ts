@@ -1137,6 +1137,66 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/fleet": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              productIntID: 1,
+              productName: "greenhouse",
+              isGateway: false,
+              deviceStatus: 0,
+              blocked: 0,
+              lastSeen: "2026-11-21 10:00:00",
+              currentAlerts: 1,
+              worstSeverity: 1,
+              values: [
+                {
+                  dataPointIntID: 1,
+                  dataPointName: "point t",
+                  unitSymbol: "°C",
+                  value: 22,
+                  time: "2026-11-21 10:00:00",
+                },
+                {
+                  dataPointIntID: 2,
+                  dataPointName: "point h",
+                  unitSymbol: null,
+                  value: 50,
+                  time: "2026-11-21 10:00:00",
+                },
+              ],
+            },
+          ],
+          next: null,
+          count: 1,
+          isCountBounded: false,
+          facets: {
+            deviceStatus: [
+              {
+                value: 0,
+                count: 1,
+              },
+            ],
+            products: [
+              {
+                productIntID: 1,
+                productName: "greenhouse",
+                count: 1,
+              },
+            ],
+            blocked: 0,
+            hasAlert: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/gateways": {
     "200": [
       {
@@ -2543,7 +2603,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "WhytzI",
+            value: "PQbkJU",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2935,7 +2995,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,

@@ -858,7 +858,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -1056,6 +1056,66 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
+  },
+  "get /api/v1/fleet": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              productIntID: 1,
+              productName: "greenhouse",
+              isGateway: false,
+              deviceStatus: 0,
+              blocked: 0,
+              lastSeen: "2026-11-21 10:00:00",
+              currentAlerts: 1,
+              worstSeverity: 1,
+              values: [
+                {
+                  dataPointIntID: 1,
+                  dataPointName: "point t",
+                  unitSymbol: "°C",
+                  value: 22,
+                  time: "2026-11-21 10:00:00",
+                },
+                {
+                  dataPointIntID: 2,
+                  dataPointName: "point h",
+                  unitSymbol: null,
+                  value: 50,
+                  time: "2026-11-21 10:00:00",
+                },
+              ],
+            },
+          ],
+          next: null,
+          count: 1,
+          isCountBounded: false,
+          facets: {
+            deviceStatus: [
+              {
+                value: 0,
+                count: 1,
+              },
+            ],
+            products: [
+              {
+                productIntID: 1,
+                productName: "greenhouse",
+                count: 1,
+              },
+            ],
+            blocked: 0,
+            hasAlert: 1,
+          },
         },
       },
     ],
@@ -1343,7 +1403,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/CVAgI4/inbox",
+              topic: "/groups/zR7FGX/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2447,8 +2507,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "imported",
-            value: 13,
+            label: "name of own-15",
+            value: 12,
           },
         ],
       },
@@ -2495,7 +2555,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "lQeVQ1",
+            value: "vWEA4h",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2623,9 +2683,6 @@ export const examplesOfB: RecordedExamples = {
               description: "glass",
               devices: [
                 {
-                  id: 15,
-                },
-                {
                   id: 14,
                 },
                 {
@@ -2662,7 +2719,7 @@ export const examplesOfB: RecordedExamples = {
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
-              deviceCount: 12,
+              deviceCount: 11,
             },
           ],
           meta: {
@@ -2684,9 +2741,6 @@ export const examplesOfB: RecordedExamples = {
           productName: "greenhouse",
           description: "glass",
           devices: [
-            {
-              id: 15,
-            },
             {
               id: 14,
             },
@@ -2724,7 +2778,7 @@ export const examplesOfB: RecordedExamples = {
           userIntID: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
-          deviceCount: 12,
+          deviceCount: 11,
           createUser: "admin",
         },
       },
@@ -3540,7 +3594,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 14,
+          id: 13,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
@@ -4282,7 +4336,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,

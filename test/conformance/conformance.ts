@@ -16,6 +16,7 @@ import { examine, type Line, type Scope } from "./line.js";
 import { certLines, policyLines } from "./lines/access.js";
 import { beyondLines } from "./lines/beyond.js";
 import { commandLines } from "./lines/commands.js";
+import { consoleLines } from "./lines/console.js";
 import { conventionLines, errorLines, serviceLines } from "./lines/conventions.js";
 import { createRuleLines } from "./lines/create-rules.js";
 import { deviceLines } from "./lines/devices.js";
@@ -50,6 +51,7 @@ const table: readonly Line[] = [
   ...serviceLines,
   ...beyondLines,
   ...notificationLines,
+  ...consoleLines,
 ];
 
 /** A suite with a service of its own, deployed as that variant. */

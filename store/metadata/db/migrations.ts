@@ -1,6 +1,7 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
 import { dataSchema } from "./schema-data.js";
+import { fleetSchema } from "./schema-fleet.js";
 import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
@@ -38,7 +39,7 @@ const unreleasedSchema: readonly string[] = ["drop table unreleased"];
 /**
  * Ordered, append-only: entry n takes the schema from version n to n + 1. Never edit an entry that has been released.
  */
-const migrations: readonly (readonly string[])[] = [
+export const migrations: readonly (readonly string[])[] = [
   schema,
   resourcesSchema,
   controlSchema,
@@ -51,6 +52,7 @@ const migrations: readonly (readonly string[])[] = [
   listsSchema,
   searchSchema,
   notificationsSchema,
+  fleetSchema,
 ];
 
 export const schemaVersion = migrations.length;
