@@ -39,6 +39,7 @@ import { productResourceRoutes } from "../routes/product-resources.js";
 import { productRoutes } from "../routes/products.js";
 import { publishRoutes } from "../routes/publish.js";
 import { scheduleRoutes } from "../routes/schedules.js";
+import { searchRoutes } from "../routes/search.js";
 import { serviceRoutes } from "../routes/service.js";
 import { sessionRoutes } from "../routes/session.js";
 import { setAsideRoutes } from "../routes/set-aside.js";
@@ -60,6 +61,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...productRoutes(deps),
     ...deviceRoutes(deps),
     ...fleetRoutes(deps),
+    ...searchRoutes(deps),
     ...dataPointRoutes(deps),
     ...dataStreamRoutes(deps),
     ...metricRoutes(deps),

@@ -2603,7 +2603,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "PQbkJU",
+            value: "7kds08",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2827,6 +2827,21 @@ export const examplesOfA: RecordedExamples = {
             page: 1,
           },
         },
+      },
+    ],
+  },
+  "get /api/v1/search": {
+    "200": [
+      {
+        form: null,
+        value: [
+          {
+            type: "device",
+            id: 2,
+            name: "name of bench-1",
+            detail: "bench-1 · greenhouse",
+          },
+        ],
       },
     ],
   },

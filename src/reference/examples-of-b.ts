@@ -1403,7 +1403,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/zR7FGX/inbox",
+              topic: "/groups/ndUmax/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2555,7 +2555,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "vWEA4h",
+            value: "CNsRBJ",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2683,6 +2683,9 @@ export const examplesOfB: RecordedExamples = {
               description: "glass",
               devices: [
                 {
+                  id: 15,
+                },
+                {
                   id: 14,
                 },
                 {
@@ -2719,7 +2722,7 @@ export const examplesOfB: RecordedExamples = {
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
-              deviceCount: 11,
+              deviceCount: 12,
             },
           ],
           meta: {
@@ -2741,6 +2744,9 @@ export const examplesOfB: RecordedExamples = {
           productName: "greenhouse",
           description: "glass",
           devices: [
+            {
+              id: 15,
+            },
             {
               id: 14,
             },
@@ -2778,7 +2784,7 @@ export const examplesOfB: RecordedExamples = {
           userIntID: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
-          deviceCount: 11,
+          deviceCount: 12,
           createUser: "admin",
         },
       },
@@ -2843,6 +2849,21 @@ export const examplesOfB: RecordedExamples = {
             page: 1,
           },
         },
+      },
+    ],
+  },
+  "get /api/v1/search": {
+    "200": [
+      {
+        form: null,
+        value: [
+          {
+            type: "device",
+            id: 2,
+            name: "name of bench-1",
+            detail: "bench-1 · greenhouse",
+          },
+        ],
       },
     ],
   },

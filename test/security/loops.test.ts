@@ -350,6 +350,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/events/event-source": [8, "awaits"],
   "store/series/extremes": [1, "limit: answerValuesMax"],
   "store/lib/fair-queue": [4, "awaits"],
+  "store/metadata/search-hits": [3, "limit: deviceMatchesMax"],
   "store/metadata/fleet/fleet": [2, "awaits"],
   "store/metadata/fleet/matches": [2, "awaits"],
   "store/metadata/groups/groups": [1, "limit: pageLimitMax"],

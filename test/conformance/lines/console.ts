@@ -1,4 +1,4 @@
-import { is, json, orNull, record, some, text } from "../form.js";
+import { int, is, json, orNull, record, some, text } from "../form.js";
 import { type Line, lines } from "../line.js";
 
 /** What a console asks beyond the interface: the whole fleet as a table. */
@@ -16,5 +16,8 @@ export const consoleLines = lines("Beyond the interface", [
       isCountBounded: is(false),
       facets: json,
     }),
+  }),
+  line("whatever is called so", "GET /search?q=bench", {
+    answer: some(record({ type: text, id: int, name: text, detail: orNull(text) })),
   }),
 ]);
