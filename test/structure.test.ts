@@ -62,6 +62,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/mqtt/listeners/endpoint.ts", "certificates: valid still"],
   ["src/alerts/alert-retention.ts", "retention"],
   ["src/backup/backup.ts", "shown, and in the names of backups"],
+  ["src/bulk/", "records, ttl of commands"],
   ["src/cli/backup-tools.ts", "shown, and in the names of backups"],
   ["src/contact-points/webhook.ts", "records: the time that a signature is of"],
   ["src/notifications/", "when messages are due and given up, which is stored; mute windows; retention"],

@@ -8,6 +8,7 @@ import { apiKeyRoutes } from "../routes/api-keys.js";
 import { appTemplateRoutes } from "../routes/app-templates.js";
 import { brokerAccessRoutes } from "../routes/broker-access.js";
 import { brokerInfoRoutes } from "../routes/broker-info.js";
+import { bulkRoutes } from "../routes/bulk.js";
 import { certBindingRoutes } from "../routes/cert-bindings.js";
 import { certRoutes } from "../routes/certs.js";
 import { changeRoutes } from "../routes/changes.js";
@@ -61,6 +62,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...productRoutes(deps),
     ...deviceRoutes(deps),
     ...fleetRoutes(deps),
+    ...bulkRoutes(deps),
     ...searchRoutes(deps),
     ...dataPointRoutes(deps),
     ...dataStreamRoutes(deps),

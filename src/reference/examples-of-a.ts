@@ -2603,7 +2603,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "7kds08",
+            value: "H3tuqZ",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -3555,6 +3555,27 @@ export const examplesOfA: RecordedExamples = {
           authType: 1,
           location: "row 1",
           scopes: [],
+        },
+      },
+    ],
+  },
+  "post /api/v1/devices/bulk": {
+    "202": [
+      {
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          ids: [2, 1],
+          action: "command",
+          payload: "on",
+          ttl: 60,
         },
       },
     ],

@@ -858,7 +858,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -1403,7 +1403,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/ndUmax/inbox",
+              topic: "/groups/mgG735/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2507,8 +2507,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "name of own-15",
-            value: 12,
+            label: "imported",
+            value: 13,
           },
         ],
       },
@@ -2555,7 +2555,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "CNsRBJ",
+            value: "UfJ5FZ",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -3032,7 +3032,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3507,6 +3507,27 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/devices/bulk": {
+    "202": [
+      {
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          ids: [2, 1],
+          action: "command",
+          payload: "on",
+          ttl: 60,
+        },
+      },
+    ],
+  },
   "post /api/v1/devices/{id}/certs": {
     request: [
       {
@@ -3615,7 +3636,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 13,
+          id: 14,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
@@ -4357,7 +4378,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,

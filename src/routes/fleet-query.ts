@@ -43,6 +43,9 @@ const filterFields = {
   kind: z.enum(["device", "gateway"]).optional(),
 };
 
+/** In a body. */
+export const fleetFilterBody = z.strictObject(filterFields).openapi("FleetFilter");
+
 const parameter = (description: string) => z.string().optional().openapi({ description });
 
 export const fleetQuery = z.object({

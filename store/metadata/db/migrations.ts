@@ -1,5 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
+import { bulkSchema } from "./schema-bulk.js";
 import { dataSchema } from "./schema-data.js";
 import { fleetSchema } from "./schema-fleet.js";
 import { influxSchema } from "./schema-influx.js";
@@ -53,6 +54,7 @@ export const migrations: readonly (readonly string[])[] = [
   searchSchema,
   notificationsSchema,
   fleetSchema,
+  bulkSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -17,6 +17,11 @@ export const consoleLines = lines("Beyond the interface", [
       facets: json,
     }),
   }),
+  line("one thing for many devices", "POST /devices/bulk", {
+    body: { ids: ["{device.id}", "{gateway.id}"], action: "command", payload: "on", ttl: 60 },
+    status: 202,
+    answer: record({ statusUrl: text }),
+  }),
   line("whatever is called so", "GET /search?q=bench", {
     answer: some(record({ type: text, id: int, name: text, detail: orNull(text) })),
   }),
