@@ -23,7 +23,8 @@ const rowsPerWrite = 200;
 
 const offline = { deviceStatus: 0, clientIP: null, connectedAt: null, keepAlive: null } as const;
 
-export function createPresence(db: Db, node: number): Presence {
+/** @param now milliseconds since 1970 */
+export function createPresence(db: Db, node: number, now: () => number): Presence {
   const connections = new Map<number, number>();
   const changes = new Map<number, PresenceChange>();
   const carried = createCarriedDevices();
@@ -34,7 +35,7 @@ export function createPresence(db: Db, node: number): Presence {
 
   /** It goes with its connection or its parent; the devices that it carries go too, unless connected otherwise. */
   function gone(device: number): void {
-    changes.set(device, { ...offline, id: device });
+    changes.set(device, { ...offline, id: device, seenAt: now() });
     for (const one of carried.take(device)) if (!isThere(one)) gone(one);
   }
 
@@ -60,7 +61,14 @@ export function createPresence(db: Db, node: number): Presence {
   return {
     connected: (device, ip, keepAlive, at) => {
       connections.set(device, (connections.get(device) ?? 0) + 1);
-      changes.set(device, { id: device, deviceStatus: 1, clientIP: ip, connectedAt: at, keepAlive });
+      changes.set(device, {
+        id: device,
+        deviceStatus: 1,
+        clientIP: ip,
+        connectedAt: at,
+        keepAlive,
+        seenAt: at,
+      });
     },
     disconnected: (device) => {
       const left = (connections.get(device) ?? 1) - 1;
@@ -70,14 +78,16 @@ export function createPresence(db: Db, node: number): Presence {
       }
       connections.delete(device);
       // Its parent keeps it present.
-      if (isThere(device)) changes.set(device, { ...offline, id: device, deviceStatus: 1 });
+      if (isThere(device)) changes.set(device, { ...offline, id: device, deviceStatus: 1, seenAt: now() });
       else gone(device);
     },
     carried: (device, parent, at) => {
       if (device === parent || !isThere(parent)) return;
       const wasThere = isThere(device);
       carried.put(device, parent);
-      if (!wasThere) changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at });
+      if (!wasThere) {
+        changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at, seenAt: at });
+      }
     },
     save: async () => {
       while (changes.size > 0) await next();

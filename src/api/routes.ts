@@ -8,6 +8,7 @@ import { apiKeyRoutes } from "../routes/api-keys.js";
 import { appTemplateRoutes } from "../routes/app-templates.js";
 import { brokerAccessRoutes } from "../routes/broker-access.js";
 import { brokerInfoRoutes } from "../routes/broker-info.js";
+import { bulkRoutes } from "../routes/bulk.js";
 import { certBindingRoutes } from "../routes/cert-bindings.js";
 import { certRoutes } from "../routes/certs.js";
 import { changeRoutes } from "../routes/changes.js";
@@ -27,6 +28,7 @@ import { devicePlacesRoutes } from "../routes/device-places.js";
 import { deviceRoutes } from "../routes/devices.js";
 import { devicesTransferRoutes } from "../routes/devices-transfer.js";
 import { eventRoutes } from "../routes/events.js";
+import { fleetRoutes } from "../routes/fleet.js";
 import { gatewayDataRoutes } from "../routes/gateway-data.js";
 import { gatewayRoutes } from "../routes/gateways.js";
 import { groupMemberRoutes } from "../routes/group-members.js";
@@ -43,6 +45,7 @@ import { productResourceRoutes } from "../routes/product-resources.js";
 import { productRoutes } from "../routes/products.js";
 import { publishRoutes } from "../routes/publish.js";
 import { scheduleRoutes } from "../routes/schedules.js";
+import { searchRoutes } from "../routes/search.js";
 import { serviceRoutes } from "../routes/service.js";
 import { sessionRoutes } from "../routes/session.js";
 import { setAsideRoutes } from "../routes/set-aside.js";
@@ -64,6 +67,9 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...changeRoutes(deps),
     ...productRoutes(deps),
     ...deviceRoutes(deps),
+    ...fleetRoutes(deps),
+    ...bulkRoutes(deps),
+    ...searchRoutes(deps),
     ...dataPointRoutes(deps),
     ...dataStreamRoutes(deps),
     ...metricRoutes(deps),

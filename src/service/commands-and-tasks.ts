@@ -65,7 +65,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     node,
     dir: tasksDir,
     space: deps.space,
-    kinds: taskKinds({ config, db, commands, history, now }),
+    kinds: taskKinds({ config, db, devices: metadata.devices, commands, history, now }),
   });
   const scheduler = startScheduler({ db, node, zone, commands, tasks, log, now });
   metadata.follow(({ entity }) => {

@@ -47,7 +47,7 @@ export async function startPipelines(
   const { db, meter } = metadata;
   const { journal, events, saved } = messaging;
   const { now, monotonic } = clock;
-  const presence = createPresence(db, config.nodeNumber);
+  const presence = createPresence(db, config.nodeNumber, now);
   const live = createLiveFeed();
   const gate = createHistoryGate();
   metadata.follow(gate.changed);

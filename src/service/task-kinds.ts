@@ -1,4 +1,7 @@
 import type { Db } from "../../store/metadata/db/db.js";
+import type { DeviceStore } from "../../store/metadata/devices/devices.js";
+import { bulkDevices } from "../bulk/bulk-input.js";
+import { bulkKind } from "../bulk/bulk-kind.js";
 import type { Commands } from "../commands/commands.js";
 import { groupPublish, groupPublishKind } from "../commands/group-publish.js";
 import type { Config } from "../config/config.js";
@@ -15,6 +18,7 @@ import type { TaskKind } from "../tasks/task-kind.js";
 export interface TaskKindsDeps {
   readonly config: Config;
   readonly db: Db;
+  readonly devices: DeviceStore;
   readonly commands: Commands;
   readonly history: HistoryKindDeps & RedecodeKindDeps;
   /** Milliseconds since 1970. */
@@ -25,6 +29,7 @@ export interface TaskKindsDeps {
 export function taskKinds(deps: TaskKindsDeps): Readonly<Record<string, TaskKind>> {
   return {
     [groupPublish]: groupPublishKind(deps),
+    [bulkDevices]: bulkKind(deps),
     [devicesExport]: devicesExportKind(deps),
     [devicesImport]: devicesImportKind(deps),
     [historyImport]: historyImportKind(deps.history),

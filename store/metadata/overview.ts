@@ -27,7 +27,8 @@ interface StateRow {
   readonly n: number;
 }
 
-const ofDevices = "select kind, deviceStatus, blocked, n from device_state_count where tenant = ?";
+/** A row for each state of each product's devices. */
+const ofDevices = "select kind, deviceStatus, blocked, n from fleet_count where tenant = ?";
 const ofAlerts = `select alertSeverity, n count from current_alert_count where tenant = ? and n > 0
   order by alertSeverity`;
 const rowsOf = (table: string): string =>

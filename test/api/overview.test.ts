@@ -171,6 +171,7 @@ worldSuite("overview", (test, world) => {
   test("commits and the event loop are told of the last minutes, and reading takes nothing from another", async () => {
     const device = await makeDevice(world, await makeProduct(world));
     await world.publish(device, { t: 1 });
+    await world.settled();
     const one = await overview();
     const metrics = async () => (await world.call("GET", "/metrics")).text;
     const delay = /^tidemark_event_loop_delay_seconds\{quantile="0.99"\} (.+)$/m;

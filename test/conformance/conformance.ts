@@ -16,6 +16,7 @@ import { examine, type Line, type Scope } from "./line.js";
 import { certLines, policyLines } from "./lines/access.js";
 import { beyondLines } from "./lines/beyond.js";
 import { commandLines } from "./lines/commands.js";
+import { consoleLines } from "./lines/console.js";
 import { conventionLines, errorLines, serviceLines } from "./lines/conventions.js";
 import { createRuleLines } from "./lines/create-rules.js";
 import { dashboardLines } from "./lines/dashboards.js";
@@ -52,6 +53,7 @@ const table: readonly Line[] = [
   ...beyondLines,
   ...notificationLines,
   ...dashboardLines,
+  ...consoleLines,
 ];
 
 /** A suite with a service of its own, deployed as that variant. */

@@ -33,6 +33,15 @@ export function findCommandTarget(
   );
 }
 
+/** The targets among record ids of a tenant, in the order of the ids. */
+export function commandTargets(db: Db, tenant: number, ids: readonly number[]): Promise<CommandTarget[]> {
+  return db.all<CommandTarget>(
+    `select ${commandTargetColumns} from json_each(?) c cross join device d on d.id = c.value
+     where d.tenant = ? order by c.key`,
+    [ids, tenant],
+  );
+}
+
 export interface GroupTarget {
   readonly id: number;
   readonly groupID: string;

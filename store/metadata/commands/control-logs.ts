@@ -144,20 +144,21 @@ export function insertLog(actor: Actor, now: number, { ttl, ...log }: NewControl
 }
 
 /**
- * Inserts the logs of members of one group, all of one command, if the statement before it, in the same transaction,
- * changed one row. Its rows are their ids, in the order of the members.
+ * Inserts the logs of several devices, all of one command, if the statement before it, in the same transaction, changed
+ * one row. Those of a group's members leave the payload to the group's log. Its rows are their ids, in the same order.
  */
 export function insertMemberLogs(actor: Actor, now: number, logs: readonly NewControlLog[]): Statement {
   const { tenant, username, userIntID } = actor;
-  const [{ node, topic, ttl, groupLogIntID }] = logs as [NewControlLog];
+  const [{ node, topic, ttl, groupLogIntID, payload }] = logs as [NewControlLog];
+  const own = groupLogIntID === null ? payload : new Uint8Array(0);
   const rows = logs.map(({ deviceIntID, qos, publishStatus }) => [deviceIntID, qos, publishStatus]);
   return {
     sql: `insert into control_log (tenant, node, topic, groupLogIntID, publishUser, userIntID, createAt, payload,
         deviceIntID, qos, publishStatus, expiresAt)
-      select ?, ?, ?, ?, ?, ?, ?, x'', value ->> 0, value ->> 1, value ->> 2,
+      select ?, ?, ?, ?, ?, ?, ?, ?, value ->> 0, value ->> 1, value ->> 2,
         iif(value ->> 2 = ${publishStatuses.issued}, ?, null)
       from json_each(?) where changes() = 1 order by key returning id`,
-    args: [tenant, node, topic, groupLogIntID, username, userIntID, now, now + ttl * 1000, rows],
+    args: [tenant, node, topic, groupLogIntID, username, userIntID, now, own, now + ttl * 1000, rows],
     rows: logs.length,
   };
 }

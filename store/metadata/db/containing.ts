@@ -1,4 +1,4 @@
-import type { Statement } from "./sql.js";
+import type { Condition, Statement } from "./sql.js";
 
 /** Characters of a `_like`: the search takes longer the more there are. */
 export const patternCharactersMax = 256;
@@ -12,11 +12,17 @@ const stageReplacements = 8;
  * text.
  */
 export function containing(column: string, text: string): Statement {
+  const { sql, args } = positionOf(column, text);
+  return { sql: `${sql} > 0`, args };
+}
+
+/** Where in an SQL expression `text` begins, from 1; 0 if it is not there. An expression, compared as `containing` does. */
+export function positionOf(column: string, text: string): Condition {
   // lower() folds only ASCII, which is enough for texts without other cases, such as Chinese ones; letters beyond ASCII
   // are folded if the pattern has them.
   const replacements = [...foldings(text)];
   if (replacements.length === 0) {
-    return { sql: `instr(lower(${column}), lower(?)) > 0`, args: [text] };
+    return { sql: `instr(lower(${column}), lower(?))`, args: [text] };
   }
   const stages: string[] = [`s0(x) as (select lower(${column}))`];
   for (let at = 0; at < replacements.length; at += stageReplacements) {
@@ -27,7 +33,7 @@ export function containing(column: string, text: string): Statement {
   const folds = new Map(replacements);
   const pattern = [...text].map((one) => folds.get(one) ?? one).join("");
   return {
-    sql: `(with ${stages.join(", ")} select instr(x, lower(?)) from s${stages.length - 1}) > 0`,
+    sql: `(with ${stages.join(", ")} select instr(x, lower(?)) from s${stages.length - 1})`,
     args: [...replacements.flat(), pattern],
   };
 }

@@ -1,7 +1,9 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
+import { bulkSchema } from "./schema-bulk.js";
 import { dashboardsSchema } from "./schema-dashboards.js";
 import { dataSchema } from "./schema-data.js";
+import { fleetSchema } from "./schema-fleet.js";
 import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
@@ -61,6 +63,8 @@ export const migrations: readonly (readonly string[])[] = [
   overviewSchema,
   placesSchema,
   dashboardsSchema,
+  fleetSchema,
+  bulkSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -19,7 +19,7 @@ export interface Search {
 }
 
 /** What one step has looked at. */
-interface Looked {
+export interface Looked {
   readonly rows: number;
   /** Ids that match, newest first. */
   readonly found: readonly number[];
@@ -29,8 +29,11 @@ interface Looked {
 const fewRows = 500;
 /** Rows of one step, at first and at most. */
 const rowSteps = { first: 50, most: 5000 } as const;
-/** As `rowSteps`, of rows that an index has found. */
-const foundSteps = { first: 500, most: 5000 } as const;
+/**
+ * As `rowSteps`, of rows that an index has found. FTS5 goes over all newer ones first, which costs the same however few
+ * are asked for.
+ */
+const foundSteps = { first: 500, most: 5000, least: 500 } as const;
 
 /** Newest first, over what the index has found, if it can tell and there are many rows, or over all of them. */
 export async function matchesOf(db: Db, search: Search): Promise<AsyncGenerator<Looked>> {
@@ -71,22 +74,32 @@ async function* throughRows(db: Db, { from, where, args, within }: Search): Asyn
   }
 }
 
-async function* throughIndex(
-  db: Db,
-  { from, where, args }: Search,
-  { table }: TextIndex,
-  query: string,
+function throughIndex(db: Db, search: Search, { table }: TextIndex, query: string): AsyncGenerator<Looked> {
+  return matchesAmong(db, search, (before, limit) => ({
+    sql: `select rowid id from ${table} where ${table} match ? and rowid < ? order by rowid desc limit ?`,
+    args: [query, before, limit],
+  }));
+}
+
+/**
+ * Those of some ids whose rows match. `idsBelow` asks for the next ids, newest first: `limit` of those below `before`,
+ * by an index.
+ */
+export async function* matchesAmong(
+  db: Pick<Db, "inStep">,
+  { from, where, args }: Pick<Search, "from" | "where" | "args">,
+  idsBelow: (before: number, limit: number) => Condition,
 ): AsyncGenerator<Looked> {
-  const steps = createSteps(db, foundSteps.first, foundSteps.most);
+  const steps = createSteps(db, foundSteps.first, foundSteps.most, foundSteps.least);
   const joined = from.replace(/^(\w+) r\b/, "cross join $1 r on r.id = c.id");
   for (let before = Number.MAX_SAFE_INTEGER; before > 0; ) {
     const asked = steps.rows;
+    const ids = idsBelow(before, asked);
     const [looked] = await steps.run((all) =>
       all<{ rows: number; last: number | null; found: string }>(
-        `select count(*) rows, min(c.id) last, json_group_array(c.id) filter (where ${where}) found from (
-           select rowid id from ${table} where ${table} match ? and rowid < ? order by rowid desc limit ?
-         ) c ${joined}`,
-        [...args, query, before, asked],
+        `select count(*) rows, min(c.id) last, json_group_array(c.id) filter (where ${where}) found
+         from (${ids.sql}) c ${joined}`,
+        [...args, ...ids.args],
       ),
     );
     if (looked === undefined) return;

@@ -10,10 +10,15 @@ export interface Steps {
 }
 
 /** Each statement has a fixed cost too: fewer rows would only make more statements. */
-const least = 16;
+const leastRows = 16;
 
-/** @param first rows of the first statement; @param most rows of any statement */
-export function createSteps(db: Pick<Db, "inStep">, first: number, most: number): Steps {
+/** @param first rows of the first statement; @param most and @param least rows of any statement */
+export function createSteps(
+  db: Pick<Db, "inStep">,
+  first: number,
+  most: number,
+  least = Math.min(leastRows, first),
+): Steps {
   const slice = createSlice();
   let rows = first;
   return {
@@ -32,7 +37,7 @@ export function createSteps(db: Pick<Db, "inStep">, first: number, most: number)
       });
       heldMs += performance.now() - answeredAt;
       // Only halves the number: something else may have held the thread this once.
-      if (heldMs > sliceMs) rows = Math.max(Math.min(least, first), Math.floor(rows / 2));
+      if (heldMs > sliceMs) rows = Math.max(least, Math.floor(rows / 2));
       else if (heldMs < sliceMs / 2) rows = Math.min(most, rows * 2);
       if (slice.isOver()) await slice.next();
       return result;

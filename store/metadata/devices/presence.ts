@@ -9,6 +9,8 @@ export interface PresenceChange {
   readonly clientIP: string | null;
   readonly connectedAt: number | null;
   readonly keepAlive: number | null;
+  /** When the device was there last, milliseconds. */
+  readonly seenAt: number;
 }
 
 /**
@@ -28,6 +30,12 @@ export async function storePresence(db: Db, node: number, changes: readonly Pres
         ...[id, deviceStatus, clientIP, connectedAt, keepAlive],
         deviceStatus === 0 ? null : node,
       ]),
+    },
+    {
+      sql: `with change (id, seenAt) as (values ${changes.map(() => "(?, ?)").join(", ")})
+        update device_seen set lastSeen = c.seenAt from change c
+        where device_seen.id = c.id and device_seen.lastSeen < c.seenAt`,
+      args: changes.flatMap(({ id, seenAt }) => [id, seenAt]),
     },
   ]);
 }

@@ -36,7 +36,7 @@ suite("presence", (test) => {
   };
 
   test("online while at least one connection is; the time of connecting stays behind", async () => {
-    const presence = createPresence(store.db, 0);
+    const presence = createPresence(store.db, 0, () => 0);
     presence.connected(device, "10.0.0.1", 60, 1000);
     presence.connected(device, "10.0.0.2", 30, 2000);
     presence.disconnected(device);
@@ -51,7 +51,7 @@ suite("presence", (test) => {
   });
 
   test("a child is there from its first message until its gateway goes, or while it is there itself", async () => {
-    const presence = createPresence(store.db, 0);
+    const presence = createPresence(store.db, 0, () => 0);
     const [gateway, other] = [device + 100, device + 101];
     const status = async () => {
       await presence.save();
@@ -95,7 +95,7 @@ suite("presence", (test) => {
       ...store.db,
       write: (all: Parameters<typeof write>[0]) => (failing ? Promise.reject(new Error("disk")) : write(all)),
     };
-    const presence = createPresence(flaky, 0);
+    const presence = createPresence(flaky, 0, () => 0);
     presence.connected(device, "10.0.0.3", 60, 3000);
     await rejects(() => presence.save(), /disk/);
     presence.disconnected(device);
@@ -118,7 +118,7 @@ suite("presence", (test) => {
         return write(all);
       },
     };
-    const presence = createPresence(slow, 0);
+    const presence = createPresence(slow, 0, () => 0);
     await presence.settle();
     assert.is(writes, 0);
     presence.connected(device, "10.0.0.5", 60, 5000);
@@ -151,6 +151,7 @@ suite("presence", (test) => {
         },
       },
       0,
+      () => 0,
     );
     for (let i = 0; i < 450; i++) storm.connected(500_000 + i, "", 60, 6000);
     await storm.settle();
@@ -159,14 +160,14 @@ suite("presence", (test) => {
 
   test("a reader goes on where presence cannot be written", async () => {
     const broken = { ...store.db, write: () => Promise.reject(new Error("disk")) };
-    const presence = createPresence(broken, 0);
+    const presence = createPresence(broken, 0, () => 0);
     presence.connected(device, "10.0.0.6", 60, 7000);
     await presence.settle();
     await rejects(() => presence.save(), /disk/);
   });
 
   test("a start finds nobody of its own node connected", async () => {
-    const presence = createPresence(store.db, 4);
+    const presence = createPresence(store.db, 4, () => 0);
     presence.connected(device, "10.0.0.4", 60, 4000);
     await presence.save();
     await clearPresence(store.db, 3);

@@ -1,0 +1,81 @@
+import { z } from "@hono/zod-openapi";
+import type { FleetFacets } from "../../store/metadata/fleet/counts.js";
+import type { FleetRow } from "../../store/metadata/fleet/rows.js";
+import type { FleetValue } from "../devices/fleet-values.js";
+import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import type { Stamped } from "./context.js";
+
+const value = z.object({
+  dataPointIntID: int,
+  dataPointName: z.string(),
+  unitSymbol: textOrNull,
+  value: z.union([z.number(), z.string(), z.boolean(), z.array(z.number())]),
+  time: stampText,
+});
+
+const fleetItemSchema = z
+  .object({
+    id: int,
+    deviceID: z.string(),
+    deviceName: z.string(),
+    productIntID: int,
+    productName: z.string(),
+    isGateway: z.boolean(),
+    deviceStatus: int,
+    blocked: int,
+    lastSeen: stampOrNull.openapi({
+      description: "its last message, or when it last came or went; null: never",
+    }),
+    currentAlerts: int,
+    worstSeverity: intOrNull,
+    values: z.array(value),
+  })
+  .openapi("FleetItem");
+
+export const fleetSchema = z
+  .object({
+    items: z.array(fleetItemSchema),
+    next: textOrNull.openapi({
+      description:
+        "for `after`; null after the last row. A page may have fewer rows than asked for before that",
+    }),
+    count: int,
+    isCountBounded: z.boolean().openapi({ description: "there are more than `count`" }),
+    facets: z
+      .object({
+        deviceStatus: z.array(z.object({ value: int, count: int })),
+        products: z.array(z.object({ productIntID: int, productName: z.string(), count: int })),
+        blocked: int,
+        hasAlert: int,
+      })
+      .nullable()
+      .openapi({ description: "of the rows that `count` counts; null unless asked for" }),
+  })
+  .openapi("Fleet");
+
+export function fleetItem(row: FleetRow, values: readonly FleetValue[], { stamp }: Stamped) {
+  return {
+    id: row.id,
+    deviceID: row.deviceID,
+    deviceName: row.deviceName,
+    productIntID: row.productIntID,
+    productName: row.productName,
+    isGateway: row.kind === "gateway",
+    deviceStatus: row.deviceStatus,
+    blocked: row.blocked,
+    lastSeen: stamp(row.lastSeen === 0 ? null : row.lastSeen),
+    currentAlerts: row.currentAlerts,
+    worstSeverity: row.worstSeverity,
+    values: values.map(({ point, value, time }) => ({
+      dataPointIntID: point.id,
+      dataPointName: point.dataPointName,
+      unitSymbol: point.unitSymbol,
+      value,
+      time: stamp(Math.floor(time / 1000)),
+    })),
+  };
+}
+
+export function fleetFacets({ deviceStatus, products, blocked, hasAlert }: FleetFacets) {
+  return { deviceStatus, products, blocked, hasAlert };
+}
