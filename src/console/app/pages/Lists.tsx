@@ -39,7 +39,6 @@ function pageOf(title: TextKey, names: readonly Name[]) {
   };
 }
 
-export const Devices = pageOf("nav.devices", ["devices", "gateways", "groups"]);
 export const Products = pageOf("nav.products", ["products"]);
 export const Alerts = pageOf("nav.alerts", [
   ...(["currentAlerts", "historyAlerts", "alertRules", "contactPoints"] as const),

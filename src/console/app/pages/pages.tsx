@@ -17,9 +17,9 @@ interface PageEntry {
 const lists = () => import("./Lists.js");
 
 const pages: readonly PageEntry[] = [
-  { pattern: "/", Page: lazily(async () => (await import("./Explore.js")).Explore) },
+  { pattern: "/", Page: lazily(async () => (await import("./Overview.js")).Overview) },
   { pattern: "/explore", Page: lazily(async () => (await import("./Explore.js")).Explore) },
-  { pattern: "/devices", Page: lazily(async () => (await lists()).Devices) },
+  { pattern: "/devices", Page: lazily(async () => (await import("./Devices.js")).Devices) },
   { pattern: "/devices/:id", Page: lazily(async () => (await import("./Device.js")).Device) },
   { pattern: "/products", Page: lazily(async () => (await lists()).Products) },
   { pattern: "/products/:id", Page: lazily(async () => (await import("./Product.js")).Product) },

@@ -1,0 +1,121 @@
+/** All devices and gateways of a tenant in one scrolled table, searched, filtered and sorted by the service. */
+import { call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { wordOf } from "../codes.js";
+import { t } from "../i18n.js";
+import { query, setQuery } from "../router.js";
+import { FleetRows } from "./FleetRows.js";
+import type { FleetAnswer } from "./fleet-answer.js";
+
+const sorts = [
+  "-lastSeen",
+  "lastSeen",
+  "deviceName",
+  "-deviceName",
+  "deviceID",
+  "-createAt",
+  "-deviceStatus",
+] as const;
+const rowsAtOnce = 100;
+
+export function Fleet() {
+  const { q, status, product, alert, sort } = query.value;
+  const filters = {
+    q,
+    deviceStatus: status,
+    productIntID: product,
+    hasAlert: alert,
+    _sort: sorts.find((one) => one === sort),
+  };
+  const key = JSON.stringify(filters);
+  const first = useAsk(`fleet ${key}`, (signal) =>
+    call<FleetAnswer>("GET", "/fleet", { query: { ...filters, _limit: rowsAtOnce, facets: 1 }, signal }),
+  );
+  return (
+    <section>
+      <div class="row tools">
+        <input
+          class="input search"
+          type="search"
+          placeholder={t("fleet.search")}
+          aria-label={t("fleet.search")}
+          value={q ?? ""}
+          onInput={(event) => setQuery({ q: event.currentTarget.value })}
+        />
+        <Choice
+          name={t("fleet.status")}
+          value={status}
+          options={(first.data?.facets?.deviceStatus ?? []).map(({ value, count }) => ({
+            value: String(value),
+            text: `${wordOf("deviceStatus", value)} (${count})`,
+          }))}
+          onChoice={(value) => setQuery({ status: value }, { replace: false })}
+        />
+        <Choice
+          name={t("fleet.product")}
+          value={product}
+          options={(first.data?.facets?.products ?? []).map(({ productIntID, productName, count }) => ({
+            value: String(productIntID),
+            text: `${productName} (${count})`,
+          }))}
+          onChoice={(value) => setQuery({ product: value }, { replace: false })}
+        />
+        <Choice
+          name={t("fleet.alerts")}
+          value={alert}
+          options={[
+            { value: "1", text: t("fleet.withAlert") },
+            { value: "0", text: t("fleet.withoutAlert") },
+          ]}
+          onChoice={(value) => setQuery({ alert: value }, { replace: false })}
+        />
+        <Choice
+          name={t("fleet.sort")}
+          value={sort}
+          options={sorts.map((one) => ({ value: one, text: t(`sort.${one}`) }))}
+          onChoice={(value) => setQuery({ sort: value }, { replace: false })}
+        />
+      </div>
+      <Answer asked={first}>
+        {(answer) => (
+          <>
+            <p class="muted" role="status">
+              {t(answer.isCountBounded ? "fleet.atLeast" : "fleet.count", { count: answer.count })}
+            </p>
+            {answer.items.length === 0 ? (
+              <p class="notice">{t(Object.values(filters).some(Boolean) ? "list.nothing" : "list.empty")}</p>
+            ) : (
+              <FleetRows key={key} first={answer} rowsAtOnce={rowsAtOnce} filters={filters} />
+            )}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly value: string | undefined;
+  readonly options: readonly { readonly value: string; readonly text: string }[];
+  onChoice(value: string | undefined): void;
+}
+
+function Choice({ name, value = "", options, onChoice }: ChoiceProps) {
+  return (
+    <select
+      class="input choice"
+      aria-label={name}
+      value={value}
+      onChange={(event) => onChoice(event.currentTarget.value === "" ? undefined : event.currentTarget.value)}
+    >
+      <option value="">{name}</option>
+      {value !== "" && !options.some((one) => one.value === value) && <option value={value}>{value}</option>}
+      {options.map((one) => (
+        <option key={one.value} value={one.value}>
+          {one.text}
+        </option>
+      ))}
+    </select>
+  );
+}

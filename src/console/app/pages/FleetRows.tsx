@@ -1,0 +1,171 @@
+// biome-ignore-all lint/a11y/useSemanticElements: rows that are placed by themselves cannot be those of a table
+// biome-ignore-all lint/a11y/useFocusableInteractive: rows are read, not chosen
+/** Only the rows that are seen are there: the others are room to scroll through, and fetched when they come into sight. */
+import { useSignal } from "@preact/signals";
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiFailure, call } from "../api.js";
+import { numberText } from "../charts/numbers.js";
+import { wordOf } from "../codes.js";
+import { t } from "../i18n.js";
+import { hrefOf } from "../router.js";
+import { Status, type Tone } from "../shell/Status.js";
+import type { FleetAnswer, FleetRow } from "./fleet-answer.js";
+
+interface FleetRowsProps {
+  readonly first: FleetAnswer;
+  readonly rowsAtOnce: number;
+  readonly filters: Readonly<Record<string, string | undefined>>;
+}
+
+const rowPixels = 38;
+const overscan = 8;
+/** The service jumps no further: beyond, a filter is needed. */
+const [offsetMax, offsetMaxFiltered] = [200_000, 10_000];
+const tones: readonly Tone[] = ["idle", "good", "warn"];
+
+export function FleetRows({ first, rowsAtOnce, filters }: FleetRowsProps) {
+  const isFiltered = Object.entries(filters).some(
+    ([name, value]) => name !== "_sort" && (value ?? "") !== "",
+  );
+  const count = Math.min(first.count, (isFiltered ? offsetMaxFiltered : offsetMax) + rowsAtOnce);
+  const place = useRef<HTMLDivElement>(null);
+  const pages = useSignal<ReadonlyMap<number, readonly FleetRow[]>>(new Map([[0, first.items]]));
+  const virtualizer = useVirtualizer(count, place);
+  const seen = virtualizer?.getVirtualItems() ?? [];
+  const wanted = [...new Set(seen.map(({ index }) => Math.floor(index / rowsAtOnce)))];
+  useFetched(wanted, pages, (page, signal) =>
+    call<FleetAnswer>("GET", "/fleet", {
+      query: { ...filters, _limit: rowsAtOnce, offset: page * rowsAtOnce },
+      signal,
+    }),
+  );
+  return (
+    <div class="fleet" role="table" aria-rowcount={first.count + 1} aria-label={t("nav.devices")}>
+      <div class="fleet-row head" role="row" aria-rowindex={1}>
+        {(
+          ["fleet.name", "fleet.product", "fleet.status", "fleet.seen", "nav.alerts", "fleet.values"] as const
+        ).map((key) => (
+          <span key={key} role="columnheader">
+            {t(key)}
+          </span>
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys */}
+      <div class="fleet-body" ref={place} tabIndex={0} role="rowgroup">
+        <div
+          style={{ height: `${virtualizer?.getTotalSize() ?? count * rowPixels}px`, position: "relative" }}
+        >
+          {seen.map(({ index, start }) => (
+            <div
+              key={index}
+              class="fleet-row"
+              role="row"
+              aria-rowindex={index + 2}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <Row row={pages.value.get(Math.floor(index / rowsAtOnce))?.[index % rowsAtOnce]} />
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Null until the place is there. */
+function useVirtualizer(count: number, place: { readonly current: HTMLDivElement | null }) {
+  const [, draw] = useState(0);
+  const made = useRef<Virtualizer<HTMLDivElement, Element> | null>(null);
+  const options = {
+    count,
+    getScrollElement: () => place.current,
+    estimateSize: () => rowPixels,
+    overscan,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: () => draw((n) => n + 1),
+  };
+  made.current ??= new Virtualizer(options);
+  made.current.setOptions(options);
+  useEffect(() => {
+    const leave = made.current?._didMount();
+    made.current?._willUpdate();
+    draw((n) => n + 1);
+    return leave;
+  }, []);
+  return place.current === null ? null : made.current;
+}
+
+/** Pages of rows that are in sight and not known yet; what has left it again is not waited for. */
+function useFetched(
+  wanted: readonly number[],
+  pages: { value: ReadonlyMap<number, readonly FleetRow[]> },
+  fetchPage: (page: number, signal: AbortSignal) => Promise<FleetAnswer>,
+): void {
+  const missing = wanted.filter((page) => !pages.value.has(page));
+  useEffect(() => {
+    if (missing.length === 0) return;
+    const stop = new AbortController();
+    // Whoever drags the bar passes many pages, and wants none of them.
+    const timer = setTimeout(() => {
+      for (const page of missing) {
+        fetchPage(page, stop.signal).then(
+          ({ items }) => {
+            pages.value = new Map([...pages.value, [page, items]]);
+          },
+          (error: unknown) => {
+            // It is asked for again when it comes into sight again.
+            if (!stop.signal.aborted && !(error instanceof ApiFailure)) throw error;
+          },
+        );
+      }
+    }, 60);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [missing.join()]);
+}
+
+function Row({ row }: { readonly row: FleetRow | undefined }) {
+  if (row === undefined) return <span role="cell" class="muted" aria-busy="true" />;
+  const { id, deviceName, deviceID, isGateway, productName, deviceStatus, blocked, lastSeen } = row;
+  return (
+    <>
+      <span role="cell" class="cut">
+        {isGateway ? deviceName : <a href={hrefOf(`/devices/${id}`)}>{deviceName}</a>}{" "}
+        <code class="muted">{deviceID}</code>
+      </span>
+      <span role="cell" class="cut">
+        {productName}
+      </span>
+      <span role="cell">
+        {blocked === 1 ? (
+          <Status tone="bad" word={t("device.blocked")} />
+        ) : (
+          <Status tone={tones[deviceStatus] ?? "idle"} word={wordOf("deviceStatus", deviceStatus)} />
+        )}
+      </span>
+      <span role="cell" class="mono">
+        {lastSeen ?? "–"}
+      </span>
+      <span role="cell">
+        {row.currentAlerts > 0 && (
+          <Status
+            tone={(row.worstSeverity ?? 4) <= 2 ? "bad" : "warn"}
+            word={`${row.currentAlerts} ${wordOf("alertSeverity", row.worstSeverity)}`}
+          />
+        )}
+      </span>
+      <span role="cell" class="cut">
+        {row.values.map(({ dataPointIntID, dataPointName, value, unitSymbol }) => (
+          <span key={dataPointIntID} class="value" title={dataPointName}>
+            {typeof value === "number" ? numberText(value) : String(value)} {unitSymbol}
+          </span>
+        ))}
+      </span>
+    </>
+  );
+}
