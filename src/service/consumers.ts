@@ -108,6 +108,7 @@ async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<vo
     isAside: () => false,
     guarded: (points, write) => deps.gate.run(() => write(points)),
     refused: (points) => quarantine(metadata.db, clock.now(), points, null),
+    dryRun: false,
     reached: async () => undefined,
     signal: new AbortController().signal,
   });

@@ -119,6 +119,9 @@ export const beyondLines = lines("Beyond the interface", [
   line("decode again", "POST /devices/{device.id}/redecode", 202, accepted, {
     body: { startTime: "2026-01-01 00:00:00", endTime: null },
   }),
+  line("what decoding again would bring", "POST /devices/{device.id}/redecode", 202, accepted, {
+    body: { startTime: "2026-01-01 00:00:00", dryRun: true },
+  }),
   line("what was taken and refused", "GET /devices/{device.id}/ingest_status", 200, any),
   line("newest values below a gateway", "GET /gateways/{gateway.id}/devices_data", 200, json),
 
