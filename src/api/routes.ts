@@ -29,6 +29,7 @@ import { groupMemberRoutes } from "../routes/group-members.js";
 import { groupRoutes } from "../routes/groups.js";
 import { historyRoutes } from "../routes/history.js";
 import { ingestStatusRoutes } from "../routes/ingest-status.js";
+import { metricPreviewRoutes } from "../routes/metric-preview.js";
 import { metricRoutes } from "../routes/metrics.js";
 import { notificationRoutes } from "../routes/notifications.js";
 import { platformSelectRoutes } from "../routes/platform-select.js";
@@ -63,6 +64,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...metricRoutes(deps),
     ...eventRoutes(deps),
     ...dataRoutes(deps),
+    ...metricPreviewRoutes(deps),
     ...deviceLiveRoutes(deps),
     ...historyRoutes(deps),
     ...gatewayRoutes(deps),

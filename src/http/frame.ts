@@ -79,8 +79,10 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   };
   if (caller === undefined || hold === null) return handle(input as never);
   try {
-    if (one.spec.method !== "get") return await counted(await handle(input as never), hold, hold.force);
-    const made = hold.make(one.spec.making ?? "rows", () => handle(input as never));
+    const { method, making } = one.spec;
+    const isWrite = method !== "get" && making === undefined;
+    if (isWrite) return await counted(await handle(input as never), hold, hold.force);
+    const made = hold.make(making ?? "rows", () => handle(input as never));
     return await counted(await made, hold, hold.take);
   } catch (error) {
     hold.end();

@@ -900,7 +900,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -2543,7 +2543,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "bamlZH",
+            value: "hnWlnf",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2935,7 +2935,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3787,6 +3787,48 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/metrics_data/preview": {
+    "200": [
+      {
+        form: null,
+        value: [
+          {
+            id: null,
+            metricName: "",
+            metricType: 1,
+            dataPointIntID: 1,
+            aggregateType: null,
+            aggregateData: 2,
+            chartType: 1,
+            expressions: "dataPoint * 1.8 + 32",
+            isShow: 1,
+            productID: "k3Xb9Q",
+            productItemIntID: null,
+            remark: null,
+            createAt: null,
+            updateAt: null,
+            dataPointName: "point t",
+            metricData: {
+              time: ["2026-11-21 10:00:00", "2026-11-21 10:00:00"],
+              value: [68, 71.6],
+            },
+          },
+        ],
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          dataPointIntID: 1,
+          expressions: "dataPoint * 1.8 + 32",
+          deviceID: "bench-1",
+          startTime: "2026-01-01 00:00:00",
+          maxPoints: 500,
+        },
+      },
+    ],
+  },
   "post /api/v1/original_data": {
     "202": [
       {
@@ -4322,7 +4364,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },
@@ -4381,7 +4423,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },

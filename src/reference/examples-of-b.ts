@@ -1343,7 +1343,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/rRtA84/inbox",
+              topic: "/groups/3ilcfK/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2495,7 +2495,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "MWGmcZ",
+            value: "K9SzZk",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2957,7 +2957,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3742,6 +3742,48 @@ export const examplesOfB: RecordedExamples = {
           aggregateType: 1,
           expressions: "dataPoint * 2",
           expressionsLabel: "twice",
+        },
+      },
+    ],
+  },
+  "post /api/v1/metrics_data/preview": {
+    "200": [
+      {
+        form: null,
+        value: [
+          {
+            id: null,
+            metricName: "",
+            metricType: 1,
+            dataPointIntID: 1,
+            aggregateType: null,
+            aggregateData: 2,
+            chartType: 1,
+            expressions: "dataPoint * 1.8 + 32",
+            isShow: 1,
+            productID: "k3Xb9Q",
+            productItemIntID: null,
+            remark: null,
+            createAt: null,
+            updateAt: null,
+            dataPointName: "point t",
+            metricData: {
+              time: ["2026-11-21 10:00:00", "2026-11-21 10:00:00"],
+              value: [68, 71.6],
+            },
+          },
+        ],
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          dataPointIntID: 1,
+          expressions: "dataPoint * 1.8 + 32",
+          deviceID: "bench-1",
+          startTime: "2026-01-01 00:00:00",
+          maxPoints: 500,
         },
       },
     ],

@@ -4,20 +4,12 @@ import { int } from "../http/schemas.js";
 import { historyTypes } from "../import-export/points/limits.js";
 import { streamFormat, streamOriginal } from "./data-export.js";
 import { chartQuery, originalQuery } from "./data-query.js";
+import { metricsDataSchema, owner, timeAndValue } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
-import { metricStoredSchema } from "./metrics.js";
 import { answerMetrics } from "./metrics-data.js";
 import { answerOriginal } from "./original-data.js";
 
 const tag = "Data";
-
-const timeAndValue = z.object({
-  time: z.array(z.union([z.string(), z.number()])),
-  value: z.array(z.union([z.number(), z.string(), z.boolean(), z.array(z.number()), z.null()])),
-});
-
-/** The device of an item, if several are asked for. */
-const owner = { deviceID: z.string().optional(), deviceIntID: int.optional() };
 
 export function dataRoutes(deps: AppDeps): Route[] {
   return [
@@ -30,9 +22,7 @@ export function dataRoutes(deps: AppDeps): Route[] {
       shape: { query: chartQuery },
       answer: {
         status: 200,
-        schema: z.array(
-          metricStoredSchema.extend({ dataPointName: z.string(), metricData: timeAndValue, ...owner }),
-        ),
+        schema: z.array(metricsDataSchema),
       },
       errors: ["DATA_NOT_FOUND"],
       making: "series",

@@ -41,7 +41,7 @@ export async function answerMetrics(
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   if (asked.metricType === aggregateType && query.time_unit === "real") {
-    throw invalid({ time_unit: "must not be real for aggregate metrics" });
+    throw realAggregate();
   }
   const questions = await questionsOf(deps, asked, ({ metrics, points }) => {
     const byID = new Map(points.map((point) => [point.id, point]));
@@ -49,6 +49,47 @@ export async function answerMetrics(
       .filter((metric) => isAsked(metric, asked, query))
       .map((metric) => ({ metric, points: byID }));
   });
+  const { items, headers } = await answersOf(deps, asked, questions, request, hold);
+  return conditionalAnswer(request, items, headers, formOfTimes(asked));
+}
+
+/**
+ * The data of a metric that is not saved, whose devices are all of its product. @throws ApiError PARAMETER_INVALID
+ */
+export async function previewMetric(
+  deps: AppDeps,
+  tenant: number,
+  { metric, query }: { readonly metric: Metric; readonly query: ChartQuery },
+  request: Request,
+  hold: AnswerHold | null,
+): Promise<Answer> {
+  const asked = await readChartQuery(deps, tenant, query);
+  if (metric.metricType === aggregateType && query.time_unit === "real") throw realAggregate();
+  if (asked.devices.some(({ productIntID }) => productIntID !== metric.productIntID)) {
+    throw invalid({ dataPointIntID: "must be a data point of the device's product" });
+  }
+  const questions = await questionsOf(deps, asked, ({ points }) => [
+    { metric, points: new Map(points.map((point) => [point.id, point])) },
+  ]);
+  const { items, headers } = await answersOf(deps, asked, questions, request, hold);
+  return { status: 200, body: items.map((item) => ({ ...item, id: null, createAt: null })), headers };
+}
+
+const realAggregate = () => invalid({ time_unit: "must not be real for aggregate metrics" });
+
+interface Question {
+  readonly device: DeviceRef;
+  readonly metric: Metric;
+  readonly points: ReadonlyMap<number, DataPoint>;
+}
+
+async function answersOf(
+  deps: AppDeps,
+  asked: AskedChart,
+  questions: readonly Question[],
+  request: Request,
+  hold: AnswerHold | null,
+): Promise<{ readonly items: readonly object[]; readonly headers: Readonly<Record<string, string>> }> {
   const budget = createBudget(hold);
   const store = deps.series.under(request.signal);
   const computing = createComputing(deps.config.formulaSecondsMax);
@@ -63,8 +104,7 @@ export async function answerMetrics(
       ...ownerOf(device, asked),
     };
   });
-  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
-  return conditionalAnswer(request, items, headers, formOfTimes(asked));
+  return { items, headers: errors > 0 ? { "Formula-Errors": String(errors) } : {} };
 }
 
 /** If metricType is absent, raw points mean formulas only. */
@@ -90,7 +130,8 @@ async function metricData(
   if (metric.metricType === formulaType) {
     const range = asked.range("real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
-    return formulaMetric(deps.store, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
+    const { limit, maxPoints } = asked;
+    return formulaMetric(deps.store, series, formula, range, { limit, limitDefault, maxPoints });
   }
   const aggregate = aggregatesByType.get(metric.aggregateType ?? 0);
   if (aggregate === undefined)

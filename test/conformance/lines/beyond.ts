@@ -105,6 +105,15 @@ export const beyondLines = lines("Beyond the interface", [
   ),
   line("edit of a data point", "PUT /data_points/{point.id}", 200, any, { body: { unitName: "kelvin" } }),
   line("edit of a metric", "PUT /metrics/{formula.id}", 200, any, { body: { remark: "for the console" } }),
+  line("a metric before it is saved", "POST /metrics_data/preview", 200, some(json), {
+    body: {
+      dataPointIntID: "{point.id}",
+      expressions: "dataPoint * 1.8 + 32",
+      deviceID: "{device.deviceID}",
+      startTime: "2026-01-01 00:00:00",
+      maxPoints: 500,
+    },
+  }),
   line("edit a stream", "PUT /data_streams/{stream.id}", 200, any, { body: { detail: "indoors" } }),
   line("data points of a stream", "GET /data_streams/{stream.id}/data_points", 200, page(json)),
   line("one app template", "GET /app_templates/{template.id}", 200, any),
