@@ -2,6 +2,7 @@ import type { Route } from "../http/route.js";
 import { openApiDocument } from "../reference/document.js";
 import { referenceRoutes } from "../reference/routes.js";
 import { alertRouteRoutes } from "../routes/alert-routes.js";
+import { alertRulePreviewRoutes } from "../routes/alert-rule-preview.js";
 import { alertRuleRoutes } from "../routes/alert-rules.js";
 import { alertRoutes } from "../routes/alerts.js";
 import { apiKeyRoutes } from "../routes/api-keys.js";
@@ -87,6 +88,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...appTemplateRoutes(deps),
     ...alertRoutes(deps),
     ...alertRuleRoutes(deps),
+    ...alertRulePreviewRoutes(deps),
     ...contactPointRoutes(deps),
     ...alertRouteRoutes(deps),
     ...silenceRoutes(deps),

@@ -2543,7 +2543,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "hnWlnf",
+            value: "sA2mep",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2935,7 +2935,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3039,6 +3039,31 @@ export const examplesOfA: RecordedExamples = {
           dataPointIntID: 1,
           condition: "dataPoint > 40",
           duration: 60,
+        },
+      },
+    ],
+  },
+  "post /api/v1/alert_rules/preview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          spans: [],
+          points: 3,
+          isTruncated: false,
+          leftFrom: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          dataPointIntID: 1,
+          condition: "dataPoint > 20",
+          duration: 60,
+          deviceID: "bench-1",
+          startTime: "2026-01-01 00:00:00",
         },
       },
     ],

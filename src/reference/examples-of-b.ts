@@ -741,7 +741,7 @@ export const examplesOfB: RecordedExamples = {
               publishUser: "admin",
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
-              updateAt: null,
+              updateAt: "2026-11-21 10:00:00",
             },
           ],
           meta: {
@@ -938,7 +938,7 @@ export const examplesOfB: RecordedExamples = {
               publishUser: "admin",
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
-              updateAt: null,
+              updateAt: "2026-11-21 10:00:00",
             },
           ],
           meta: {
@@ -1343,7 +1343,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/3ilcfK/inbox",
+              topic: "/groups/xU89bB/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2447,8 +2447,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "name of own-15",
-            value: 12,
+            label: "imported",
+            value: 13,
           },
         ],
       },
@@ -2495,7 +2495,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "K9SzZk",
+            value: "7uuuVE",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2957,7 +2957,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3061,6 +3061,31 @@ export const examplesOfB: RecordedExamples = {
           dataPointIntID: 1,
           condition: "dataPoint > 40",
           duration: 60,
+        },
+      },
+    ],
+  },
+  "post /api/v1/alert_rules/preview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          spans: [],
+          points: 3,
+          isTruncated: false,
+          leftFrom: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          dataPointIntID: 1,
+          condition: "dataPoint > 20",
+          duration: 60,
+          deviceID: "bench-1",
+          startTime: "2026-01-01 00:00:00",
         },
       },
     ],

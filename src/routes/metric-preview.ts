@@ -2,21 +2,19 @@ import { z } from "@hono/zod-openapi";
 import type { Metric } from "../../store/metadata/products/metrics.js";
 import { createBody, integer, name, text } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import type { ChartQuery } from "./data-query.js";
+import { queryOf, timeOrText } from "./data-body.js";
 import { metricsDataSchema } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
 import { newMetric, optional, required } from "./metric-draft.js";
 import { previewMetric } from "./metrics-data.js";
-
-const time = z.union([z.string().max(64), z.number()]).openapi({ type: ["string", "number"] });
 
 /** The query fields of metrics_data, in a body: numbers may be numbers. */
 const dataFields = {
   deviceID: text,
   deviceIntID: integer(1),
   time_unit: text,
-  startTime: time,
-  endTime: time,
+  startTime: timeOrText,
+  endTime: timeOrText,
   timezone: text,
   fill: text,
   limit: integer(1),
@@ -54,16 +52,11 @@ export function metricPreviewRoutes(deps: AppDeps): Route[] {
           productID: point.productID,
           dataPointName: point.dataPointName,
         } as Metric;
-        return previewMetric(deps, caller.tenant, { metric, query: queryOf(body) }, request, hold);
+        const query = queryOf(body, Object.keys(dataFields));
+        return previewMetric(deps, caller.tenant, { metric, query }, request, hold);
       },
     }),
   ];
-}
-
-function queryOf(body: z.output<typeof previewBody>): ChartQuery {
-  const names = Object.keys(dataFields) as (keyof typeof dataFields)[];
-  const given = names.filter((field) => body[field] !== undefined && body[field] !== null);
-  return Object.fromEntries(given.map((field) => [field, String(body[field])])) as ChartQuery;
 }
 
 const unsaved = {

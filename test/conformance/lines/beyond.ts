@@ -191,6 +191,15 @@ export const beyondLines = lines("Beyond the interface", [
     given: [{ as: "open", call: "GET /current_alerts" }],
   }),
   line("make an alert rule", "POST /alert_rules", 201, any, { body: rule }),
+  line("when a rule would have raised its alert", "POST /alert_rules/preview", 200, any, {
+    body: {
+      dataPointIntID: "{point.id}",
+      condition: "dataPoint > 20",
+      duration: 60,
+      deviceID: "{device.deviceID}",
+      startTime: "2026-01-01 00:00:00",
+    },
+  }),
   line("alert rules", "GET /alert_rules", 200, page(json), { given: [madeRule] }),
   line("one alert rule", "GET /alert_rules/{rule.id}", 200, any, { given: [madeRule] }),
   line("edit an alert rule", "PUT /alert_rules/{rule.id}", 200, any, {
