@@ -40,9 +40,9 @@ export function createDecoder(
   let rules: DecodeRules = { ...currentRules(), asOfReceipt };
   /** Of the message that is being decoded. */
   const refusals: Refusal[] = [];
-  const refuse = (reason: Reason, by: number): void => {
+  const refuse = (reason: Reason, by: number, key?: string): void => {
     count(meter.refused, reason, by);
-    refusals.push({ reason, count: by });
+    refusals.push({ reason, count: by, key });
   };
 
   function fail({ id, device }: JournalRecord, error: unknown): void {

@@ -23,7 +23,12 @@ const rowsPerWrite = 200;
 
 const offline = { deviceStatus: 0, clientIP: null, connectedAt: null, keepAlive: null } as const;
 
-export function createPresence(db: Db, node: number): Presence {
+/** @param onChange is told of each device that comes or goes */
+export function createPresence(
+  db: Db,
+  node: number,
+  onChange: (device: number, deviceStatus: 0 | 1) => void = () => undefined,
+): Presence {
   const connections = new Map<number, number>();
   const changes = new Map<number, PresenceChange>();
   const carried = createCarriedDevices();
@@ -35,6 +40,7 @@ export function createPresence(db: Db, node: number): Presence {
   /** It goes with its connection or its parent; the devices that it carries go too, unless connected otherwise. */
   function gone(device: number): void {
     changes.set(device, { ...offline, id: device });
+    onChange(device, 0);
     for (const one of carried.take(device)) if (!isThere(one)) gone(one);
   }
 
@@ -59,6 +65,7 @@ export function createPresence(db: Db, node: number): Presence {
 
   return {
     connected: (device, ip, keepAlive, at) => {
+      if (!isThere(device)) onChange(device, 1);
       connections.set(device, (connections.get(device) ?? 0) + 1);
       changes.set(device, { id: device, deviceStatus: 1, clientIP: ip, connectedAt: at, keepAlive });
     },
@@ -77,7 +84,9 @@ export function createPresence(db: Db, node: number): Presence {
       if (device === parent || !isThere(parent)) return;
       const wasThere = isThere(device);
       carried.put(device, parent);
-      if (!wasThere) changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at });
+      if (wasThere) return;
+      changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at });
+      onChange(device, 1);
     },
     save: async () => {
       while (changes.size > 0) await next();

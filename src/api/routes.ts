@@ -30,6 +30,7 @@ import { groupMemberRoutes } from "../routes/group-members.js";
 import { groupRoutes } from "../routes/groups.js";
 import { historyRoutes } from "../routes/history.js";
 import { ingestStatusRoutes } from "../routes/ingest-status.js";
+import { liveRoutes } from "../routes/live.js";
 import { metricPreviewRoutes } from "../routes/metric-preview.js";
 import { metricRoutes } from "../routes/metrics.js";
 import { notificationRoutes } from "../routes/notifications.js";
@@ -67,6 +68,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...dataRoutes(deps),
     ...metricPreviewRoutes(deps),
     ...deviceLiveRoutes(deps),
+    ...liveRoutes(deps),
     ...historyRoutes(deps),
     ...gatewayRoutes(deps),
     ...groupRoutes(deps),

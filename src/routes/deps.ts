@@ -1,4 +1,5 @@
 import type { LiveFeed } from "../../ingest/live/feed.js";
+import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import type { Zone } from "../../query/zone.js";
@@ -15,6 +16,7 @@ import type { Catalog } from "../devices/catalog.js";
 import type { BuildInfo } from "../host/build-info.js";
 import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
+import type { LiveWatch } from "../live/watch.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
@@ -47,6 +49,10 @@ export interface AppDeps {
   readonly refs: SeriesRefs;
   /** Points at the moment that they are stored. */
   readonly live: LiveFeed;
+  /** What happens to a tenant's devices, for its streams. */
+  readonly tenantLive: Pick<TenantFeed, "run" | "newest" | "subscribe">;
+  /** Looks for alerts and commands of tenants with streams. */
+  readonly liveWatch: Pick<LiveWatch, "begin">;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
   /** Bytes that all responses in progress may hold together. */

@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LiveSubscription } from "../../ingest/live/listeners.js";
 import type { LiveEvent } from "../../ingest/live/log.js";
-import { isPlace, shown } from "../../query/newest.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { StoreError } from "../../store/lib/errors.js";
@@ -15,6 +14,7 @@ import { ApiError } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
+import { valueJson } from "../live/value-json.js";
 import { oneOf } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 import { newestSince } from "./live-replay.js";
@@ -104,7 +104,7 @@ function readEventID(text: string | null): EventID | null {
 
 interface Feed {
   readonly device: DeviceRef;
-  readonly subscription: LiveSubscription;
+  readonly subscription: LiveSubscription<LiveEvent>;
   readonly last: EventID | null;
   readonly write: (micros: number) => string | number;
   /** Whether the caller may still read this device. */
@@ -114,7 +114,6 @@ interface Feed {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 /** Chunks of all feeds are made in turn. */
 const paced = createPacer();
 
@@ -153,7 +152,7 @@ function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Fram
     if (point === undefined) return [];
     const names = JSON.stringify({ dataPointID: point.dataPointID, time: write(time) }).slice(0, -1);
     const head = `id: ${live.run}.${number}.${time}\ndata: ${names},"value":`;
-    const told = jsonOf(point, value);
+    const told = valueJson(point, value);
     if (typeof told === "string") return [encoder.encode(`${head}${told}}\n\n`)];
     return [encoder.encode(head), told, frameEnd];
   };
@@ -164,13 +163,6 @@ function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Fram
 }
 
 const frameEnd = encoder.encode("}\n\n");
-
-/** A value as JSON; a text is JSON already. */
-function jsonOf({ pointDataType }: DataPoint, value: LiveEvent["value"]): string | Uint8Array {
-  if (typeof value !== "object") return JSON.stringify(shown(pointDataType, Number(value)));
-  if (!isPlace(pointDataType)) return value;
-  return JSON.stringify(shown(pointDataType, JSON.parse(decoder.decode(value))));
-}
 
 /** Events that a returning client missed and the feed no longer holds: read from the store, by their time. */
 async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerator<Uint8Array, void> {

@@ -172,7 +172,7 @@ function openApi(
   build: BuildInfo,
 ): ReturnType<typeof createApp> {
   const { metadata, messaging, series, aside, times } = storage;
-  const { presence, live, status, consumers } = pipelines;
+  const { presence, live, tenantLive, liveWatch, status, consumers } = pipelines;
   return createApp({
     config,
     db: metadata.db,
@@ -184,6 +184,8 @@ function openApi(
     series,
     refs,
     live,
+    tenantLive,
+    liveWatch,
     status,
     build,
     aside,
