@@ -149,7 +149,10 @@ function isExact(value: unknown): value is number {
 const issuedOnly: Converted = { reason: "direction" };
 
 /** The topic's stream. An envelope's entries are JSON, even if the child sends bytes on that topic. */
-function streamOf(device: DecodableDevice, { topic, isEntry }: Message): StreamEntry | undefined {
+export function streamOf(
+  device: DecodableDevice,
+  { topic, isEntry }: Pick<Message, "topic" | "isEntry">,
+): StreamEntry | undefined {
   const stream = device.product.streams.get(topic);
   return isEntry === true && stream?.layout !== undefined ? undefined : stream;
 }

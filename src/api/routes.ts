@@ -24,6 +24,7 @@ import { devicePlaceRoutes } from "../routes/device-place.js";
 import { deviceRoutes } from "../routes/devices.js";
 import { devicesTransferRoutes } from "../routes/devices-transfer.js";
 import { eventRoutes } from "../routes/events.js";
+import { explainRoutes } from "../routes/explain.js";
 import { gatewayDataRoutes } from "../routes/gateway-data.js";
 import { gatewayRoutes } from "../routes/gateways.js";
 import { groupMemberRoutes } from "../routes/group-members.js";
@@ -70,6 +71,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...deviceLiveRoutes(deps),
     ...liveRoutes(deps),
     ...historyRoutes(deps),
+    ...explainRoutes(deps),
     ...gatewayRoutes(deps),
     ...groupRoutes(deps),
     ...groupMemberRoutes(deps),

@@ -2543,7 +2543,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "sA2mep",
+            value: "wAB4Ye",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2935,7 +2935,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3515,6 +3515,65 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           ids: [6],
+        },
+      },
+    ],
+  },
+  "post /api/v1/devices/{id}/explain": {
+    "200": [
+      {
+        form: null,
+        value: {
+          form: {
+            taken: "json",
+            isEnvelope: false,
+            isEntry: false,
+            others: [
+              {
+                form: "binary",
+                why: 'no binary data stream of the product carries messages up on the topic "data"',
+              },
+              {
+                form: "cbor",
+                why: "CBOR begins with a byte from 0x80 to 0x9f, or 0xd9: its first byte is 0x7b",
+              },
+              {
+                form: "senml",
+                why: "a SenML pack is an array whose first record has a base name (bn), or a name (n) and a value",
+              },
+            ],
+          },
+          isDiscarded: false,
+          points: [],
+          refused: [
+            {
+              key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+              value: "21.5",
+              reason: "unknown",
+              count: 1,
+              text: "The product has no data point of this name, or the topic's data stream leaves it out. Correct the key, or make the data point.",
+            },
+          ],
+          isTruncated: false,
+          unknownKeys: [
+            {
+              key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+              suggestion: null,
+              isInProduct: false,
+            },
+          ],
+          binary: null,
+          stream: null,
+          entries: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          topic: "data",
+          payload: '{"temperature": 21.5}',
         },
       },
     ],

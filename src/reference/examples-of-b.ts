@@ -741,7 +741,7 @@ export const examplesOfB: RecordedExamples = {
               publishUser: "admin",
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
-              updateAt: "2026-11-21 10:00:00",
+              updateAt: null,
             },
           ],
           meta: {
@@ -938,7 +938,7 @@ export const examplesOfB: RecordedExamples = {
               publishUser: "admin",
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
-              updateAt: "2026-11-21 10:00:00",
+              updateAt: null,
             },
           ],
           meta: {
@@ -1343,7 +1343,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/xU89bB/inbox",
+              topic: "/groups/rfErzq/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2495,7 +2495,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "7uuuVE",
+            value: "khOjoT",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2957,7 +2957,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3463,6 +3463,65 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           ids: [4],
+        },
+      },
+    ],
+  },
+  "post /api/v1/devices/{id}/explain": {
+    "200": [
+      {
+        form: null,
+        value: {
+          form: {
+            taken: "json",
+            isEnvelope: false,
+            isEntry: false,
+            others: [
+              {
+                form: "binary",
+                why: 'no binary data stream of the product carries messages up on the topic "data"',
+              },
+              {
+                form: "cbor",
+                why: "CBOR begins with a byte from 0x80 to 0x9f, or 0xd9: its first byte is 0x7b",
+              },
+              {
+                form: "senml",
+                why: "a SenML pack is an array whose first record has a base name (bn), or a name (n) and a value",
+              },
+            ],
+          },
+          isDiscarded: false,
+          points: [],
+          refused: [
+            {
+              key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+              value: "21.5",
+              reason: "unknown",
+              count: 1,
+              text: "The product has no data point of this name, or the topic's data stream leaves it out. Correct the key, or make the data point.",
+            },
+          ],
+          isTruncated: false,
+          unknownKeys: [
+            {
+              key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+              suggestion: null,
+              isInProduct: false,
+            },
+          ],
+          binary: null,
+          stream: null,
+          entries: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          topic: "data",
+          payload: '{"temperature": 21.5}',
         },
       },
     ],

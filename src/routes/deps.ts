@@ -1,3 +1,5 @@
+import type { DecodeRules } from "../../ingest/decode/points.js";
+import type { Directory } from "../../ingest/directory/directory.js";
 import type { LiveFeed } from "../../ingest/live/feed.js";
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.js";
@@ -49,6 +51,9 @@ export interface AppDeps {
   readonly refs: SeriesRefs;
   /** Points at the moment that they are stored. */
   readonly live: LiveFeed;
+  /** Devices and products as decoding sees them. */
+  readonly directory: Pick<Directory, "get">;
+  readonly decodeRules: () => Omit<DecodeRules, "asOfReceipt">;
   /** What happens to a tenant's devices, for its streams. */
   readonly tenantLive: Pick<TenantFeed, "run" | "newest" | "subscribe">;
   /** Looks for alerts and commands of tenants with streams. */

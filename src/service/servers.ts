@@ -183,6 +183,8 @@ function openApi(
     events: messaging.events,
     series,
     refs,
+    directory: metadata.directory,
+    decodeRules: times.rules,
     live,
     tenantLive,
     liveWatch,

@@ -128,6 +128,9 @@ export const beyondLines = lines("Beyond the interface", [
   line("decode again", "POST /devices/{device.id}/redecode", 202, accepted, {
     body: { startTime: "2026-01-01 00:00:00", endTime: null },
   }),
+  line("what becomes of a message", "POST /devices/{device.id}/explain", 200, holding({ points: json }), {
+    body: { topic: "data", payload: '{"temperature": 21.5}' },
+  }),
   line("what decoding again would bring", "POST /devices/{device.id}/redecode", 202, accepted, {
     body: { startTime: "2026-01-01 00:00:00", dryRun: true },
   }),
