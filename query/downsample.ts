@@ -22,6 +22,26 @@ export async function downsample(
   range: Pick<Range, "start" | "stop">,
   maxPoints: number,
 ): Promise<Columns> {
+  const span = await spanOf(store, series, range);
+  if (span === null) return store.read(series, { ...boundsOf(range), oldest: 1 });
+  const { start, stop } = span;
+  if (span.isShort) return thin(await store.read(series, { start, stop }), maxPoints);
+  return thin(await store.extremes({ series, start, stop, width: bucketWidth(span, maxPoints) }), maxPoints);
+}
+
+/** Where the points of a range lie, and whether they are so few that all compete. */
+interface Span {
+  readonly start: number;
+  readonly stop: number;
+  readonly isShort: boolean;
+}
+
+/** Null if there are no points. */
+export async function spanOf(
+  store: SeriesQuestions,
+  series: SeriesRef,
+  range: Pick<Range, "start" | "stop">,
+): Promise<Span | null> {
   const bounds = boundsOf(range);
   const [first, last] = await Promise.all([
     store.read(series, { ...bounds, oldest: 1 }),
@@ -29,23 +49,14 @@ export async function downsample(
   ]);
   const [start] = first.times;
   const [end] = last.times;
-  if (start === undefined || end === undefined) return first;
-  if ((await countOf(store, series, start, end)) <= pointsExactMax) {
-    return thin(await store.read(series, { start, stop: end + 1 }), maxPoints);
-  }
-  const width = Math.ceil((end + 1 - start) / (maxPoints * bucketsPerPoint));
-  return thin(await store.extremes({ series, start, stop: end + 1, width }), maxPoints);
+  if (start === undefined || end === undefined) return null;
+  const calendar = { unit: "year", timezone: "UTC" } as const;
+  const [count] = await store.aggregate({ series, edges: [start, end + 1], calendar, aggregate: "count" });
+  return { start, stop: end + 1, isShort: (count ?? 0) <= pointsExactMax };
 }
 
-async function countOf(
-  store: SeriesQuestions,
-  series: SeriesRef,
-  first: number,
-  last: number,
-): Promise<number> {
-  const calendar = { unit: "year", timezone: "UTC" } as const;
-  const [count] = await store.aggregate({ series, edges: [first, last + 1], calendar, aggregate: "count" });
-  return count ?? 0;
+export function bucketWidth({ start, stop }: Span, maxPoints: number): number {
+  return Math.ceil((stop - start) / (maxPoints * bucketsPerPoint));
 }
 
 /**

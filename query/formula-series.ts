@@ -2,7 +2,7 @@ import { createSlice } from "../store/lib/turns.js";
 import type { SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import type { Computing } from "./formula/computing.js";
 import type { Formula } from "./formula/formula.js";
-import { type NumberColumns, pointBefore, readAsOf, readNumbers } from "./points.js";
+import { type NumberColumns, pointBefore, pointsPerRead, readAsOf, readNumbers } from "./points.js";
 
 /** A formula bound to one device: the series of its own data point and of the others that it names. */
 export interface DeviceFormula {
@@ -13,7 +13,7 @@ export interface DeviceFormula {
   readonly computing: Computing;
 }
 
-interface FormulaValues extends NumberColumns {
+export interface FormulaValues extends NumberColumns {
   readonly errors: number;
 }
 
@@ -38,6 +38,35 @@ export async function evaluateAt(
     }
   }
   return { times: own.times, ...(await inSlices(deviceFormula, own.times.length, inputs)) };
+}
+
+/** The formula at each point of [start, stop), in pieces of the range as they are read. @throws StoreError LIMIT */
+export async function* formulaPieces(
+  store: SeriesQuestions,
+  deviceFormula: DeviceFormula,
+  series: SeriesRef,
+  { start, stop }: { readonly start: number; readonly stop: number },
+): AsyncGenerator<FormulaValues, void> {
+  let previous: number | null = null;
+  for (let from = start; from < stop; ) {
+    const own = await readNumbers(store, series, { start: from, stop, oldest: pointsPerRead });
+    const last = own.times.at(-1);
+    if (last === undefined) return;
+    previous ??= await previousValue(store, deviceFormula, series, own);
+    yield await evaluateAt(store, deviceFormula, own, previous);
+    previous = own.values.at(-1) ?? Number.NaN;
+    if (own.times.length < pointsPerRead) return;
+    from = last + 1;
+  }
+}
+
+/** Without the points at which the formula is null. */
+export function givenValues({ times, values }: NumberColumns): NumberColumns {
+  if (!values.some(Number.isNaN)) return { times, values };
+  return {
+    times: times.filter((_, i) => !Number.isNaN(values[i])),
+    values: values.filter((value) => !Number.isNaN(value)),
+  };
 }
 
 /** For a formula of weight 1: about half a millisecond. */

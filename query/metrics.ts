@@ -2,9 +2,17 @@ import { StoreError } from "../store/lib/errors.js";
 import { createAggregation } from "../store/series/aggregation.js";
 import type { Aggregate, AggregateQuery, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { type Fill, fillWindows } from "./fill.js";
-import { type DeviceFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
-import { asNumbers, pointsPerRead, readNumbers } from "./points.js";
+import {
+  type DeviceFormula,
+  evaluateAt,
+  formulaPieces,
+  givenValues,
+  lastGivenBefore,
+  previousValue,
+} from "./formula-series.js";
+import { asNumbers } from "./points.js";
 import { boundsOf, type Range } from "./range.js";
+import { thinFormula, thinnedFormula } from "./thinned-formula.js";
 import { windowsOf } from "./windows.js";
 
 /** The aggregate for each aggregateType of the interface. */
@@ -31,18 +39,41 @@ export interface MetricData {
   readonly errors: number;
 }
 
-/** A formula metric: its value at each raw point of the range, for at most the newest `limit` points. */
+/** How many values are wanted. */
+interface FormulaSize {
+  /** At so many of the range's newest points; null: as `maxPoints` says, or the default. */
+  readonly limit: number | null;
+  readonly limitDefault: number;
+  /** Thins the whole range, or the newest points, to this many values; null for no thinning. */
+  readonly maxPoints: number | null;
+}
+
+/** A formula metric: its value at each raw point of the range, or at those that stand for all of them. */
 export async function formulaMetric(
   store: SeriesQuestions,
   series: SeriesRef,
   deviceFormula: DeviceFormula,
   range: Range,
-  limit: number,
+  { limit, limitDefault, maxPoints }: FormulaSize,
 ): Promise<MetricData> {
-  const own = asNumbers(await store.read(series, { ...boundsOf(range), newest: range.newest ?? limit }));
+  const isWhole = maxPoints !== null && limit === null && range.newest === undefined;
+  const found = isWhole
+    ? await thinnedFormula(store, series, deviceFormula, range, maxPoints)
+    : await newestValues(store, series, deviceFormula, range, range.newest ?? limit ?? limitDefault);
+  const { times, values } = maxPoints === null || isWhole ? found : thinFormula(found, maxPoints);
+  return { times, labels: null, values: Array.from(values, nullForNaN), errors: found.errors };
+}
+
+async function newestValues(
+  store: SeriesQuestions,
+  series: SeriesRef,
+  deviceFormula: DeviceFormula,
+  range: Range,
+  newest: number,
+) {
+  const own = asNumbers(await store.read(series, { ...boundsOf(range), newest }));
   const previous = await previousValue(store, deviceFormula, series, own);
-  const { values, errors } = await evaluateAt(store, deviceFormula, own, previous);
-  return { times: own.times, labels: null, values: Array.from(values, nullForNaN), errors };
+  return evaluateAt(store, deviceFormula, own, previous);
 }
 
 function nullForNaN(value: number): number | null {
@@ -117,15 +148,9 @@ async function aggregateFormula(
   const aggregation = createAggregation(edges, aggregate);
   // Looked up only once there is a value to compare with it: a formula that is always null reads nothing before.
   let needsStart = aggregate === "increase";
-  let previous: number | null = null;
   let errors = 0;
-  for (let from = start; from < stop; ) {
-    const own = await readNumbers(store, series, { start: from, stop, oldest: pointsPerRead });
-    const last = own.times.at(-1);
-    if (last === undefined) break;
-    previous ??= await previousValue(store, deviceFormula, series, own);
-    const evaluated = await evaluateAt(store, deviceFormula, own, previous);
-    const [times, values] = withValues(evaluated.times, evaluated.values);
+  for await (const evaluated of formulaPieces(store, deviceFormula, series, { start, stop })) {
+    const { times, values } = givenValues(evaluated);
     if (needsStart && times.length > 0) {
       const before = await lastGivenBefore(store, deviceFormula, series, start);
       if (!Number.isNaN(before)) aggregation.startFrom(before);
@@ -133,15 +158,6 @@ async function aggregateFormula(
     }
     aggregation.add(times, values);
     errors += evaluated.errors;
-    previous = own.values.at(-1) ?? Number.NaN;
-    if (own.times.length < pointsPerRead) break;
-    from = last + 1;
   }
   return { values: aggregation.result().map(finiteOrNull), errors };
-}
-
-/** The points without those whose value is NaN (a null of the formula). */
-function withValues(times: Float64Array, values: Float64Array): [Float64Array, Float64Array] {
-  if (!values.some(Number.isNaN)) return [times, values];
-  return [times.filter((_, i) => !Number.isNaN(values[i])), values.filter((value) => !Number.isNaN(value))];
 }

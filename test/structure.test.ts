@@ -72,6 +72,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/observability/clock-watch.ts", "to be held against the monotonic clock"],
   ["src/cli/points-tools.ts", "records"],
   ["src/commands/", "records, ttl of commands, schedules"],
+  ["src/live/stream.ts", "shown: the time of hello and gap"],
   ["src/import-export/points/", "records, and bounds of the times of points"],
   ["src/http/auth.ts", "expiry of API keys and sessions"],
   ["src/http/credential-cache.ts", "expiry of API keys and sessions"],

@@ -41,10 +41,10 @@ export function createDecoder(
   /** Of the message that is being decoded. */
   const refusals: Refusal[] = [];
   let tenant = 0;
-  const refuse = (reason: Reason, by: number): void => {
+  const refuse = (reason: Reason, by: number, key?: string): void => {
     count(meter.refused, reason, by);
     if (!asOfReceipt) meter.rates.refused(tenant, reason, by);
-    refusals.push({ reason, count: by });
+    refusals.push({ reason, count: by, key });
   };
 
   function fail({ id, device }: JournalRecord, error: unknown): void {

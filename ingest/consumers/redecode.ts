@@ -1,12 +1,13 @@
 import type { EventLog } from "../../store/events/events.js";
 import { asError } from "../../store/lib/errors.js";
-import { textsPerReadBytes } from "../../store/lib/text-bytes.js";
 import { createSlice } from "../../store/lib/turns.js";
-import type { Point, RefusedPoint, SeriesRef, SeriesStore } from "../../store/series/series.js";
+import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "../decode/points.js";
+import type { Reason } from "../decode/reasons.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { OnFailed } from "../followers/failures.js";
 import { isDecodable, messageOf } from "../followers/records.js";
+import { type Compared, compareStored, createSeenTimes, newestOfEach } from "./redecode-compare.js";
 
 interface RedecodeOptions {
   readonly events: Pick<EventLog, "kept">;
@@ -29,18 +30,24 @@ interface RedecodeOptions {
   readonly isAside: (id: number) => boolean;
   /** A message that cannot be decoded is passed over. */
   readonly onFailed: OnFailed;
+  /** Nothing is written: what would be is only counted. */
+  readonly dryRun: boolean;
   readonly signal: AbortSignal;
 }
 
-interface Redecoded {
+export interface Redecoded {
   readonly messages: number;
+  /** That were not there. */
   readonly points: number;
+  /** Whose time holds another value, which stays. */
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly refused: ReadonlyMap<Reason, number>;
 }
 
 const pointsPerWrite = 5000;
 /** Of messages whose points wait to be written: a text may be as long as its message. */
 const payloadsPerWrite = 8 << 20;
-const readPointsMax = 10_000;
 
 /**
  * Decodes kept messages by the product as it is now and stores what is not there yet: points of data points, or of
@@ -49,8 +56,8 @@ const readPointsMax = 10_000;
  */
 export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   const { events, series, device, start, stop, signal } = options;
-  let messages = 0;
-  let stored = 0;
+  const counts = { messages: 0, points: 0, changed: 0, unchanged: 0, refused: new Map<Reason, number>() };
+  const seen = createSeenTimes();
   let waiting: Point[] = [];
   let payloads = 0;
 
@@ -59,11 +66,17 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     waiting = [];
     payloads = 0;
     await options.guarded(points, async (some) => {
-      const missing = await notStored(series, newestOfEach(some));
-      const refused = await series.write(missing, 0);
-      if (refused.length > 0) await options.refused(refused);
-      stored += missing.length - refused.length;
+      const found = await compareStored(series, newestOfEach(some));
+      counts.points += options.dryRun ? seen.countNew(found.missing) : await write(found);
+      counts.changed += found.changed;
+      counts.unchanged += found.unchanged;
     });
+  }
+
+  async function write({ missing }: Compared): Promise<number> {
+    const refused = await series.write(missing, 0);
+    if (refused.length > 0) await options.refused(refused);
+    return missing.length - refused.length;
   }
 
   const slice = createSlice();
@@ -71,7 +84,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     signal.throwIfAborted();
     // A message that a policy refused has no points.
     if (!isDecodable(record) || options.isAside(record.id)) continue;
-    messages++;
+    counts.messages++;
     const own: DecodedPoint[] = [];
     try {
       decodePoints(
@@ -79,7 +92,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
         messageOf(record),
         { ...options.rules(), asOfReceipt: false },
         own,
-        () => undefined,
+        (reason, by) => void counts.refused.set(reason, (counts.refused.get(reason) ?? 0) + by),
       );
     } catch (error) {
       options.onFailed({ follower: "series", id: record.id, device: record.device, error: asError(error) });
@@ -90,46 +103,11 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     payloads += record.payload.length;
     if (waiting.length >= pointsPerWrite || payloads >= payloadsPerWrite) {
       await flush();
-      await options.reached(record.receivedAt, { messages, points: stored });
+      await options.reached(record.receivedAt, counts);
     }
     if (slice.isOver()) await slice.next();
   }
   await flush();
-  await series.flush();
-  return { messages, points: stored };
-}
-
-/** The first of the points of one series and time: the newest message's. */
-function newestOfEach(points: readonly Point[]): Map<SeriesRef, Map<number, Point>> {
-  const bySeries = new Map<SeriesRef, Map<number, Point>>();
-  for (const point of points) {
-    const byTime = bySeries.get(point.series) ?? new Map<number, Point>();
-    bySeries.set(point.series, byTime);
-    if (!byTime.has(point.time)) byTime.set(point.time, point);
-  }
-  return bySeries;
-}
-
-/** Those whose series has no point at their time. */
-async function notStored(
-  store: SeriesStore,
-  bySeries: ReadonlyMap<SeriesRef, Map<number, Point>>,
-): Promise<Point[]> {
-  const missing: Point[] = [];
-  for (const [series, byTime] of bySeries) {
-    const times = [...byTime.keys()].sort((a, b) => a - b);
-    const stop = (times.at(-1) ?? 0) + 1;
-    // In pieces: one message may be years older than the next, with a million points between them.
-    for (let at = 0; at < times.length; ) {
-      const range = { start: times[at] as number, stop, oldest: readPointsMax, bytesMax: textsPerReadBytes };
-      const found = await store.read(series, range);
-      for (const time of found.times) byTime.delete(time);
-      const last = found.times.at(-1);
-      const isCut = found.kind === "text" && found.cut === true;
-      if (last === undefined || (found.times.length < readPointsMax && !isCut)) break;
-      while (at < times.length && (times[at] as number) <= last) at++;
-    }
-    missing.push(...byTime.values());
-  }
-  return missing;
+  if (!options.dryRun) await series.flush();
+  return counts;
 }

@@ -151,17 +151,22 @@ export function layoutOf(points: readonly BinaryPoint[]): Layout | null {
   return { fields, values: new Array(fields.length) };
 }
 
-/** Gives every value to `take`, or none and the reason: "length" for a payload that is too short or too long. */
+/**
+ * Gives every value to `take`, or none and the reason: "length" for a payload that is too short or too long. `place` is
+ * told of each field that is there: its first bit, with the length before it if there is one, and the bit after it.
+ */
 export function readBinary(
   { fields, values }: Layout,
   payload: Buffer,
   take: (key: string, value: unknown) => void,
+  place?: (key: string, from: number, to: number) => void,
 ): Reason | null {
   const end = payload.length * 8;
   let from = 0;
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i] as Field;
     if (field.whole) from = (from + 7) & ~7;
+    const begin = from;
     let count = field.bits;
     if (count === null) {
       if (from + 16 > end) return "length";
@@ -171,6 +176,7 @@ export function readBinary(
     if (from + count > end) return "length";
     values[i] = field.read(payload, from, count);
     from += count;
+    place?.(field.key, begin, from);
   }
   if (end - from >= 8) return "length";
   for (let i = 0; i < fields.length; i++) take((fields[i] as Field).key, values[i]);

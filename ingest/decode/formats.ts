@@ -10,7 +10,10 @@ export interface FormatContext extends JsonContext {
   readonly layout: Layout | null | undefined;
 }
 
+type FormatName = "binary" | "cbor" | "json";
+
 interface Format {
+  readonly name: FormatName;
   matches(payload: Buffer, context: FormatContext): boolean;
   read(payload: Buffer, context: FormatContext, take: Sink, refuse: Refuse): void;
 }
@@ -18,6 +21,7 @@ interface Format {
 /** The forms that a payload may have, in the order in which they are tried; the last takes what is left. */
 const formats = [
   {
+    name: "binary",
     matches: (_payload, { layout }) => layout !== undefined,
     read: (payload, { layout }, take, refuse) => {
       const reason = layout
@@ -27,6 +31,7 @@ const formats = [
     },
   },
   {
+    name: "cbor",
     // No JSON begins with a byte of this kind: an array of CBOR, or the tag that says CBOR (RFC 8949 §3.4.6).
     matches: (payload) => {
       const first = payload[0] ?? 0;
@@ -38,8 +43,13 @@ const formats = [
       else refuse(decoded === null ? "format" : "shape", 1);
     },
   },
-  { matches: () => true, read: readJson },
+  { name: "json", matches: () => true, read: readJson },
 ] as const satisfies readonly Format[];
+
+/** Which of them takes a payload. */
+export function formatOf(payload: Buffer, context: FormatContext): FormatName {
+  return formats.find(({ matches }) => matches(payload, context))?.name ?? "json";
+}
 
 /** Gives the values of a payload to `take`, and tells `refuse` of each entry, or of the whole, that cannot be read. */
 export function readPayload(payload: Buffer, context: FormatContext, take: Sink, refuse: Refuse): void {

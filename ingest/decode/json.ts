@@ -29,6 +29,13 @@ export function readJson(payload: Buffer, context: JsonContext, take: Sink, refu
   else for (const entry of parsed) readObject(entry, context, take, refuse);
 }
 
+/** What a payload is that is read as JSON: null for what is not JSON in UTF-8. */
+export function jsonFormOf(payload: Buffer, knows: SenmlContext["knows"]): "json" | "senml" | null {
+  const parsed = parse(payload);
+  if (parsed === undefined) return null;
+  return Array.isArray(parsed) && isPack(parsed, knows) ? "senml" : "json";
+}
+
 /** Undefined for what is not JSON in UTF-8. */
 function parse(payload: Buffer): unknown {
   const text = payload.toString("utf8");

@@ -2,7 +2,7 @@ import { latestTime } from "../../store/lib/time-range.js";
 import type { Point } from "../../store/series/series.js";
 import { type FormatContext, readPayload } from "./formats.js";
 import type { DecodableDevice, PointEntry, PointSeries, StreamEntry } from "./product-model.js";
-import type { Refuse } from "./reasons.js";
+import type { Reason, Refuse } from "./reasons.js";
 import type { LocalTime } from "./time.js";
 import type { Converted } from "./values.js";
 
@@ -111,7 +111,7 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
   const point = work.known.get(key);
   if (point === undefined || (rules.asOfReceipt && point.createdAt > message.receivedAt)) {
     if (key === envelopeKey && Array.isArray(value) && message.isEntry !== true) work.isEnvelope = true;
-    else refuse("unknown", 1);
+    else refuse("unknown", 1, key, value);
     return;
   }
   let stored: number | boolean | string;
@@ -121,7 +121,7 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
   } else {
     const converted: Converted = point.reportable ? point.convert(value, rules.local) : issuedOnly;
     if ("reason" in converted) {
-      refuse(converted.reason, 1);
+      refuse(converted.reason, 1, key, value);
       return;
     }
     stored = converted.value;
@@ -129,10 +129,14 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
   }
   const given = time === undefined ? (message.sentAt ?? undefined) : time;
   const serverStamped = given === undefined;
-  const at = serverStamped ? message.stamp : checkTime(given, message.receivedAt, rules, refuse);
-  if (at === null) return;
-  if (rounded) refuse("rounded", 1);
-  if (point.step !== null && !isOnStep(point.step, stored as number)) refuse("step", 1);
+  const late = serverStamped ? null : refusalOfTime(given, message.receivedAt, rules);
+  if (late !== null) {
+    refuse(late, 1, key, value);
+    return;
+  }
+  const at = serverStamped ? message.stamp : (given as number);
+  if (rounded) refuse("rounded", 1, key, value);
+  if (point.step !== null && !isOnStep(point.step, stored as number)) refuse("step", 1, key, value);
   if (point.discards !== null && point.discards === stored) work.discards = true;
   if (serverStamped) work.stamped++;
   work.points.push({ series: work.device.series(point), time: at, value: stored, serverStamped });
@@ -145,29 +149,24 @@ function isExact(value: unknown): value is number {
 const issuedOnly: Converted = { reason: "direction" };
 
 /** The topic's stream. An envelope's entries are JSON, even if the child sends bytes on that topic. */
-function streamOf(device: DecodableDevice, { topic, isEntry }: Message): StreamEntry | undefined {
+export function streamOf(
+  device: DecodableDevice,
+  { topic, isEntry }: Pick<Message, "topic" | "isEntry">,
+): StreamEntry | undefined {
   const stream = device.product.streams.get(topic);
   return isEntry === true && stream?.layout !== undefined ? undefined : stream;
 }
 
-function checkTime(
+/** Why a point of that time is not taken, or null. */
+function refusalOfTime(
   time: number | null,
   receivedAt: number,
   { earliest, oldest }: DecodeRules,
-  refuse: Refuse,
-): number | null {
-  const reason =
-    time === null
-      ? "time"
-      : time > receivedAt + aheadMaxMicros
-        ? "future"
-        : time < earliest || time > latestTime
-          ? "time"
-          : oldest !== 0 && time < oldest
-            ? "retention"
-            : null;
-  if (reason !== null) refuse(reason, 1);
-  return reason === null ? time : null;
+): Reason | null {
+  if (time === null) return "time";
+  if (time > receivedAt + aheadMaxMicros) return "future";
+  if (time < earliest || time > latestTime) return "time";
+  return oldest !== 0 && time < oldest ? "retention" : null;
 }
 
 const stepTolerance = 1e-9;

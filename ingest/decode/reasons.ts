@@ -29,5 +29,5 @@ export const reasons = [
 
 export type Reason = (typeof reasons)[number];
 
-/** Is told what does not become a point: why, and how many values or entries. */
-export type Refuse = (reason: Reason, count: number) => void;
+/** Is told what does not become a point: why, and how many values or entries; of a single value its key, and itself. */
+export type Refuse = (reason: Reason, count: number, key?: string, value?: unknown) => void;

@@ -23,8 +23,16 @@ const rowsPerWrite = 200;
 
 const offline = { deviceStatus: 0, clientIP: null, connectedAt: null, keepAlive: null } as const;
 
-/** @param now milliseconds since 1970 */
-export function createPresence(db: Db, node: number, now: () => number): Presence {
+/**
+ * @param now milliseconds since 1970
+ * @param onChange is told of each device that comes or goes
+ */
+export function createPresence(
+  db: Db,
+  node: number,
+  now: () => number,
+  onChange: (device: number, deviceStatus: 0 | 1) => void = () => undefined,
+): Presence {
   const connections = new Map<number, number>();
   const changes = new Map<number, PresenceChange>();
   const carried = createCarriedDevices();
@@ -36,6 +44,7 @@ export function createPresence(db: Db, node: number, now: () => number): Presenc
   /** It goes with its connection or its parent; the devices that it carries go too, unless connected otherwise. */
   function gone(device: number): void {
     changes.set(device, { ...offline, id: device, seenAt: now() });
+    onChange(device, 0);
     for (const one of carried.take(device)) if (!isThere(one)) gone(one);
   }
 
@@ -60,6 +69,7 @@ export function createPresence(db: Db, node: number, now: () => number): Presenc
 
   return {
     connected: (device, ip, keepAlive, at) => {
+      if (!isThere(device)) onChange(device, 1);
       connections.set(device, (connections.get(device) ?? 0) + 1);
       changes.set(device, {
         id: device,
@@ -85,9 +95,9 @@ export function createPresence(db: Db, node: number, now: () => number): Presenc
       if (device === parent || !isThere(parent)) return;
       const wasThere = isThere(device);
       carried.put(device, parent);
-      if (!wasThere) {
-        changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at, seenAt: at });
-      }
+      if (wasThere) return;
+      changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at, seenAt: at });
+      onChange(device, 1);
     },
     save: async () => {
       while (changes.size > 0) await next();

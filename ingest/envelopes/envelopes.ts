@@ -7,11 +7,8 @@ import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import { envelopeKey } from "../decode/points.js";
-import { timeText } from "../decode/time-text.js";
-import { isNumber, parseJson, writeJson } from "../decode/whole.js";
 import { liesInRecord } from "../followers/failures.js";
-import { payloadBytesMax } from "../uplinks/accept.js";
+import { entriesMax, entriesOf, payloadOfEntry } from "./entries.js";
 import { createParents } from "./parents.js";
 
 /**
@@ -40,8 +37,6 @@ interface Progress {
 
 /** Envelopes whose entries wait for the disk together. */
 const openMax = 1000;
-/** Later entries are refused, because their number would not fit a record; so many of 16 bytes fill a payload. */
-const entriesMax = 65_536;
 /** What a record can say. */
 const refusedMax = 0xffff;
 
@@ -107,7 +102,7 @@ export async function openEnvelopes(
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
       if (slice.isOver()) await slice.next();
       const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
-      const payload = entry === null || device === undefined ? null : toPayload(timed(entry.rest, sentAt));
+      const payload = entry === null || device === undefined ? null : payloadOfEntry(entry, sentAt);
       if (device === undefined || payload === null) refused++;
       else if (ordinal >= begun.next) {
         await roomForMore();
@@ -148,48 +143,9 @@ export async function openEnvelopes(
   };
 }
 
-/** The time that the sender of the envelope says is that of entries without one. */
-function timed(entry: object, sentAt: number | null): object {
-  return sentAt === null || "TimeStamp" in entry ? entry : { ...entry, TimeStamp: timeText(sentAt) };
-}
-
 /** What a record about an envelope has of it. */
 function about({ id: envelope, tenant, device, ip, topic, receivedAt, stamp }: MessageRecord) {
   return { envelope, tenant, device, ip, topic, receivedAt, stamp };
-}
-
-/**
- * Null for an entry that is nested deeper than JSON.stringify follows (JSON.parse has no bound), and for one that has
- * grown larger than a message may be: `1e20` becomes 21 digits.
- */
-function toPayload(entry: object): Buffer | null {
-  try {
-    const payload = Buffer.from(writeJson(entry));
-    return payload.length <= payloadBytesMax ? payload : null;
-  } catch {
-    return null;
-  }
-}
-
-interface Entry {
-  readonly deviceID: string;
-  readonly rest: object;
-}
-
-/** The entries in their order, null for what names no device. */
-function entriesOf(payload: Uint8Array): (Entry | null)[] {
-  const parsed = parseJson(Buffer.from(payload).toString("utf8"));
-  const objects = Array.isArray(parsed) ? parsed : [parsed];
-  return objects.flatMap((object: unknown) => {
-    const entries = (object as Record<string, unknown> | null)?.[envelopeKey];
-    return Array.isArray(entries) ? entries.map(toEntry) : [];
-  });
-}
-
-function toEntry(entry: unknown): Entry | null {
-  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return null;
-  const { DeviceID, ...rest } = entry as Record<string, unknown>;
-  return typeof DeviceID === "string" || isNumber(DeviceID) ? { deviceID: String(DeviceID), rest } : null;
 }
 
 async function readProgress(journal: Journal, afterID: number): Promise<Map<number, Progress>> {

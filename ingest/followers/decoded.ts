@@ -8,6 +8,8 @@ import { messageOf } from "./records.js";
 export interface Refusal {
   readonly reason: Reason;
   readonly count: number;
+  /** Of a single value. */
+  readonly key?: string | undefined;
 }
 
 export interface DecodedRecord {

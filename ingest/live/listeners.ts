@@ -1,18 +1,18 @@
-/** Those who listen to a device's points: each takes events at its own pace, and is let go once it falls behind. */
-import { bytesOfEvent, type LiveEvent } from "./log.js";
+/** Those who listen to a topic: each takes events at its own pace, and is let go once it falls behind. */
+import type { Numbered } from "./log.js";
 import type { Listener, Topic } from "./topics.js";
 
 /** What one listener has not taken yet. */
-export interface LiveSubscription {
+export interface LiveSubscription<Event extends Numbered> {
   /** Whether it goes on after the event that it saw last; false if what it missed is no longer known. */
   readonly resumed: boolean;
   /**
    * The oldest events that wait, about so many bytes of them, and at least one if there is one. They count as held
    * until the next are taken.
    */
-  take(bytesMax: number): readonly LiveEvent[];
+  take(bytesMax: number): readonly Event[];
   /** Counts events of another source in the same way; false if there is no room for them: the listener is let go. */
-  hold(events: readonly LiveEvent[]): boolean;
+  hold(events: readonly Event[]): boolean;
   /** False once it has fallen behind by more than is held, or is closed: nothing more will come. */
   readonly open: boolean;
   /** Resolves with true when there is something to take or nothing more will come, with false after `mostMs`. */
@@ -22,36 +22,40 @@ export interface LiveSubscription {
   giveUp(): void;
 }
 
-interface Listeners {
+interface Listeners<Event extends Numbered> {
   /** Listens from the position in the topic's log on; null: from the next event on. */
-  add(topic: Topic, position: number | null): LiveSubscription;
+  add(topic: Topic<Event>, position: number | null): LiveSubscription<Event>;
   /** Lets go those of the topic who have not taken what it does not hold any more. */
-  dropBehind(topic: Topic): void;
+  dropBehind(topic: Topic<Event>): void;
   /** Closes the topic's listeners. */
-  closeAll(topic: Topic): void;
+  closeAll(topic: Topic<Event>): void;
   readonly count: number;
   /** Listeners let go since the start, because they fell behind. */
   readonly letGo: number;
 }
 
-interface ListenersDeps {
+interface ListenersDeps<Event extends Numbered> {
   /** Takes bytes of a tenant's share, and gives them back. */
   readonly take: (tenant: number, bytes: number) => boolean;
   readonly give: (tenant: number, bytes: number) => void;
   /** Nobody listens to the topic any more. */
-  readonly onDeserted: (topic: Topic) => void;
+  readonly onDeserted: (topic: Topic<Event>) => void;
 }
 
-export function createListeners({ take, give, onDeserted }: ListenersDeps): Listeners {
+export function createListeners<Event extends Numbered>({
+  take,
+  give,
+  onDeserted,
+}: ListenersDeps<Event>): Listeners<Event> {
   let count = 0;
   let letGo = 0;
 
-  function giveBack(listener: Listener): void {
+  function giveBack(listener: Listener<Event>): void {
     give(listener.topic.device.tenant, listener.taken);
     listener.taken = 0;
   }
 
-  function close(listener: Listener): void {
+  function close(listener: Listener<Event>): void {
     const { topic } = listener;
     if (!topic.listeners.delete(listener)) return;
     listener.open = false;
@@ -62,14 +66,14 @@ export function createListeners({ take, give, onDeserted }: ListenersDeps): List
     listener.wake();
   }
 
-  function fallBehind(listener: Listener): void {
+  function fallBehind(listener: Listener<Event>): void {
     if (listener.open) letGo++;
     close(listener);
   }
 
   /** Counts what is on its way to a listener. False if its tenant has no room for that: it is let go. */
-  function hold(listener: Listener, events: readonly LiveEvent[]): boolean {
-    const bytes = events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
+  function hold(listener: Listener<Event>, events: readonly Event[]): boolean {
+    const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
     if (listener.open && take(listener.topic.device.tenant, bytes)) listener.taken += bytes;
     else fallBehind(listener);
     // Making room may have let this one go, too.
@@ -77,7 +81,7 @@ export function createListeners({ take, give, onDeserted }: ListenersDeps): List
     return listener.open;
   }
 
-  function takeEvents(listener: Listener, bytesMax: number): readonly LiveEvent[] {
+  function takeEvents(listener: Listener<Event>, bytesMax: number): readonly Event[] {
     giveBack(listener);
     const found = listener.open ? listener.topic.log.from(listener.position, bytesMax) : [];
     if (found.length === 0) return found;
@@ -87,7 +91,7 @@ export function createListeners({ take, give, onDeserted }: ListenersDeps): List
 
   return {
     add: (topic, position) => {
-      const listener: Listener = {
+      const listener: Listener<Event> = {
         topic,
         position: position ?? topic.log.end,
         taken: 0,
@@ -124,7 +128,7 @@ export function createListeners({ take, give, onDeserted }: ListenersDeps): List
   };
 }
 
-function waitFor(listener: Listener, mostMs: number): Promise<boolean> {
+function waitFor<Event extends Numbered>(listener: Listener<Event>, mostMs: number): Promise<boolean> {
   if (listener.position < listener.topic.log.end || !listener.open) return Promise.resolve(true);
   return new Promise((resolve) => {
     const timer = setTimeout(() => {

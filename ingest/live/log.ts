@@ -1,9 +1,15 @@
 import type { Point } from "../../store/series/series.js";
 
-/** A point that has been stored. */
-export interface LiveEvent {
+/** What a log holds. */
+export interface Numbered {
   /** Ascends over the events of a run; 0 if it is not of one. */
   readonly number: number;
+  /** What it takes in memory. */
+  readonly bytes: number;
+}
+
+/** A point that has been stored. */
+export interface LiveEvent extends Numbered {
   readonly field: string;
   /** Microseconds since 1970. */
   readonly time: number;
@@ -24,41 +30,38 @@ export function liveEvent(
   { time, value }: Pick<Point, "time" | "value">,
 ): LiveEvent {
   const told = typeof value === "string" ? encoder.encode(JSON.stringify(value)) : value;
-  return { number, field, time, value: told };
-}
-
-export function bytesOfEvent({ value }: LiveEvent): number {
-  return typeof value === "object" ? eventBytes + textBytes + value.byteLength : eventBytes;
+  const bytes = typeof told === "object" ? eventBytes + textBytes + told.byteLength : eventBytes;
+  return { number, bytes, field, time, value: told };
 }
 
 /**
- * The newest events of one device. Its readers share it: each goes by a position, which counts the events since the log
+ * The newest events of one topic. Its readers share it: each goes by a position, which counts the events since the log
  * began, so that what waits for a reader is held once, however many there are.
  */
-export interface LiveLog {
+export interface LiveLog<Event extends Numbered> {
   /** Held. */
   readonly bytes: number;
   /** The position of the oldest event that is held. */
   readonly begin: number;
   /** The position of the next event. */
   readonly end: number;
-  append(event: LiveEvent): void;
+  append(event: Event): void;
   /** Drops the oldest until at most so many bytes are held; returns the bytes that are free now. */
   shrink(bytesMax: number): number;
   /** Drops all and passes over the next event, which is not held; returns the bytes that are free now. */
   skip(number: number): number;
   /** The events from a position on, together at most so many bytes, and at least one if there is one. */
-  from(position: number, bytesMax: number): readonly LiveEvent[];
+  from(position: number, bytesMax: number): readonly Event[];
   /** The position after an event, by its number; null if it is not known what came after it. */
   positionAfter(number: number): number | null;
 }
 
 /** @param number of the last event before the log begins */
-export function createLiveLog(number: number): LiveLog {
-  let events: LiveEvent[] = [];
+export function createLiveLog<Event extends Numbered>(number: number): LiveLog<Event> {
+  let events: Event[] = [];
   let begin = 0;
   let bytes = 0;
-  /** The number after which every event of the device is held. */
+  /** The number after which every event of the topic is held. */
   let knownAfter = number;
   return {
     get bytes() {
@@ -72,7 +75,7 @@ export function createLiveLog(number: number): LiveLog {
     },
     append: (event) => {
       events.push(event);
-      bytes += bytesOfEvent(event);
+      bytes += event.bytes;
     },
     shrink: (bytesMax) => {
       const before = bytes;
@@ -80,7 +83,7 @@ export function createLiveLog(number: number): LiveLog {
       for (; bytes > bytesMax; dropped++) {
         const event = events[dropped];
         if (event === undefined) break;
-        bytes -= bytesOfEvent(event);
+        bytes -= event.bytes;
         knownAfter = event.number;
       }
       begin += dropped;
@@ -99,7 +102,7 @@ export function createLiveLog(number: number): LiveLog {
       const first = position - begin;
       let stop = first;
       for (let room = bytesMax; stop < events.length; stop++) {
-        room -= bytesOfEvent(events[stop] as LiveEvent);
+        room -= (events[stop] as Event).bytes;
         if (room < 0 && stop > first) break;
       }
       return events.slice(first, stop);
@@ -110,7 +113,7 @@ export function createLiveLog(number: number): LiveLog {
       let high = events.length;
       while (low < high) {
         const middle = (low + high) >>> 1;
-        if ((events[middle] as LiveEvent).number > last) high = middle;
+        if ((events[middle] as Event).number > last) high = middle;
         else low = middle + 1;
       }
       return begin + low;

@@ -2,17 +2,16 @@
  * The bytes that the live feed holds, a share for each tenant: the fullest of a tenant's logs give way to new events.
  */
 import { createShares } from "../../store/lib/shares.js";
-import type { LiveEvent } from "./log.js";
-import { bytesOfEvent } from "./log.js";
+import type { Numbered } from "./log.js";
 import type { TenantPart, Topic } from "./topics.js";
 
-interface LiveMemory {
+interface LiveMemory<Event extends Numbered> {
   /** Appends an event to the topic's log. False if there is no room for it: it counts as one that was dropped. */
-  append(topic: Topic, event: LiveEvent): boolean;
+  append(topic: Topic<Event>, event: Event): boolean;
   /** The event of that number is not held: whoever waits for it has fallen behind. */
-  skip(topic: Topic, number: number): void;
-  /** Drops a device's oldest events until at most so many bytes are held. */
-  shrink(topic: Topic, bytesMax: number): void;
+  skip(topic: Topic<Event>, number: number): void;
+  /** Drops a topic's oldest events until at most so many bytes are held. */
+  shrink(topic: Topic<Event>, bytesMax: number): void;
   /** Takes so many bytes of the tenant's share, if need be from its logs; false if it has no more. */
   take(tenant: number, bytes: number): boolean;
   give(tenant: number, bytes: number): void;
@@ -22,21 +21,21 @@ interface LiveMemory {
 /**
  * @param onDropped is called after events of a topic have been dropped: whoever has not taken them has fallen behind
  */
-export function createLiveMemory(
+export function createLiveMemory<Event extends Numbered>(
   bytesMax: number,
-  partOf: (tenant: number) => TenantPart | undefined,
-  onDropped: (topic: Topic) => void,
-): LiveMemory {
+  partOf: (tenant: number) => TenantPart<Event> | undefined,
+  onDropped: (topic: Topic<Event>) => void,
+): LiveMemory<Event> {
   const shares = createShares<number>(bytesMax);
 
-  function free(topic: Topic, bytes: number): void {
+  function free(topic: Topic<Event>, bytes: number): void {
     topic.part.bytes -= bytes;
     shares.give(topic.device.tenant, bytes);
     onDropped(topic);
   }
 
-  const shrink = (topic: Topic, most: number): void => free(topic, topic.log.shrink(most));
-  const skip = (topic: Topic, number: number): void => free(topic, topic.log.skip(number));
+  const shrink = (topic: Topic<Event>, most: number): void => free(topic, topic.log.shrink(most));
+  const skip = (topic: Topic<Event>, number: number): void => free(topic, topic.log.skip(number));
 
   function take(tenant: number, bytes: number): boolean {
     while (!shares.take(tenant, bytes)) {
@@ -49,7 +48,7 @@ export function createLiveMemory(
 
   return {
     append: (topic, event) => {
-      const bytes = bytesOfEvent(event);
+      const { bytes } = event;
       if (!take(topic.device.tenant, bytes)) {
         skip(topic, event.number);
         return false;
@@ -69,9 +68,9 @@ export function createLiveMemory(
 }
 
 /** Null if the tenant's logs are empty. */
-function fullestOf(part: TenantPart | undefined): Topic | null {
+function fullestOf<Event extends Numbered>(part: TenantPart<Event> | undefined): Topic<Event> | null {
   if (part === undefined || part.bytes === 0) return null;
-  let fullest: Topic | null = null;
+  let fullest: Topic<Event> | null = null;
   for (const one of part.topics) if (one.log.bytes > (fullest?.log.bytes ?? 0)) fullest = one;
   return fullest;
 }

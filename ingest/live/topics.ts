@@ -1,5 +1,5 @@
 /** The devices that somebody listens to, or has listened to lately: their logs, listeners and tenants. */
-import { createLiveLog, type LiveLog } from "./log.js";
+import { createLiveLog, type LiveLog, type Numbered } from "./log.js";
 
 export interface LiveDevice {
   readonly tenant: number;
@@ -8,17 +8,17 @@ export interface LiveDevice {
 }
 
 /** What is published of one device. */
-export interface Topic {
+export interface Topic<Event extends Numbered> {
   readonly device: LiveDevice;
-  readonly part: TenantPart;
-  readonly listeners: Set<Listener>;
-  readonly log: LiveLog;
+  readonly part: TenantPart<Event>;
+  readonly listeners: Set<Listener<Event>>;
+  readonly log: LiveLog<Event>;
   /** Forgets the topic some time after its last listener. */
   expiry: NodeJS.Timeout | undefined;
 }
 
-export interface Listener {
-  readonly topic: Topic;
+export interface Listener<Event extends Numbered> {
+  readonly topic: Topic<Event>;
   /** In the topic's log: the next event that it takes. */
   position: number;
   /** Bytes taken and not passed on. */
@@ -28,31 +28,31 @@ export interface Listener {
 }
 
 /** What a tenant has of the feed. */
-export interface TenantPart {
+export interface TenantPart<Event extends Numbered> {
   listeners: number;
-  readonly topics: Set<Topic>;
+  readonly topics: Set<Topic<Event>>;
   /** In the logs of its devices. */
   bytes: number;
 }
 
-interface Topics {
+interface Topics<Event extends Numbered> {
   /** Whether anybody's device of this id is listened to: the first look at each point. */
   has(deviceID: string): boolean;
-  find(device: LiveDevice): Topic | undefined;
+  find(device: LiveDevice): Topic<Event> | undefined;
   /** The device's topic; a new one begins after the event of that number. */
-  open(device: LiveDevice, number: number): Topic;
-  remove(topic: Topic): void;
-  partOf(tenant: number): TenantPart | undefined;
+  open(device: LiveDevice, number: number): Topic<Event>;
+  remove(topic: Topic<Event>): void;
+  partOf(tenant: number): TenantPart<Event> | undefined;
   readonly size: number;
-  all(): Topic[];
+  all(): Topic<Event>[];
 }
 
-export function createTopics(): Topics {
+export function createTopics<Event extends Numbered>(): Topics<Event> {
   /** By deviceID, which several tenants may use. */
-  const topics = new Map<string, Topic[]>();
-  const parts = new Map<number, TenantPart>();
+  const topics = new Map<string, Topic<Event>[]>();
+  const parts = new Map<number, TenantPart<Event>>();
 
-  const find = ({ tenant, productID, deviceID }: LiveDevice): Topic | undefined =>
+  const find = ({ tenant, productID, deviceID }: LiveDevice): Topic<Event> | undefined =>
     topics.get(deviceID)?.find(({ device }) => device.tenant === tenant && device.productID === productID);
 
   return {
@@ -63,8 +63,8 @@ export function createTopics(): Topics {
       if (known !== undefined) return known;
       const part = parts.get(device.tenant) ?? { listeners: 0, topics: new Set(), bytes: 0 };
       parts.set(device.tenant, part);
-      const log = createLiveLog(number);
-      const topic: Topic = { device, part, listeners: new Set(), log, expiry: undefined };
+      const log = createLiveLog<Event>(number);
+      const topic: Topic<Event> = { device, part, listeners: new Set(), log, expiry: undefined };
       part.topics.add(topic);
       topics.set(device.deviceID, [...(topics.get(device.deviceID) ?? []), topic]);
       return topic;

@@ -2,6 +2,7 @@ import type { Route } from "../http/route.js";
 import { openApiDocument } from "../reference/document.js";
 import { referenceRoutes } from "../reference/routes.js";
 import { alertRouteRoutes } from "../routes/alert-routes.js";
+import { alertRulePreviewRoutes } from "../routes/alert-rule-preview.js";
 import { alertRuleRoutes } from "../routes/alert-rules.js";
 import { alertRoutes } from "../routes/alerts.js";
 import { apiKeyRoutes } from "../routes/api-keys.js";
@@ -28,6 +29,7 @@ import { devicePlacesRoutes } from "../routes/device-places.js";
 import { deviceRoutes } from "../routes/devices.js";
 import { devicesTransferRoutes } from "../routes/devices-transfer.js";
 import { eventRoutes } from "../routes/events.js";
+import { explainRoutes } from "../routes/explain.js";
 import { fleetRoutes } from "../routes/fleet.js";
 import { gatewayDataRoutes } from "../routes/gateway-data.js";
 import { gatewayRoutes } from "../routes/gateways.js";
@@ -35,6 +37,8 @@ import { groupMemberRoutes } from "../routes/group-members.js";
 import { groupRoutes } from "../routes/groups.js";
 import { historyRoutes } from "../routes/history.js";
 import { ingestStatusRoutes } from "../routes/ingest-status.js";
+import { liveRoutes } from "../routes/live.js";
+import { metricPreviewRoutes } from "../routes/metric-preview.js";
 import { metricRoutes } from "../routes/metrics.js";
 import { notificationRoutes } from "../routes/notifications.js";
 import { overviewRoutes } from "../routes/overview.js";
@@ -75,8 +79,11 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...metricRoutes(deps),
     ...eventRoutes(deps),
     ...dataRoutes(deps),
+    ...metricPreviewRoutes(deps),
     ...deviceLiveRoutes(deps),
+    ...liveRoutes(deps),
     ...historyRoutes(deps),
+    ...explainRoutes(deps),
     ...gatewayRoutes(deps),
     ...groupRoutes(deps),
     ...groupMemberRoutes(deps),
@@ -100,6 +107,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...sharedRoutes(deps),
     ...alertRoutes(deps),
     ...alertRuleRoutes(deps),
+    ...alertRulePreviewRoutes(deps),
     ...contactPointRoutes(deps),
     ...alertRouteRoutes(deps),
     ...silenceRoutes(deps),

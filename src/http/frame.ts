@@ -65,13 +65,15 @@ function honoPath(path: string): string {
 async function serve(context: Context, deps: FrameDeps, one: Route, variant: Variant): Promise<Answer> {
   const address = deps.addressOf(context);
   if (one.spec.access !== "share") {
-    const caller = await identify(context, deps, one.spec.access, address);
-    return serveTo({ caller, share: null }, context, deps, one, variant, address);
+    const again = callerOf(context, deps, one.spec.access, address);
+    const caller = await identify(context, deps, one.spec.access, again);
+    return serveTo({ caller, again, share: null }, context, deps, one, variant, address);
   }
   const { share, leave } = await deps.shares.enter(context.req.header("authorization"), address);
   try {
     deps.onCaller(context, share);
-    return await serveTo({ caller: undefined, share }, context, deps, one, variant, address);
+    const again = () => deps.authenticator.caller(undefined, address);
+    return await serveTo({ caller: undefined, again, share }, context, deps, one, variant, address);
   } finally {
     leave();
   }
@@ -80,11 +82,12 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
 /** Who asks: a caller, a share, or anybody. */
 interface Asker {
   readonly caller: Caller | undefined;
+  readonly again: () => Promise<Caller>;
   readonly share: Share | null;
 }
 
 async function serveTo(
-  { caller, share }: Asker,
+  { caller, again, share }: Asker,
   context: Context,
   deps: FrameDeps,
   one: Route,
@@ -105,6 +108,7 @@ async function serveTo(
     share,
     variant,
     address,
+    callerAgain: again,
     isSecure: () => deps.isSecure(context),
     request,
     hold,
@@ -115,8 +119,10 @@ async function serveTo(
   };
   if (hold === null) return handle(input as never);
   try {
-    if (one.spec.method !== "get") return await counted(await handle(input as never), hold, hold.force);
-    const made = hold.make(one.spec.making ?? "rows", () => handle(input as never));
+    const { method, making } = one.spec;
+    const isWrite = method !== "get" && making === undefined;
+    if (isWrite) return await counted(await handle(input as never), hold, hold.force);
+    const made = hold.make(making ?? "rows", () => handle(input as never));
     return await counted(await made, hold, hold.take);
   } catch (error) {
     hold.end();
@@ -162,14 +168,20 @@ function singleValues(context: Context, { shape }: z.ZodObject): Readonly<Record
   throw invalid(Object.fromEntries(repeated.map(([name]) => [name, "is given more than once"])));
 }
 
+/** Asks who shows the request's credential: now, and later whether it still holds. */
+function callerOf(context: Context, deps: FrameDeps, access: Access, address: string): () => Promise<Caller> {
+  const shown = access === "public" ? undefined : authorizationOf(context, deps);
+  return () => deps.authenticator.caller(shown, address);
+}
+
 async function identify(
   context: Context,
   deps: FrameDeps,
   access: Access,
-  address: string,
+  ask: () => Promise<Caller>,
 ): Promise<Caller | undefined> {
   if (access === "public") return undefined;
-  const caller = await deps.authenticator.caller(authorizationOf(context, deps), address);
+  const caller = await ask();
   deps.onCaller(context, caller);
   if (!mayCall(caller.role, access)) {
     throw new ApiError("PERMISSION_DENIED", `role ${caller.role} may not do this`);

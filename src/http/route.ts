@@ -32,6 +32,10 @@ interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
+  /**
+   * Looks at the caller's credential once more, for an answer that lasts. @throws ApiError if it no longer holds
+   */
+  readonly callerAgain: () => Promise<Caller>;
   /** Whether the client's own connection is one of TLS. */
   readonly isSecure: () => boolean;
   /** For a handler that builds up a long answer: counts the bytes that it holds from then on. Null for a public route. */
@@ -65,7 +69,10 @@ export interface RouteSpec<S extends Shape> {
     readonly texts?: readonly string[];
   };
   readonly errors?: readonly ErrorCode[];
-  /** The stores that its answers wait for while they are made; by default the metadata and the journal. */
+  /**
+   * The stores that its answers wait for while they are made; by default the metadata and the journal. A POST that has
+   * it is a question and no write.
+   */
   readonly making?: Making;
   /** The possible bodies, for the reference, if the handler itself chooses the schema. */
   readonly accepts?: z.ZodType;

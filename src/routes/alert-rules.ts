@@ -11,44 +11,20 @@ import {
   updateAlertRule,
 } from "../../store/metadata/alerts/alert-rules.js";
 import { devicesOfAlerts } from "../../store/metadata/alerts/alerts.js";
-import type { Db } from "../../store/metadata/db/db.js";
 import { invalid, limited } from "../http/errors.js";
-import {
-  code,
-  createBody,
-  editBody,
-  fixedFields,
-  integer,
-  name,
-  present,
-  refuseChanged,
-  text,
-} from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { createBody, editBody, fixedFields, present, refuseChanged } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { alertRule, alertRuleSchema } from "../views/alert-rules.js";
+import { checkRule, fixed, optional, required } from "./alert-rule-draft.js";
 import type { AppDeps } from "./deps.js";
-import { checkFormula, getFormulaPoint } from "./formula-point.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "Alerts";
-const fixed = ["productID", "productIntID"] as const;
-const secondsMax = 30 * 86_400;
 const defaultSeverity = 2;
 /** How often a rule is checked again because somebody edits its condition or data point meanwhile. */
 const editTriesMax = 3;
 
-const required = {
-  alertName: name,
-  dataPointIntID: integer(1),
-  condition: text.min(1, "must not be empty"),
-};
-const optional = {
-  alertContent: text,
-  alertSeverity: code(...codesOf("alertSeverity")),
-  duration: integer(0, secondsMax),
-};
 const create = createBody(required, optional).extend(fixedFields(fixed)).openapi("AlertRuleCreate");
 const edit = editBody(required, optional).extend(fixedFields(fixed)).openapi("AlertRuleEdit");
 
@@ -141,21 +117,4 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
       },
     }),
   ];
-}
-
-/** Returns the rule's data point. @throws ApiError PARAMETER_INVALID naming dataPointIntID or condition */
-async function checkRule(
-  db: Db,
-  tenant: number,
-  { dataPointIntID, condition }: { readonly dataPointIntID: number; readonly condition: string },
-  stored: string | null,
-) {
-  const point = await getFormulaPoint(db, tenant, dataPointIntID);
-  try {
-    await checkFormula(db, point, condition, stored);
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    throw invalid({ condition: error.fields.expressions ?? error.message });
-  }
-  return point;
 }

@@ -46,12 +46,12 @@ export const chartQuery = dataQuery.extend({
     "weather-1",
   ),
   groupID: parameter(`string id of a group: all its devices, at most ${devicesMax}`),
-});
-export const originalQuery = chartQuery.extend({
   maxPoints: parameter(
-    `thins each series to so many points that keep its line (LTTB), from 4 on its lowest and highest among them; ${maxPointsLeast} to ${maxPointsMost}; without limit over the whole range`,
+    `thins raw points and formulas to so many points of each that keep its line (LTTB), from 4 on its lowest and highest among them; ${maxPointsLeast} to ${maxPointsMost}; without limit over the whole range; windows stay`,
     "2000",
   ),
+});
+export const originalQuery = chartQuery.extend({
   layout: parameter(
     "of CSV and NDJSON: long (a row a point) or wide (one column per data point); default long",
   ),

@@ -1,35 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import { type Route, route } from "../http/route.js";
-import { int } from "../http/schemas.js";
 import { historyTypes } from "../import-export/points/limits.js";
 import { streamFormat, streamOriginal } from "./data-export.js";
 import { chartQuery, originalQuery } from "./data-query.js";
+import { metricItemSchema, originalItemSchema } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
-import { metricStoredSchema } from "./metrics.js";
 import { answerMetrics } from "./metrics-data.js";
 import { answerOriginal } from "./original-data.js";
 
 const tag = "Data";
-
-const timeAndValue = z.object({
-  time: z.array(z.union([z.string(), z.number()])),
-  value: z.array(z.union([z.number(), z.string(), z.boolean(), z.array(z.number()), z.null()])),
-});
-
-/** The device of an item, if several are asked for. */
-const owner = { deviceID: z.string().optional(), deviceIntID: int.optional() };
-
-export const metricItemSchema = metricStoredSchema.extend({
-  dataPointName: z.string(),
-  metricData: timeAndValue,
-  ...owner,
-});
-export const originalItemSchema = z.object({
-  dataPointIntID: int,
-  dataPointName: z.string(),
-  originalData: timeAndValue,
-  ...owner,
-});
 
 export function dataRoutes(deps: AppDeps): Route[] {
   return [

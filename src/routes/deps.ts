@@ -1,4 +1,7 @@
+import type { DecodeRules } from "../../ingest/decode/points.js";
+import type { Directory } from "../../ingest/directory/directory.js";
 import type { LiveFeed } from "../../ingest/live/feed.js";
+import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { Meter } from "../../ingest/meter.js";
 import type { ClientSessions } from "../../ingest/sessions/client-sessions.js";
 import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.js";
@@ -19,6 +22,7 @@ import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
 import type { SessionCookies } from "../http/session-cookie.js";
 import type { ShareAccess } from "../http/share-access.js";
+import type { LiveWatch } from "../live/watch.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
@@ -51,6 +55,13 @@ export interface AppDeps {
   readonly refs: SeriesRefs;
   /** Points at the moment that they are stored. */
   readonly live: LiveFeed;
+  /** Devices and products as decoding sees them. */
+  readonly directory: Pick<Directory, "get">;
+  readonly decodeRules: () => Omit<DecodeRules, "asOfReceipt">;
+  /** What happens to a tenant's devices, for its streams. */
+  readonly tenantLive: Pick<TenantFeed, "run" | "newest" | "subscribe">;
+  /** Looks for alerts and commands of tenants with streams. */
+  readonly liveWatch: Pick<LiveWatch, "begin">;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
   /** The sessions of browsers. */

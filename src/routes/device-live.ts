@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LiveSubscription } from "../../ingest/live/listeners.js";
 import type { LiveEvent } from "../../ingest/live/log.js";
-import { isPlace, shown } from "../../query/newest.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { StoreError } from "../../store/lib/errors.js";
@@ -10,11 +9,13 @@ import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import type { ProductModel } from "../devices/catalog.js";
+import type { Caller } from "../http/caller.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
 import { ApiError } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
+import { valueJson } from "../live/value-json.js";
 import { oneOf } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 import { newestSince } from "./live-replay.js";
@@ -49,7 +50,7 @@ export function deviceLiveRoutes(deps: AppDeps): Route[] {
       shape: { params: idParams, query: liveQuery },
       answer: { status: 200, schema: z.string(), type: "text/event-stream" },
       errors: ["RESOURCE_LIMITED"],
-      handle: async ({ caller, variant, params, query, request, address, hangUp }) => {
+      handle: async ({ caller, variant, params, query, request, callerAgain, hangUp }) => {
         const format = readFormat(query.timeFormat);
         const place = zone(query.timezone || deps.zone.name);
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
@@ -58,7 +59,7 @@ export function deviceLiveRoutes(deps: AppDeps): Route[] {
         const headers = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
         const answer = { status: 200, type: "text/event-stream", headers } as const;
         if (request.method === "HEAD") return answer;
-        const mayGoOn = () => isStillTheirs(deps, device, request.headers.get("authorization"), address);
+        const mayGoOn = () => isStillTheirs(deps, device, callerAgain);
         const write = (micros: number) => timeWriters[format](place, micros);
         const last = readEventID(request.headers.get("last-event-id"));
         const known = last?.run === deps.live.run && last.number > 0;
@@ -104,7 +105,7 @@ function readEventID(text: string | null): EventID | null {
 
 interface Feed {
   readonly device: DeviceRef;
-  readonly subscription: LiveSubscription;
+  readonly subscription: LiveSubscription<LiveEvent>;
   readonly last: EventID | null;
   readonly write: (micros: number) => string | number;
   /** Whether the caller may still read this device. */
@@ -114,7 +115,6 @@ interface Feed {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 /** Chunks of all feeds are made in turn. */
 const paced = createPacer();
 
@@ -153,7 +153,7 @@ function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Fram
     if (point === undefined) return [];
     const names = JSON.stringify({ dataPointID: point.dataPointID, time: write(time) }).slice(0, -1);
     const head = `id: ${live.run}.${number}.${time}\ndata: ${names},"value":`;
-    const told = jsonOf(point, value);
+    const told = valueJson(point, value);
     if (typeof told === "string") return [encoder.encode(`${head}${told}}\n\n`)];
     return [encoder.encode(head), told, frameEnd];
   };
@@ -164,13 +164,6 @@ function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Fram
 }
 
 const frameEnd = encoder.encode("}\n\n");
-
-/** A value as JSON; a text is JSON already. */
-function jsonOf({ pointDataType }: DataPoint, value: LiveEvent["value"]): string | Uint8Array {
-  if (typeof value !== "object") return JSON.stringify(shown(pointDataType, Number(value)));
-  if (!isPlace(pointDataType)) return value;
-  return JSON.stringify(shown(pointDataType, JSON.parse(decoder.decode(value))));
-}
 
 /** Events that a returning client missed and the feed no longer holds: read from the store, by their time. */
 async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerator<Uint8Array, void> {
@@ -192,13 +185,12 @@ async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerato
 
 /** Checks again, because a key may be withdrawn and a device deleted while a feed is open. */
 async function isStillTheirs(
-  { authenticator, catalog, log }: AppDeps,
+  { catalog, log }: AppDeps,
   device: DeviceRef,
-  authorization: string | null,
-  address: string,
+  callerAgain: () => Promise<Caller>,
 ): Promise<boolean> {
   try {
-    const caller = await authenticator.caller(authorization ?? undefined, address);
+    const caller = await callerAgain();
     const now = await catalog.byIntID(caller.tenant, device.id);
     return now?.deviceID === device.deviceID;
   } catch (error) {

@@ -43,6 +43,14 @@ const redecodeBody = z
       .openapi({ description: "receipt of the oldest message; the forms of the data endpoints" }),
     endTime: z.string().nullish().openapi({ description: "not included; absent: now" }),
     timezone: z.string().nullish(),
+    dryRun: z
+      .boolean()
+      .nullish()
+      .openapi({
+        description:
+          "stores nothing: msg counts the points that would appear (points_num), those whose time holds another value, " +
+          "which stays (changed_num), those that are there (unchanged_num), and what is refused, by reason",
+      }),
   })
   .openapi("Redecode");
 
@@ -97,7 +105,7 @@ export function historyRoutes(deps: AppDeps): Route[] {
         const start = readRequestTime(body.startTime, place, "startTime");
         const stop = body.endTime ? readRequestTime(body.endTime, place, "endTime") : now() * 1000;
         if (start >= stop) throw invalid({ startTime: "the range must end after it starts" });
-        const input: RedecodeInput = { device, start, stop };
+        const input: RedecodeInput = { device, start, stop, dryRun: body.dryRun === true };
         return {
           status: 202,
           body: { statusUrl: statusUrl(await tasks.start(caller, historyRedecode, input)) },

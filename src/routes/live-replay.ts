@@ -1,4 +1,4 @@
-import { bytesOfEvent, type LiveEvent, liveEvent } from "../../ingest/live/log.js";
+import { type LiveEvent, liveEvent } from "../../ingest/live/log.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import { kindOf } from "../../store/metadata/products/data-points.js";
@@ -68,7 +68,7 @@ export async function newestSince(
     }
     rest -= group.length;
     left.points = replayPointsMax - events.length;
-    left.bytes = replayBytesMax - events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
+    left.bytes = replayBytesMax - events.reduce((sum, event) => sum + event.bytes, 0);
   }
   return { events: events.sort((a, b) => a.time - b.time), untold };
 }
@@ -118,7 +118,7 @@ function eventsOf(field: string, { times, values }: Columns, bytesMax: number): 
   let bytes = 0;
   for (let i = times.length - 1; i >= 0; i--) {
     const event = liveEvent(0, field, { time: times[i] ?? 0, value: values[i] ?? 0 });
-    bytes += bytesOfEvent(event);
+    bytes += event.bytes;
     if (bytes > bytesMax && events.length > 0) break;
     events.push(event);
   }

@@ -42,33 +42,86 @@ export async function answerMetrics(
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   if (asked.metricType === aggregateType && query.time_unit === "real") {
-    throw invalid({ time_unit: "must not be real for aggregate metrics" });
+    throw realAggregate();
   }
-  const means = {
-    signal: request.signal,
-    budget: createBudget(hold),
-    computing: createComputing(deps.config.formulaSecondsMax),
-  };
+  const means = meansOf(deps, request, hold);
   const { items, errors } = await metricItems(deps, asked, (metric) => isAsked(metric, asked, query), means);
-  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
-  return conditionalAnswer(request, items, headers, formOfTimes(asked));
+  return conditionalAnswer(request, items, errorHeaders(errors), formOfTimes(asked));
 }
 
-/** An item for each metric that is wanted, of each device. `errors`: values that no formula could give. */
+/** An item for each metric that is wanted, of each device. */
 export async function metricItems(
   deps: AppDeps,
   asked: AskedChart,
   isWanted: (metric: Metric) => boolean,
-  {
-    signal,
-    budget,
-    computing,
-  }: { readonly signal: AbortSignal; readonly budget: Budget; readonly computing: Computing },
-): Promise<{ readonly items: object[]; readonly errors: number }> {
+  means: Means,
+): Promise<Items> {
   const questions = await questionsOf(deps, asked, ({ metrics, points }) => {
     const byID = new Map(points.map((point) => [point.id, point]));
     return metrics.filter(isWanted).map((metric) => ({ metric, points: byID }));
   });
+  return itemsOf(deps, asked, questions, means);
+}
+
+/**
+ * The data of a metric that is not saved, whose devices are all of its product. @throws ApiError PARAMETER_INVALID
+ */
+export async function previewMetric(
+  deps: AppDeps,
+  tenant: number,
+  { metric, query }: { readonly metric: Metric; readonly query: ChartQuery },
+  request: Request,
+  hold: AnswerHold | null,
+): Promise<Answer> {
+  const asked = await readChartQuery(deps, tenant, query);
+  if (metric.metricType === aggregateType && query.time_unit === "real") throw realAggregate();
+  if (asked.devices.some(({ productIntID }) => productIntID !== metric.productIntID)) {
+    throw invalid({ dataPointIntID: "must be a data point of the device's product" });
+  }
+  const questions = await questionsOf(deps, asked, ({ points }) => [
+    { metric, points: new Map(points.map((point) => [point.id, point])) },
+  ]);
+  const { items, errors } = await itemsOf(deps, asked, questions, meansOf(deps, request, hold));
+  const body = items.map((item) => ({ ...item, id: null, createAt: null }));
+  return { status: 200, body, headers: errorHeaders(errors) };
+}
+
+const realAggregate = () => invalid({ time_unit: "must not be real for aggregate metrics" });
+
+interface Question {
+  readonly device: DeviceRef;
+  readonly metric: Metric;
+  readonly points: ReadonlyMap<number, DataPoint>;
+}
+
+/** What an answer is made with: until when, how much it may hold, and how long its formulas may compute. */
+interface Means {
+  readonly signal: AbortSignal;
+  readonly budget: Budget;
+  readonly computing: Computing;
+}
+
+interface Items {
+  readonly items: readonly object[];
+  /** Values that no formula could give. */
+  readonly errors: number;
+}
+
+const meansOf = ({ config }: AppDeps, { signal }: Request, hold: AnswerHold | null): Means => ({
+  signal,
+  budget: createBudget(hold),
+  computing: createComputing(config.formulaSecondsMax),
+});
+
+const errorHeaders = (errors: number): Readonly<Record<string, string>> =>
+  errors > 0 ? { "Formula-Errors": String(errors) } : {};
+
+async function itemsOf(
+  deps: AppDeps,
+  asked: AskedChart,
+  questions: readonly Question[],
+  { signal, budget, computing }: Means,
+): Promise<Items> {
   const store = deps.series.under(signal);
   let errors = 0;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
@@ -107,7 +160,8 @@ async function metricData(
   if (metric.metricType === formulaType) {
     const range = asked.range("real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
-    return formulaMetric(deps.store, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
+    const { limit, maxPoints } = asked;
+    return formulaMetric(deps.store, series, formula, range, { limit, limitDefault, maxPoints });
   }
   const aggregate = aggregatesByType.get(metric.aggregateType ?? 0);
   if (aggregate === undefined)

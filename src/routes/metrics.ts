@@ -1,5 +1,4 @@
 import { z } from "@hono/zod-openapi";
-import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import {
   createMetric,
   getMetric,
@@ -12,48 +11,16 @@ import {
   updateMetric,
 } from "../../store/metadata/products/metrics.js";
 import { invalid } from "../http/errors.js";
-import {
-  code,
-  createBody,
-  editBody,
-  fixedFields,
-  integer,
-  name,
-  present,
-  refuseChanged,
-  text,
-} from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { editBody, fixedFields, present, refuseChanged } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { metricDetail, metricListed, metricStored } from "../views/metrics.js";
 import type { AppDeps } from "./deps.js";
-import { checkFormula, getFormulaPoint } from "./formula-point.js";
+import { checkMetric, metricCreate, newMetric, optional, required } from "./metric-draft.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "Metrics";
 const fixed = ["productID", "productIntID"] as const;
-const formulaMetric = 1;
-const aggregateMetric = 2;
-const rawData = 2;
-
-const required = { metricName: name, dataPointIntID: integer(1) };
-const optional = {
-  metricType: code(...codesOf("metricType")),
-  aggregateType: code(...codesOf("aggregateType")),
-  aggregateData: code(...codesOf("aggregateData")),
-  chartType: code(...codesOf("chartType")),
-  /** A blank text counts as none. */
-  expressions: z.string().transform((text) => (text.trim() === "" ? null : text)),
-  isShow: code(0, 1),
-  productItemIntID: integer(0),
-  remark: text,
-  /** Accepted and not returned. */
-  expressionsLabel: text,
-  dataStreamIntID: integer(0),
-};
-
-const metricCreate = createBody(required, optional).openapi("MetricCreate");
 const metricEdit = editBody(required, optional).extend(fixedFields(fixed)).openapi("MetricEdit");
 
 export const metricStoredSchema = z
@@ -120,19 +87,8 @@ export function metricRoutes(deps: AppDeps): Route[] {
       answer: { status: 201, schema: metricStoredSchema },
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, body }) => {
-        const { expressionsLabel: _a, dataStreamIntID: _b, ...input } = body;
-        const metricType = input.metricType ?? (input.expressions ? formulaMetric : aggregateMetric);
-        const complete = {
-          ...input,
-          metricType,
-          aggregateData: input.aggregateData ?? rawData,
-          chartType: input.chartType ?? 1,
-          isShow: input.isShow ?? 1,
-          productItemIntID: input.productItemIntID || null,
-        };
-        const point = await checkMetric(db, caller.tenant, complete, null);
-        const columns = present(complete) as MetricInput;
-        const metric = await createMetric(db, caller, now(), point.productIntID, columns);
+        const { point, input } = await newMetric(db, caller.tenant, body);
+        const metric = await createMetric(db, caller, now(), point.productIntID, input);
         return { status: 201, body: metricStored(metric, deps) };
       },
     }),
@@ -177,29 +133,4 @@ export function metricRoutes(deps: AppDeps): Route[] {
       remove: ({ caller }, ids) => removeMetrics(db, caller, now(), ids),
     }),
   ];
-}
-
-interface MetricDraft {
-  readonly dataPointIntID: number;
-  readonly metricType: number | null;
-  readonly aggregateType?: number | null | undefined;
-  readonly aggregateData?: number | null | undefined;
-  readonly expressions?: string | null | undefined;
-}
-
-/** The rules of a metric; returns its data point. A formula is always checked, `stored` or new. */
-async function checkMetric(
-  db: AppDeps["db"],
-  tenant: number,
-  draft: MetricDraft,
-  stored: string | null,
-): Promise<DataPoint> {
-  const point = await getFormulaPoint(db, tenant, draft.dataPointIntID);
-  const expressions = draft.expressions ?? null;
-  if (draft.metricType === formulaMetric && expressions === null)
-    throw invalid({ expressions: "is required" });
-  if (draft.metricType === aggregateMetric && !draft.aggregateType)
-    throw invalid({ aggregateType: "is required" });
-  if (expressions !== null) await checkFormula(db, point, expressions, stored);
-  return point;
 }

@@ -19,9 +19,9 @@ import { conditionalAnswer } from "../http/conditional-response.js";
 import { ApiError, invalid } from "../http/errors.js";
 import type { Answer, Variant } from "../http/route.js";
 import { alertForms } from "./alerts.js";
-import { metricItemSchema, originalItemSchema } from "./data.js";
 import { createBudget, formOfTimes } from "./data-answers.js";
 import { type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
+import { metricItemSchema, originalItemSchema } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
 import { viewQuery } from "./device-places.js";
 import { metricItems } from "./metrics-data.js";
@@ -136,7 +136,7 @@ async function answerSeries(
       if (metricIntID !== undefined) {
         const found = await metricItems(deps, asked, ({ id }) => id === metricIntID, means);
         errors += found.errors;
-        return found.items;
+        return [...found.items];
       }
       const { signal, budget } = means;
       const choose = ({ points }: ProductModel) => points.filter(({ id }) => id === dataPointIntID);

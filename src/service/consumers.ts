@@ -7,6 +7,7 @@ import {
   startSeriesConsumer,
 } from "../../ingest/consumers/series.js";
 import type { Presence } from "../../ingest/directory/presence.js";
+import type { DecodedListener } from "../../ingest/followers/decoded.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -40,6 +41,8 @@ interface ConsumersDeps extends Required<Pick<SeriesConsumerOptions, "rules" | "
   readonly aside: AsideKeeper;
   readonly clock: Clock;
   readonly gate: Pick<HistoryGate, "run">;
+  /** Is told of each record that has been decoded. */
+  readonly onDecoded: DecodedListener["offer"];
   /** Called when a consumer cannot go on. */
   readonly fatal: (error: Error) => void;
 }
@@ -68,7 +71,12 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const series = await startSeriesConsumer({
     ...shared,
     now: clock.now,
-    listener: alerts,
+    listener: {
+      offer: (...decoded) => {
+        alerts.offer(...decoded);
+        deps.onDecoded(...decoded);
+      },
+    },
     ...(config.influx === null ? embeddedWrites : influxWrites),
     series: timed(deps.series, status),
     narrow: aside.narrow("series"),
@@ -108,6 +116,7 @@ async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<vo
     isAside: () => false,
     guarded: (points, write) => deps.gate.run(() => write(points)),
     refused: (points) => quarantine(metadata.db, clock.now(), points, null),
+    dryRun: false,
     reached: async () => undefined,
     signal: new AbortController().signal,
   });

@@ -1,16 +1,19 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
 import { createPresence, type Presence } from "../../ingest/directory/presence.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
+import { createTenantFeed, type TenantFeed } from "../../ingest/live/tenant-feed.js";
 import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
+import { createLiveWatch, type LiveWatch } from "../live/watch.js";
 import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
 import { createStatus, type Status } from "../observability/status.js";
 import { createChecks } from "./checks.js";
 import { type Consumers, startConsumers } from "./consumers.js";
+import { countsOf, createTelling } from "./live-telling.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import type { Storage } from "./storage.js";
 
@@ -19,6 +22,9 @@ export interface Pipelines {
   readonly presence: Presence;
   /** Points at the moment that they are stored. */
   readonly live: LiveFeed;
+  /** What happens to a tenant's devices, for its streams. */
+  readonly tenantLive: TenantFeed;
+  readonly liveWatch: LiveWatch;
   /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
   readonly status: Status;
@@ -47,8 +53,12 @@ export async function startPipelines(
   const { db, meter } = metadata;
   const { journal, events, saved } = messaging;
   const { now, monotonic } = clock;
-  const presence = createPresence(db, config.nodeNumber, now);
   const live = createLiveFeed();
+  const tenantLive = createTenantFeed();
+  metadata.follow(tenantLive.changed);
+  const liveWatch = createLiveWatch({ db, feed: tenantLive, log });
+  const telling = createTelling(tenantLive, metadata.directory, now);
+  const presence = createPresence(db, config.nodeNumber, now, telling.presence);
   const gate = createHistoryGate();
   metadata.follow(gate.changed);
   let consumers: Consumers | null = null;
@@ -60,7 +70,7 @@ export async function startPipelines(
     troubles: storage.troubles,
     journal,
     meter,
-    live,
+    live: countsOf(live, tenantLive),
     damage,
     settledID,
     alertsID: () => consumers?.alerts.settledID ?? 0,
@@ -87,7 +97,11 @@ export async function startPipelines(
       gate,
       rules: storage.times.rules,
       onFailed,
-      onStored: live.publish,
+      onStored: (points) => {
+        live.publish(points);
+        tenantLive.publish(points);
+      },
+      onDecoded: telling.message,
       clock,
       fatal,
     });
@@ -119,6 +133,8 @@ export async function startPipelines(
     accept,
     presence,
     live,
+    tenantLive,
+    liveWatch,
     gate,
     status,
     consumers,
@@ -130,12 +146,14 @@ export async function startPipelines(
       closing = true;
       refill.stop();
       live.close();
+      tenantLive.close();
     },
     close: async () => {
       // The consumers first: a closed journal has nothing to wait for.
       await consumers?.close();
       await journal.close();
       await maintained.close();
+      await liveWatch.close();
       checks.close();
     },
   };

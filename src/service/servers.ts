@@ -174,7 +174,7 @@ function openApi(
   build: BuildInfo,
 ): ReturnType<typeof createApp> {
   const { metadata, messaging, series, aside, times } = storage;
-  const { presence, live, status, consumers } = pipelines;
+  const { presence, live, tenantLive, liveWatch, status, consumers } = pipelines;
   return createApp({
     config,
     db: metadata.db,
@@ -187,7 +187,11 @@ function openApi(
     events: messaging.events,
     series,
     refs,
+    directory: metadata.directory,
+    decodeRules: times.rules,
     live,
+    tenantLive,
+    liveWatch,
     status,
     meter: metadata.meter,
     build,

@@ -4,6 +4,7 @@
  */
 
 import type { JournalRecord } from "../journal/record.js";
+import { copyRecord } from "../journal/record-codecs.js";
 import type { Segment } from "../journal/segment.js";
 import type { Scope } from "./event-index.js";
 import type { Log, Received, SegmentIndex } from "./event-postings.js";
@@ -45,6 +46,25 @@ export function liveSource(
       return all.sort((a, b) => b - a).slice(skip, skip + take);
     },
   };
+}
+
+/** The record of that id, found by halving: ids descend with the offsets. Damaged ones are not found. */
+export async function findIn(source: Source, id: number): Promise<JournalRecord | null> {
+  let low = 0;
+  let high = source.count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const [record] = await first(source, middle);
+    if (record?.id === id) return copyRecord(record);
+    if (record !== undefined && record.id > id) low = middle + 1;
+    else high = middle;
+  }
+  return null;
+}
+
+async function first(source: Source, skip: number): Promise<readonly JournalRecord[]> {
+  for await (const records of source.read(await source.offsets(skip, 1))) return records;
+  return [];
 }
 
 /** Records asked for at once. */

@@ -6,13 +6,15 @@ import { countsBySegment, offsetsIn, type Scope } from "./event-index.js";
 import { type EventPage, type EventQuery, pageOf } from "./event-pages.js";
 import { type Log, logs } from "./event-postings.js";
 import { readOwn } from "./event-reading.js";
-import { keptBetween, liveSource, mergeNewest, newestOf, type Source } from "./event-source.js";
+import { findIn, keptBetween, liveSource, mergeNewest, newestOf, type Source } from "./event-source.js";
 import { type EventIndexOptions, openRepairedIndex } from "./repaired-index.js";
 import { createSegmentIndexing } from "./segment-indexing.js";
 
 /** The log over the journal's segments: what came up, and who came and went, newest first. */
 export interface EventLog {
   list(query: EventQuery): Promise<EventPage>;
+  /** A message of a device by its id; null if it is none of its, or no longer kept. */
+  find(device: number, id: number): Promise<JournalRecord | null>;
   /** The newest messages and connections of a device, newest first. */
   history(device: number, recordsMax: number): AsyncIterable<JournalRecord>;
   /** Ends of batches of a device, newest first. */
@@ -71,6 +73,11 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
       const scope: Scope = query.devices === null ? "tenant" : "device";
       const wanted = typeof query.log === "number" ? [query.log] : query.log;
       return pageOf(await sources(scope, query.devices ?? [query.tenant], wanted), query);
+    },
+    find: async (device, id) => {
+      const found = await sources("device", [device], [logs.events]);
+      const source = found.find(({ segment }) => segment.firstID <= id);
+      return source === undefined ? null : findIn(source, id);
     },
     history: (device, recordsMax) =>
       mergeNewest(

@@ -1,6 +1,6 @@
 /** Sessions in cookies: what scripts see of them, how long they last, and what other sites can do with them. */
 import { request as httpsRequest } from "node:https";
-import { unique } from "../factories.js";
+import { makeDevice, makeProduct, unique } from "../factories.js";
 import { authorityOf } from "../ingest/transports/mqtt/listeners/support.js";
 import { assert } from "../suite.js";
 import { type CallOptions, type Reply, refused, worldSuite } from "../world.js";
@@ -109,6 +109,37 @@ worldSuite("sessions of browsers", (test, world) => {
     }
     refused(await asks(`other=1; ${";".repeat(100)}`), "AUTH_FAILED");
     refused(await asks("tidemark-00000000=x"), "AUTH_FAILED");
+  });
+
+  test("a live feed goes on as long as its session, and ends with it", async () => {
+    const device = await makeDevice(world, await makeProduct(world));
+    const pair = pairOf(await login());
+    const feeds = await Promise.all(
+      [`/devices/${device.id}/live`, "/live?topics=presence"].map((path) =>
+        fetch(`${world.http}/api/v1${path}`, { headers: { Cookie: pair } }),
+      ),
+    );
+    assert.equal(
+      feeds.map(({ status }) => status),
+      [200, 200],
+    );
+    const readers = feeds.map(({ body }) => body?.pipeThrough(new TextDecoderStream()).getReader());
+    // A comment comes once the session has been looked at again.
+    await Promise.all(
+      readers.map(async (reader) => {
+        for (let text = ""; !/^:/m.test(text); ) {
+          const piece = await reader?.read();
+          assert.is(piece?.done, false, text);
+          text += piece?.value ?? "";
+        }
+      }),
+    );
+    await asks(pair, "POST", "/api/v1/logout");
+    await Promise.all(
+      readers.map(async (reader) => {
+        while ((await reader?.read())?.done === false);
+      }),
+    );
   });
 
   test("a logout ends the session and takes the cookie away", async () => {

@@ -84,6 +84,46 @@ worldSuites("data for charts", (test, world) => {
     }
   });
 
+  test("maxPoints thins formulas to values that keep their line; where the formula is null there is none", async () => {
+    const { points, devices } = await station();
+    const [device] = devices as [Rec];
+    const formula = { metricType: 1, aggregateType: undefined };
+    const doubled = await makeMetric(world, points[0] as Rec, { ...formula, expressions: "1 - 2 * temp" });
+    const rooted = await makeMetric(world, points[0] as Rec, { ...formula, expressions: "sqrt(temp)" });
+    const aggregate = await makeMetric(world, points[0] as Rec, { aggregateType: 1 });
+    const ask = (metric: Rec, end: number, most: number, more = "") =>
+      get(
+        "metrics_data",
+        `deviceID=${device.deviceID}&metricIntID=${metric.id}&startTime=${startMs}&endTime=${startMs + end * 50_000}&timeFormat=ms&maxPoints=${most}${more}`,
+      );
+    const indexOf = (time: string | number) => (Number(time) - startMs) / 50_000;
+    for (const end of [20_000, 60_000]) {
+      const found = columnsOf((await ask(doubled, end, 300)).list[0]);
+      assert.is(found.time.length, 300);
+      const indexes = found.time.map(indexOf);
+      assert.equal(
+        found.value,
+        indexes.map((i) => 1 - 2 * waveAt(i)),
+      );
+      assert.equal([indexes[0], indexes.at(-1)], [0, end - 1]);
+      assert.is(Math.min(...(found.value as number[])), end > 33_333 ? -999 : -199);
+      const reply = await ask(rooted, end, 300);
+      const root = columnsOf(reply.list[0]);
+      assert.is(root.time.length, 300);
+      assert.equal(
+        root.value,
+        root.time.map((time) => Math.sqrt(waveAt(indexOf(time)))),
+      );
+      const negative = Array.from({ length: end }, (_, i) => waveAt(i)).filter((value) => value < 0).length;
+      assert.is(reply.headers.get("formula-errors"), String(negative));
+    }
+    const newest = columnsOf((await ask(doubled, 60_000, 10, "&limit=500")).list[0]);
+    assert.equal([newest.time.length, indexOf(newest.time[0] ?? 0)], [10, 59_500]);
+    const windows = await ask(aggregate, 60_000, 5, "&time_unit=day");
+    assert.is(columnsOf(windows.list[0]).time.length, 35);
+    for (const wrong of [2, 10_001]) refused(await ask(doubled, 10, wrong), "PARAMETER_INVALID", "maxPoints");
+  });
+
   test("several devices in one answer: in their order, each item with its owner", async () => {
     const { product, devices, points } = await station();
     const [temp] = points as [Rec];

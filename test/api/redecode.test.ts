@@ -61,9 +61,52 @@ worldSuites("kept messages decoded again", (test, world) => {
     );
   });
 
+  test("a dry run counts what would appear, what differs and what is refused, and stores nothing", async () => {
+    const later = "2024-01-01T00:00:01Z";
+    await world.publish(
+      device,
+      { time, temp: 1, hum: 5, "it's \u{1f600}": 1 },
+      { time: later, temp: 2, hum: true },
+      { time, hum: 8 },
+      "no JSON",
+    );
+    await makeDataPoint(world, product, { dataPointID: "hum", dataPointName: "hum" });
+    await world.publish(device, { time: later, temp: 3 });
+    const dry = { ...since, dryRun: true };
+    const counted = {
+      messages_num: 5,
+      points_num: 1,
+      changed_num: 0,
+      unchanged_num: 2,
+      refused: { unknown: 1, type: 1, format: 1 },
+    };
+    assert.equal(await redecode(dry), counted);
+    assert.equal(await redecode(dry), counted);
+    assert.equal(await values("hum"), []);
+    assert.equal(await redecode(), { messages_num: 5, points_num: 1 });
+    assert.equal(await values("hum"), [8]);
+    const corrected = `deviceID,dataPointID,time,value\n${device.deviceID},hum,${time},9\n`;
+    const headers = { "Content-Type": "text/csv" };
+    await ended(world, await world.call("POST", "/api/v1/original_data", corrected, { headers }));
+    assert.equal(await redecode(dry), { ...counted, points_num: 0, changed_num: 1 });
+    assert.equal(await values("hum"), [9]);
+  });
+
+  test("a dry run of thousands of messages, some of one time, counts what the run then stores", async () => {
+    const many = Array.from({ length: 40 }, (_, i) =>
+      Array.from({ length: 300 }, (_, j) => ({ time: 1.7e9 + ((i * 300 + j) % 5000), hum: i * 300 + j })),
+    );
+    await world.publish(device, ...many);
+    await makeDataPoint(world, product, { dataPointID: "hum", dataPointName: "hum" });
+    const told = (await redecode({ ...since, dryRun: true })) as { points_num: number };
+    assert.is(told.points_num, 5000);
+    assert.equal(await redecode(), { messages_num: 40, points_num: 5000 });
+  });
+
   test("what is wrong is told", async () => {
     const path = `/api/v1/devices/${device.id}/redecode`;
     refused(await world.call("POST", path, {}), "PARAMETER_INVALID", "startTime");
+    refused(await world.call("POST", path, { ...since, dryRun: "yes" }), "PARAMETER_INVALID", "dryRun");
     refused(await world.call("POST", path, { startTime: "yesterday" }), "PARAMETER_INVALID", "startTime");
     refused(
       await world.call("POST", path, { startTime: "2024-01-02 00:00:00", endTime: "2024-01-01 00:00:00" }),

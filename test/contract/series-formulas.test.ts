@@ -18,6 +18,9 @@ import { pairsOf } from "./series-oracle.js";
 const day = 86_400_000_000;
 const base = Date.UTC(2025, 9, 20) * 1000;
 
+/** The newest values of a formula, none thinned out. */
+const every = { limit: 100, limitDefault: 100, maxPoints: null } as const;
+
 /** Numbers as people write them in formulas, and some that nobody does. */
 const numeral = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom("32", "5", "9", "0.1", "100", "1", "2", "273.15", "1.8", "1e3") },
@@ -229,7 +232,7 @@ function defineFormulas(test: Test, open: () => Promise<SeriesStore>, runs: numb
         for (const formula of ["lastValue", "dataPoint - lastValue", "other + lastValue", "dataPoint * 2"]) {
           const bound = { ...boundTo(formula), others: new Map([["other", full]]) };
           const range = { unit: "hour", zone: zone("UTC"), start, stop: start + day } as const;
-          const real = await formulaMetric(store, series, bound, { ...range, unit: "real" }, 100);
+          const real = await formulaMetric(store, series, bound, { ...range, unit: "real" }, every);
           assert.equal([[...real.times], real.values, real.errors], [[], [], 0], formula);
           for (const aggregate of aggregates) {
             const metric = { aggregate, formula: bound, fill: null };

@@ -42,6 +42,7 @@ const bounded: Readonly<Record<string, string>> = {
   "GET /api/v1/metrics_data": "1,000,000 values",
   "GET /api/v1/original_data": "1,000,000 values, or a stream",
   "GET /api/v1/devices/{id}/live": "a stream",
+  "GET /api/v1/live": "a stream",
   "GET /api/v1/device_track": "100,000 points",
   "GET /api/v1/device_places": "2,000 clusters",
   "GET /api/v1/platform_select/devices/{id}/not_joined_certs": "the tenant's certificates, bounded",

@@ -1,4 +1,4 @@
-import { redecode } from "../../../ingest/consumers/redecode.js";
+import { type Redecoded, redecode } from "../../../ingest/consumers/redecode.js";
 import type { DecodeRules } from "../../../ingest/decode/points.js";
 import type { Directory } from "../../../ingest/directory/directory.js";
 import type { OnFailed } from "../../../ingest/followers/failures.js";
@@ -21,6 +21,8 @@ export interface RedecodeInput {
   readonly device: number;
   readonly start: number;
   readonly stop: number;
+  /** Only counts what would be written; absent in tasks of earlier versions. */
+  readonly dryRun?: boolean;
 }
 
 export interface RedecodeKindDeps {
@@ -48,7 +50,7 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
     resumes: true,
     lane: "history",
     run: async ({ task, signal, progress }) => {
-      const { device: id, start, stop } = task.input as RedecodeInput;
+      const { device: id, start, stop, dryRun = false } = task.input as RedecodeInput;
       let reachedMs = performance.now();
       const attempt = async () => {
         const device = await directory.get(id);
@@ -79,6 +81,7 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
           rules,
           onFailed,
           isAside,
+          dryRun,
           signal,
           refused: async (points) => {
             count(meter.refused, "series", points.length);
@@ -86,23 +89,24 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
           },
           guarded: (points, write) =>
             gate.run(async () => {
-              await deps.space.check();
+              if (!dryRun) await deps.space.check();
               await check();
               await write(points.filter((point: Point) => fields.has(point.series.field)));
             }),
           reached: async (receivedAt, counts) => {
             if (performance.now() - reachedMs < 1000) return;
             reachedMs = performance.now();
-            await progress((100 * (stop - receivedAt)) / (stop - start), messageOf(counts));
+            await progress((100 * (stop - receivedAt)) / (stop - start), messageOf(counts, dryRun));
           },
         });
       };
-      return { msg: messageOf(await untilServed(signal, attempt, retryFirstMs)) };
+      return { msg: messageOf(await untilServed(signal, attempt, retryFirstMs), dryRun) };
     },
   };
 }
 
-const messageOf = ({ messages, points }: { messages: number; points: number }) => ({
-  messages_num: messages,
-  points_num: points,
-});
+function messageOf({ messages, points, changed, unchanged, refused }: Redecoded, dryRun: boolean): object {
+  const written = { messages_num: messages, points_num: points };
+  if (!dryRun) return written;
+  return { ...written, changed_num: changed, unchanged_num: unchanged, refused: Object.fromEntries(refused) };
+}

@@ -113,6 +113,15 @@ export const beyondLines = lines("Beyond the interface", [
   ),
   line("edit of a data point", "PUT /data_points/{point.id}", 200, any, { body: { unitName: "kelvin" } }),
   line("edit of a metric", "PUT /metrics/{formula.id}", 200, any, { body: { remark: "for the console" } }),
+  line("a metric before it is saved", "POST /metrics_data/preview", 200, some(json), {
+    body: {
+      dataPointIntID: "{point.id}",
+      expressions: "dataPoint * 1.8 + 32",
+      deviceID: "{device.deviceID}",
+      startTime: "2026-01-01 00:00:00",
+      maxPoints: 500,
+    },
+  }),
   line("edit a stream", "PUT /data_streams/{stream.id}", 200, any, { body: { detail: "indoors" } }),
   line("data points of a stream", "GET /data_streams/{stream.id}/data_points", 200, page(json)),
   line("one app template", "GET /app_templates/{template.id}", 200, any),
@@ -147,6 +156,12 @@ export const beyondLines = lines("Beyond the interface", [
   ),
   line("end a session", "DELETE /devices/{device.id}/sessions?clientIDs=http", 204, empty, {
     given: [heard],
+  }),
+  line("what becomes of a message", "POST /devices/{device.id}/explain", 200, holding({ points: json }), {
+    body: { topic: "data", payload: '{"temperature": 21.5}' },
+  }),
+  line("what decoding again would bring", "POST /devices/{device.id}/redecode", 202, accepted, {
+    body: { startTime: "2026-01-01 00:00:00", dryRun: true },
   }),
   line("what was taken and refused", "GET /devices/{device.id}/ingest_status", 200, any),
   line("newest values below a gateway", "GET /gateways/{gateway.id}/devices_data", 200, json),
@@ -208,6 +223,15 @@ export const beyondLines = lines("Beyond the interface", [
     given: [{ as: "open", call: "GET /current_alerts" }],
   }),
   line("make an alert rule", "POST /alert_rules", 201, any, { body: rule }),
+  line("when a rule would have raised its alert", "POST /alert_rules/preview", 200, any, {
+    body: {
+      dataPointIntID: "{point.id}",
+      condition: "dataPoint > 20",
+      duration: 60,
+      deviceID: "{device.deviceID}",
+      startTime: "2026-01-01 00:00:00",
+    },
+  }),
   line("alert rules", "GET /alert_rules", 200, page(json), { given: [madeRule] }),
   line("one alert rule", "GET /alert_rules/{rule.id}", 200, any, { given: [madeRule] }),
   line("edit an alert rule", "PUT /alert_rules/{rule.id}", 200, any, {

@@ -36,12 +36,16 @@ suite("decoding again", (test) => {
       refused: async (points) => void refused.push(...points),
       reached: async () => undefined,
       isAside: () => false,
+      dryRun: false,
       onFailed: ({ error }) => {
         throw error;
       },
       signal: new AbortController().signal,
     });
-    assert.equal(counts, { messages: 3, points: 2 });
+    assert.equal(
+      { ...counts, refused: [...counts.refused] },
+      { messages: 3, points: 2, changed: 0, unchanged: 0, refused: [] },
+    );
     assert.equal(
       refused.map(({ point, reason }) => [point.value, reason]),
       [[2, "another type"]],

@@ -1,5 +1,5 @@
 import { createLiveFeed, type LiveOptions, liveDefaults } from "../../../ingest/live/feed.js";
-import { bytesOfEvent, liveEvent } from "../../../ingest/live/log.js";
+import { liveEvent } from "../../../ingest/live/log.js";
 import type { Point } from "../../../store/series/series.js";
 import { assert, suite, until } from "../../suite.js";
 
@@ -27,7 +27,7 @@ function texts(from: number, count: number, length: number, of: Partial<typeof d
 
 const all = Number.POSITIVE_INFINITY;
 /** Of a number. */
-const eventBytes = bytesOfEvent(liveEvent(1, "temp", { time: 1, value: 1 }));
+const eventBytes = liveEvent(1, "temp", { time: 1, value: 1 }).bytes;
 const open = (options: Partial<LiveOptions> = {}) => createLiveFeed({ ...liveDefaults, ...options });
 const times = (events: readonly { time: number }[] | null | undefined) =>
   events?.map(({ time }) => time) ?? null;

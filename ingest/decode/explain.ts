@@ -1,0 +1,90 @@
+/** A message decoded once more to say what becomes of it, and why; nothing of it is stored. */
+import { readBinary } from "./binary.js";
+import { formatOf } from "./formats.js";
+import { jsonFormOf } from "./json.js";
+import { type DecodedPoint, type DecodeRules, decodePoints, type Message, streamOf } from "./points.js";
+import type { DecodableDevice } from "./product-model.js";
+import type { Reason } from "./reasons.js";
+
+export type FormName = "binary" | "cbor" | "senml" | "json";
+
+export interface Refused {
+  readonly reason: Reason;
+  readonly count: number;
+  /** Of a single value. */
+  readonly key: string | undefined;
+  readonly value: unknown;
+}
+
+/** A field of a binary stream in the payload; its bits, counted from the high bit of the first byte. */
+interface FieldPlace {
+  readonly dataPointID: string;
+  readonly fromBit: number;
+  readonly toBit: number;
+}
+
+export interface Explained {
+  /** Null for what is none. */
+  readonly form: FormName | null;
+  readonly points: readonly DecodedPoint[];
+  readonly refused: readonly Refused[];
+  /** Of a binary stream, as far as the payload goes; null for other forms. */
+  readonly fields: readonly FieldPlace[] | null;
+  /** It carries entries of other devices. */
+  readonly isEnvelope: boolean;
+  /** A fault keeps its points out of the series. */
+  readonly isDiscarded: boolean;
+}
+
+export function explainMessage(
+  device: DecodableDevice,
+  message: Message,
+  rules: Omit<DecodeRules, "asOfReceipt">,
+): Explained {
+  const decoded: DecodedPoint[] = [];
+  const refused: Refused[] = [];
+  const outcome = decodePoints(
+    device,
+    message,
+    { ...rules, asOfReceipt: false },
+    decoded,
+    (reason, count, key, value) => refused.push({ reason, count, key, value }),
+  );
+  const discarded = outcome?.discarded ?? null;
+  return {
+    form: formOf(device, message, rules),
+    points: discarded ?? decoded,
+    refused,
+    fields: fieldsOf(device, message),
+    isEnvelope: outcome?.isEnvelope === true,
+    isDiscarded: discarded !== null,
+  };
+}
+
+function formOf(
+  device: DecodableDevice,
+  message: Message,
+  { local }: Omit<DecodeRules, "asOfReceipt">,
+): FormName | null {
+  const stream = streamOf(device, message);
+  const known = stream?.points ?? device.product.points;
+  const knows = (key: string) => known.has(key);
+  const { payload, receivedAt } = message;
+  const context = { layout: stream?.layout, local, receivedAt, timeKey: "time", knows } as const;
+  const format = formatOf(payload, context);
+  return format === "json" ? jsonFormOf(payload, knows) : format;
+}
+
+function fieldsOf(device: DecodableDevice, message: Message): FieldPlace[] | null {
+  const layout = streamOf(device, message)?.layout;
+  if (layout === undefined) return null;
+  const fields: FieldPlace[] = [];
+  if (layout === null) return fields;
+  readBinary(
+    layout,
+    message.payload,
+    () => undefined,
+    (dataPointID, fromBit, toBit) => fields.push({ dataPointID, fromBit, toBit }),
+  );
+  return fields;
+}

@@ -1,0 +1,112 @@
+/** The live feed of a tenant: what happens to its devices, in one log for all of its streams. */
+import type { Change } from "../../store/metadata/db/changes.js";
+import type { Point } from "../../store/series/series.js";
+import { createInterests } from "./interests.js";
+import type { LiveSubscription } from "./listeners.js";
+import { type LiveTopic, pointTold, type TenantEvent, type Told, tenantEvent } from "./tenant-events.js";
+import { createTopicFeed, type LiveCounts, type TopicFeedOptions } from "./topic-feed.js";
+import type { LiveDevice, Topic } from "./topics.js";
+
+/** One stream's part of the feed. It is handed every event of its tenant's log, and chooses. */
+export interface TenantSubscription extends LiveSubscription<TenantEvent> {
+  /** Grows when devices or groups of the tenant have changed. */
+  readonly generation: number;
+  /** From now on the points of these devices are held, by deviceID. */
+  watch(devices: ReadonlySet<string>): void;
+}
+
+export interface TenantFeed {
+  readonly run: string;
+  /** The number of the newest event. */
+  readonly newest: number;
+  /** Whether anybody of the tenant, or of any, listens to the topic, or has lately. */
+  wants(topic: LiveTopic, tenant?: number): boolean;
+  /** Tenants in which somebody listens to the topic. */
+  tenantsOf(topic: LiveTopic): number[];
+  /** Points that have been stored. */
+  publish(points: readonly Point[]): void;
+  tell(tenant: number, told: Told): void;
+  changed(change: Change): void;
+  /** `after` is the number of the last event seen in this run. Null when there are too many streams. */
+  subscribe(tenant: number, topics: readonly LiveTopic[], after: number | null): TenantSubscription | null;
+  counts(): LiveCounts;
+  close(): void;
+}
+
+export const tenantFeedDefaults: TopicFeedOptions = {
+  listenersMax: 1_000,
+  listenersOfTenantMax: 250,
+  topicBytesMax: 4 << 20,
+  bytesMax: 64 << 20,
+  heldMs: 60_000,
+};
+
+/** No device has such an id. */
+const keyOf = (tenant: number): LiveDevice => ({ tenant, productID: "", deviceID: `\n${tenant}` });
+
+export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults): TenantFeed {
+  const interests = createInterests(options.heldMs);
+  const feed = createTopicFeed<TenantEvent>(options, ({ tenant }) => interests.forget(tenant));
+  const topicOf = (tenant: number): Topic<TenantEvent> | undefined => feed.find(keyOf(tenant));
+
+  return {
+    run: feed.run,
+    get newest() {
+      return feed.newest;
+    },
+    wants: (topic, tenant) => feed.size > 0 && interests.has(topic, tenant),
+    tenantsOf: interests.tenantsOf,
+    publish: (points) => {
+      if (feed.size === 0 || !interests.has("points")) return;
+      const told = new Map<Topic<TenantEvent>, number>();
+      for (const point of points) {
+        const { tenant, deviceID } = point.series;
+        if (!interests.watches(tenant, deviceID)) continue;
+        const topic = topicOf(tenant);
+        if (topic === undefined) continue;
+        const bytes = told.get(topic) ?? 0;
+        // More at once than may be held: all have fallen behind, and encoding the rest would be in vain.
+        if (bytes > options.topicBytesMax) feed.skip(topic);
+        else told.set(topic, bytes + feed.append(topic, (number) => pointTold(number, point)));
+      }
+      for (const topic of told.keys()) feed.wake(topic);
+    },
+    tell: (tenant, told) => {
+      if (!interests.has(told.topic, tenant)) return;
+      const topic = topicOf(tenant);
+      if (topic === undefined) return;
+      feed.append(topic, (number) => tenantEvent(number, told));
+      feed.wake(topic);
+    },
+    changed: ({ tenant, entity }) => {
+      if (feed.size > 0 && scopeEntities.has(entity)) interests.change(tenant);
+    },
+    subscribe: (tenant, topics, after) => {
+      const subscription = feed.subscribe(keyOf(tenant), after);
+      if (subscription === null) return null;
+      const interest = interests.add(tenant, topics);
+      // Its state is in getters, which a spread would freeze.
+      return Object.create(subscription, {
+        generation: { get: () => interests.generation(tenant) },
+        watch: { value: interest.watch },
+        close: {
+          value: () => {
+            interest.close();
+            subscription.close();
+          },
+        },
+        giveUp: {
+          value: () => {
+            interest.close();
+            subscription.giveUp();
+          },
+        },
+      }) as TenantSubscription;
+    },
+    counts: feed.counts,
+    close: feed.close,
+  };
+}
+
+/** What decides which devices a stream may be told of. */
+const scopeEntities: ReadonlySet<string> = new Set(["device", "group_member", "device_group"]);

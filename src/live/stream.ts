@@ -1,0 +1,126 @@
+/** One multiplexed stream of a tenant, as chunks of Server-Sent Events. */
+import type { LiveTopic } from "../../ingest/live/tenant-events.js";
+import type { TenantSubscription } from "../../ingest/live/tenant-feed.js";
+import { createPacer, pause } from "../../store/lib/turns.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { Catalog } from "../devices/catalog.js";
+import { chunkBytesMax, inChunks } from "../http/chunks.js";
+import { type AskedScope, renewScope, type Scope } from "./scope.js";
+import { createTeller, frame } from "./teller.js";
+
+interface StreamDeps {
+  readonly catalog: Catalog;
+  readonly db: Db;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+interface Stream {
+  readonly tenant: number;
+  readonly topics: ReadonlySet<LiveTopic>;
+  readonly subscription: TenantSubscription;
+  readonly asked: AskedScope;
+  /** Read when the subscription was of that generation. */
+  readonly scope: Scope | null;
+  readonly generation: number;
+  /** The number of the newest event when it began. */
+  readonly since: number;
+  /** The id of an event of that number. */
+  readonly idOf: (number: number) => string;
+  /** Whether the client has said where it was: if that is no longer known, a gap is told. */
+  readonly isBack: boolean;
+  /** Whether the caller may still listen. */
+  readonly mayGoOn: () => Promise<boolean>;
+}
+
+/** How often the caller's permission is checked again; if nothing has come meanwhile, a comment line shows that. */
+const heartbeatMs = 15_000;
+/** How soon clients reconnect. */
+const retryMs = 2_000;
+/** Events are told together, four times a second at most. */
+const togetherMs = 250;
+/** How soon a change of the tenant's devices or groups shows. */
+const renewMs = 1_000;
+
+const encoder = new TextEncoder();
+/** Chunks of all streams are made in turn. */
+const paced = createPacer();
+
+export async function* streamChunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* chunks(deps, stream);
+  } finally {
+    stream.subscription.close();
+  }
+}
+
+async function* chunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Array, void> {
+  const { subscription, idOf } = stream;
+  const teller = createTeller(deps, stream.topics);
+  const scope = createScope(deps, stream, teller.forgetNames);
+  let seen = stream.since;
+  yield* greeting(deps, stream);
+  let checkedAt = performance.now();
+  let toldAt = checkedAt - togetherMs;
+  for (;;) {
+    const events = subscription.take(chunkBytesMax);
+    const last = events.at(-1);
+    if (last === undefined && !subscription.open) return;
+    const devices = await scope.current();
+    if (last !== undefined) {
+      seen = last.number;
+      const pieces = await paced(await teller.prepare(events, devices));
+      if (pieces.length > 0) {
+        // The id comes last: a client that is cut off before it is told all of them again.
+        yield* inChunks([...pieces, encoder.encode(`id: ${idOf(seen)}\n\n`)]);
+        toldAt = performance.now();
+      }
+    }
+    const skipped = teller.skipped();
+    if (skipped > 0) yield frame("skipped", { skipped });
+    if (performance.now() - checkedAt >= heartbeatMs) {
+      if (!(await stream.mayGoOn())) return;
+      checkedAt = performance.now();
+      yield encoder.encode(`: still here\nid: ${idOf(seen)}\n\n`);
+    }
+    // More may wait than one chunk holds.
+    if (events.reduce((sum, { bytes }) => sum + bytes, 0) >= chunkBytesMax / 2) continue;
+    await pause(Math.max(0, toldAt + togetherMs - performance.now()));
+    await subscription.wait(renewMs);
+  }
+}
+
+function* greeting(
+  { now }: StreamDeps,
+  { subscription, since, idOf, isBack }: Stream,
+): Generator<Uint8Array, void> {
+  // Whoever is back keeps its id until it has been told what it has missed.
+  const id = isBack && subscription.resumed ? "" : `id: ${idOf(since)}\n`;
+  const hello = JSON.stringify({ id: idOf(since), time: now() });
+  yield encoder.encode(`retry: ${retryMs}\n\n${id}event: hello\ndata: ${hello}\n\n`);
+  if (isBack && !subscription.resumed) yield frame("gap", { time: now() });
+}
+
+/** The devices of the stream, read again once they may have changed. */
+function createScope(deps: StreamDeps, stream: Stream, onChange: () => void) {
+  const { tenant, asked, subscription, topics } = stream;
+  let scope = stream.scope;
+  let { generation } = stream;
+  let readAt = performance.now();
+  const watch = (): void => {
+    if (scope !== null && topics.has("points")) subscription.watch(new Set(scope.byText.keys()));
+  };
+  watch();
+  return {
+    current: async (): Promise<Scope | null> => {
+      const now = subscription.generation;
+      if (now === generation || performance.now() - readAt < renewMs) return scope;
+      scope = await renewScope(deps, tenant, asked);
+      generation = now;
+      readAt = performance.now();
+      onChange();
+      watch();
+      return scope;
+    },
+  };
+}

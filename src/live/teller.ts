@@ -1,0 +1,170 @@
+/** Events of a tenant as one stream tells them: those of its topics and devices, in the form of the protocol. */
+import type {
+  LiveTopic,
+  MessageTold,
+  PointTold,
+  TenantEvent,
+  Told,
+} from "../../ingest/live/tenant-events.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
+import { deviceNames } from "../../store/metadata/devices/names.js";
+import type { DataPoint } from "../../store/metadata/products/data-points.js";
+import type { Catalog, ProductModel } from "../devices/catalog.js";
+import { createSample } from "./sample.js";
+import type { Scope } from "./scope.js";
+import { valueJson } from "./value-json.js";
+
+interface Teller {
+  /**
+   * Reads what is to be known for the frames of some events; the result makes them, in pieces. Of messages some may be
+   * left out.
+   */
+  prepare(events: readonly TenantEvent[], scope: Scope | null): Promise<() => Uint8Array[]>;
+  /** How many messages have been left out and not been told of, once their second is over. */
+  skipped(): number;
+  /** Devices may have other names. */
+  forgetNames(): void;
+}
+
+type TellerDeps = { readonly catalog: Catalog; readonly db: Db };
+
+const encoder = new TextEncoder();
+export const frame = (event: string, data: object): Uint8Array =>
+  encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+
+/** Names that one stream remembers. */
+const namesMax = 1_000;
+
+export function createTeller(deps: TellerDeps, topics: ReadonlySet<LiveTopic>): Teller {
+  const fields = createFields(deps.catalog);
+  const sample = createSample();
+  const names = new Map<number, string | null>();
+
+  async function nameAll(messages: readonly MessageTold[]): Promise<void> {
+    const unknown = [...new Set(messages.map((one) => one.deviceIntID))].filter((id) => !names.has(id));
+    if (unknown.length === 0) return;
+    if (names.size + unknown.length > namesMax) names.clear();
+    const found = await deviceNames(deps.db, unknown);
+    for (const id of unknown) names.set(id, found.get(id)?.deviceName ?? null);
+  }
+
+  return {
+    prepare: async (events, scope) => {
+      const own = events.filter((event) => topics.has(event.topic) && isIn(scope, event));
+      const points = own.filter((event) => event.topic === "points");
+      const others = own
+        .filter((event) => event.topic !== "points")
+        .filter((event) => event.topic !== "messages" || sample.take());
+      await nameAll(others.filter((event) => event.topic === "messages"));
+      const told = await toldPoints(points, scope, fields);
+      return () => [
+        ...others.map((one) => frame(eventNames[one.topic], dataOf(one, names))),
+        ...pointsFrame(told),
+      ];
+    },
+    skipped: sample.skipped,
+    forgetNames: () => names.clear(),
+  };
+}
+
+const eventNames = {
+  messages: "message",
+  presence: "presence",
+  alerts: "alert",
+  commands: "command",
+} as const;
+
+function isIn(scope: Scope | null, event: TenantEvent): boolean {
+  if (scope === null) return event.topic !== "points";
+  return event.topic === "points" ? scope.byText.has(event.deviceID) : scope.byNumber.has(event.deviceIntID);
+}
+
+function dataOf(told: Told, names: ReadonlyMap<number, string | null>): object {
+  switch (told.topic) {
+    case "messages": {
+      const { deviceIntID, deviceID, eventID, messageTopic, size, time, points, refused } = told;
+      const deviceName = names.get(deviceIntID) ?? null;
+      return {
+        deviceIntID,
+        deviceID,
+        deviceName,
+        eventID,
+        topic: messageTopic,
+        bytes: size,
+        time,
+        points,
+        refused,
+      };
+    }
+    case "presence": {
+      const { deviceIntID, deviceID, deviceStatus, time } = told;
+      return { deviceIntID, deviceID, deviceStatus, time };
+    }
+    case "alerts": {
+      const { id, deviceIntID, deviceID, alertName, alertSeverity, state, time } = told;
+      return { id, deviceIntID, deviceID, alertName, alertSeverity, state, time };
+    }
+    case "commands": {
+      const { id, deviceIntID, publishStatus, time } = told;
+      return { id, deviceIntID, publishStatus, time };
+    }
+  }
+}
+
+const [arrayBegins, arrayEnds, comma, objectEnds] = ["event: points\ndata: [", "]\n\n", ",", "}"].map(
+  (text) => encoder.encode(text),
+) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
+
+interface ToldPoint {
+  readonly event: PointTold;
+  readonly device: DeviceRef;
+  readonly point: DataPoint;
+}
+
+/** With their devices and data points; those of data points that are gone are left out. */
+async function toldPoints(
+  events: readonly PointTold[],
+  scope: Scope | null,
+  fields: Fields,
+): Promise<ToldPoint[]> {
+  const told: ToldPoint[] = [];
+  for (const event of events) {
+    const device = scope?.byText.get(event.deviceID);
+    if (device === undefined) continue;
+    const point = (await fields(device.productIntID)).get(event.field);
+    if (point !== undefined) told.push({ event, device, point });
+  }
+  return told;
+}
+
+/** One array of all points; nothing where there are none. */
+function pointsFrame(points: readonly ToldPoint[]): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (const { event, device, point } of points) {
+    const { id: deviceIntID, deviceID } = device;
+    const { id: dataPointIntID, dataPointID } = point;
+    const named = { deviceIntID, deviceID, dataPointIntID, dataPointID, time: event.time / 1000 };
+    const told = valueJson(point, event.value);
+    const head = `${JSON.stringify(named).slice(0, -1)},"value":`;
+    pieces.push(pieces.length === 0 ? arrayBegins : comma);
+    if (typeof told === "string") pieces.push(encoder.encode(`${head}${told}}`));
+    else pieces.push(encoder.encode(head), told, objectEnds);
+  }
+  return pieces.length === 0 ? [] : [...pieces, arrayEnds];
+}
+
+type Fields = (productIntID: number) => Promise<ReadonlyMap<string, DataPoint>>;
+
+/** The data points of products by field, made once for each state of a product. */
+function createFields(catalog: Catalog): Fields {
+  const known = new Map<number, { readonly model: ProductModel; readonly points: Map<string, DataPoint> }>();
+  return async (productIntID) => {
+    const model = await catalog.model(productIntID);
+    const last = known.get(productIntID);
+    if (last?.model === model) return last.points;
+    const points = new Map(model.points.map((point) => [point.field, point]));
+    known.set(productIntID, { model, points });
+    return points;
+  };
+}

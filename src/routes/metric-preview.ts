@@ -1,0 +1,69 @@
+import { z } from "@hono/zod-openapi";
+import type { Metric } from "../../store/metadata/products/metrics.js";
+import { createBody, integer, name, text } from "../http/fields.js";
+import { type Route, route } from "../http/route.js";
+import { queryOf, timeOrText } from "./data-body.js";
+import { metricItemSchema } from "./data-schemas.js";
+import type { AppDeps } from "./deps.js";
+import { newMetric, optional, required } from "./metric-draft.js";
+import { previewMetric } from "./metrics-data.js";
+
+/** The query fields of metrics_data, in a body: numbers may be numbers. */
+const dataFields = {
+  deviceID: text,
+  deviceIntID: integer(1),
+  time_unit: text,
+  startTime: timeOrText,
+  endTime: timeOrText,
+  timezone: text,
+  fill: text,
+  limit: integer(1),
+  maxPoints: integer(1),
+  timeFormat: text,
+};
+
+const { dataPointIntID } = required;
+const previewBody = createBody({ dataPointIntID }, { ...optional, metricName: name, ...dataFields }).openapi(
+  "MetricPreview",
+);
+
+const items = z.array(metricItemSchema.extend({ id: z.null(), createAt: z.null(), updateAt: z.null() }));
+
+/** A metric on real data before it is saved. */
+export function metricPreviewRoutes(deps: AppDeps): Route[] {
+  return [
+    route({
+      method: "post",
+      path: "/api/v1/metrics_data/preview",
+      access: "read",
+      tag: "Data",
+      summary: "Values of a metric that is not saved, as metrics_data would answer them",
+      shape: { body: previewBody },
+      answer: { status: 200, schema: items },
+      errors: ["DATA_NOT_FOUND"],
+      making: "series",
+      handle: async ({ caller, body, request, hold }) => {
+        const { point, input } = await newMetric(deps.db, caller.tenant, body);
+        const metric = {
+          ...unsaved,
+          ...input,
+          metricName: body.metricName ?? "",
+          productIntID: point.productIntID,
+          productID: point.productID,
+          dataPointName: point.dataPointName,
+        } as Metric;
+        const query = queryOf(body, Object.keys(dataFields));
+        return previewMetric(deps, caller.tenant, { metric, query }, request, hold);
+      },
+    }),
+  ];
+}
+
+const unsaved = {
+  id: 0,
+  aggregateType: null,
+  expressions: null,
+  remark: null,
+  createAt: 0,
+  updateAt: null,
+} as const;
