@@ -490,6 +490,229 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/dashboards": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "greenhouse 317",
+              description: "what the night shift watches",
+              version: 1,
+              createUser: "admin",
+              updateUser: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "greenhouse 318",
+          description: "what the night shift watches",
+          version: 1,
+          createUser: "admin",
+          updateUser: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}/revisions": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              version: 1,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}/revisions/{version}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          version: 1,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}/shares": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "the hall's screen",
+              allowedOrigins: ["https://intranet.example.com"],
+              expiresAt: "2026-11-21 10:00:00",
+              version: "latest",
+              enable: 1,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              lastUsedAt: null,
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/data_points": {
     "200": [
       {
@@ -780,6 +1003,28 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/device_places": {
+    "200": [
+      {
+        form: null,
+        value: {
+          clusters: [
+            {
+              longitude: 121.5,
+              latitude: 31.2,
+              count: 1,
+              deviceIntID: 5,
+              deviceName: "name of lonely-1",
+              deviceStatus: 0,
+              worstSeverity: null,
+            },
+          ],
+          total: 1,
+          isTruncated: false,
+        },
+      },
+    ],
+  },
   "get /api/v1/device_track": {
     "200": [
       {
@@ -900,7 +1145,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -1162,6 +1407,66 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
+  },
+  "get /api/v1/fleet": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              productIntID: 1,
+              productName: "greenhouse",
+              isGateway: false,
+              deviceStatus: 0,
+              blocked: 0,
+              lastSeen: "2026-11-21 10:00:00",
+              currentAlerts: 1,
+              worstSeverity: 1,
+              values: [
+                {
+                  dataPointIntID: 1,
+                  dataPointName: "point t",
+                  unitSymbol: "°C",
+                  value: 21.5,
+                  time: "2026-11-21 10:00:00",
+                },
+                {
+                  dataPointIntID: 2,
+                  dataPointName: "point h",
+                  unitSymbol: null,
+                  value: 50,
+                  time: "2026-11-21 10:00:00",
+                },
+              ],
+            },
+          ],
+          next: null,
+          count: 1,
+          isCountBounded: false,
+          facets: {
+            deviceStatus: [
+              {
+                value: 0,
+                count: 1,
+              },
+            ],
+            products: [
+              {
+                productIntID: 1,
+                productName: "greenhouse",
+                count: 1,
+              },
+            ],
+            blocked: 0,
+            hasAlert: 1,
+          },
         },
       },
     ],
@@ -1583,6 +1888,11 @@ export const examplesOfA: RecordedExamples = {
           username: "admin",
           tenantID: "Cq8LZ0aT7",
           role: "admin",
+          version: "0.1.0",
+          rights: ["read", "write", "command", "admin"],
+          isDeployment: true,
+          timezone: "UTC",
+          variant: "A",
         },
       },
     ],
@@ -1862,8 +2172,8 @@ export const examplesOfA: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [0, 0, 0, 0],
-            points: [0, 0, 0, 0],
+            messages: [4, 0, 0, 0],
+            points: [6, 0, 0, 0],
           },
           refused: [],
           lag: {
@@ -1871,23 +2181,23 @@ export const examplesOfA: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 7.391,
-            p99Ms: 62.975,
+            p50Ms: 0.803,
+            p99Ms: 3.055,
           },
           disk: {
-            freeBytes: 76546052096,
+            freeBytes: 76523474944,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [0, 0, 0, 0],
-              points: [0, 0, 0, 0],
+              messages: [4, 0, 0, 0],
+              points: [6, 0, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 55.902207,
+            eventLoopDelayP99Ms: 18.825215,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2586,8 +2896,8 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "name of rule-58",
-            value: 21,
+            label: "imported",
+            value: 25,
           },
         ],
       },
@@ -2634,7 +2944,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "q83thl",
+            value: "F9B6me",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2857,6 +3167,132 @@ export const examplesOfA: RecordedExamples = {
             limit: 10,
             page: 1,
           },
+        },
+      },
+    ],
+  },
+  "get /api/v1/search": {
+    "200": [
+      {
+        form: null,
+        value: [
+          {
+            type: "device",
+            id: 2,
+            name: "name of bench-1",
+            detail: "bench-1 · greenhouse",
+          },
+        ],
+      },
+    ],
+  },
+  "get /api/v1/shared": {
+    "200": [
+      {
+        form: null,
+        value: {
+          name: "greenhouse 326",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+          allowedOrigins: ["https://intranet.example.com"],
+          timezone: "UTC",
+        },
+      },
+    ],
+  },
+  "get /api/v1/shared/panels/{panelID}/data": {
+    "200": [
+      {
+        form: "",
+        value: {
+          type: "chart",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          series: [
+            [
+              {
+                dataPointIntID: 1,
+                dataPointName: "point t",
+                originalData: {
+                  time: [
+                    "2026-11-21 10:00:00",
+                    "2026-11-21 10:00:00",
+                    "2026-11-21 10:00:00",
+                    "2026-11-21 10:00:00",
+                  ],
+                  value: [20, 22, 21.5, 21.5],
+                },
+              },
+            ],
+            [
+              {
+                dataPointIntID: 2,
+                dataPointName: "point h",
+                originalData: {
+                  time: ["2026-11-21 10:00:00"],
+                  value: [50],
+                },
+              },
+            ],
+          ],
         },
       },
     ],
@@ -3161,6 +3597,31 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/alert_rules/preview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          spans: [],
+          points: 5,
+          isTruncated: false,
+          leftFrom: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          dataPointIntID: 1,
+          condition: "dataPoint > 20",
+          duration: 60,
+          deviceID: "bench-1",
+          startTime: "2026-01-01 00:00:00",
+        },
+      },
+    ],
+  },
   "post /api/v1/api_keys": {
     "201": [
       {
@@ -3389,6 +3850,181 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/dashboards": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "greenhouse 316",
+          description: "what the night shift watches",
+          version: 1,
+          createUser: "admin",
+          updateUser: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "greenhouse 316",
+          description: "what the night shift watches",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                id: "climate",
+                type: "chart",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                id: "note",
+                type: "text",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "post /api/v1/dashboards/{id}/shares": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+          version: "latest",
+          enable: 1,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          lastUsedAt: null,
+          token: "Jx0…",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
+  },
   "post /api/v1/data_points": {
     "201": [
       {
@@ -3602,12 +4238,92 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/devices/bulk": {
+    "202": [
+      {
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          ids: [2, 1],
+          action: "command",
+          payload: "on",
+          ttl: 60,
+        },
+      },
+    ],
+  },
   "post /api/v1/devices/{id}/certs": {
     request: [
       {
         form: null,
         value: {
           ids: [6],
+        },
+      },
+    ],
+  },
+  "post /api/v1/devices/{id}/explain": {
+    "200": [
+      {
+        form: null,
+        value: {
+          form: {
+            taken: "json",
+            isEnvelope: false,
+            isEntry: false,
+            others: [
+              {
+                form: "binary",
+                why: 'no binary data stream of the product carries messages up on the topic "data"',
+              },
+              {
+                form: "cbor",
+                why: "CBOR begins with a byte from 0x80 to 0x9f, or 0xd9: its first byte is 0x7b",
+              },
+              {
+                form: "senml",
+                why: "a SenML pack is an array whose first record has a base name (bn), or a name (n) and a value",
+              },
+            ],
+          },
+          isDiscarded: false,
+          points: [],
+          refused: [
+            {
+              key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+              value: "21.5",
+              reason: "unknown",
+              count: 1,
+              text: "The product has no data point of this name, or the topic's data stream leaves it out. Correct the key, or make the data point.",
+            },
+          ],
+          isTruncated: false,
+          unknownKeys: [
+            {
+              key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+              suggestion: null,
+              isInProduct: false,
+            },
+          ],
+          binary: null,
+          stream: null,
+          entries: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          topic: "data",
+          payload: '{"temperature": 21.5}',
         },
       },
     ],
@@ -3901,6 +4617,48 @@ export const examplesOfA: RecordedExamples = {
           metricName: "fahrenheit",
           dataPointIntID: 1,
           expressions: "dataPoint * 9 / 5 + 32",
+        },
+      },
+    ],
+  },
+  "post /api/v1/metrics_data/preview": {
+    "200": [
+      {
+        form: null,
+        value: [
+          {
+            id: null,
+            metricName: "",
+            metricType: 1,
+            dataPointIntID: 1,
+            aggregateType: null,
+            aggregateData: 2,
+            chartType: 1,
+            expressions: "dataPoint * 1.8 + 32",
+            isShow: 1,
+            productID: "k3Xb9Q",
+            productItemIntID: null,
+            remark: null,
+            createAt: null,
+            updateAt: null,
+            dataPointName: "point t",
+            metricData: {
+              time: ["2026-11-21 10:00:00", "2026-11-21 10:00:00"],
+              value: [68, 71.6],
+            },
+          },
+        ],
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          dataPointIntID: 1,
+          expressions: "dataPoint * 1.8 + 32",
+          deviceID: "bench-1",
+          startTime: "2026-01-01 00:00:00",
+          maxPoints: 500,
         },
       },
     ],
@@ -4313,6 +5071,177 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "put /api/v1/dashboards/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          name: "greenhouse 319",
+          description: "what the night shift watches",
+          version: 2,
+          createUser: "admin",
+          updateUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 60,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          version: 1,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 60,
+            panels: [
+              {
+                id: "climate",
+                type: "chart",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                id: "note",
+                type: "text",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "put /api/v1/dashboards/{id}/shares/{shareID}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+          version: "latest",
+          enable: 0,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          lastUsedAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          enable: 0,
+        },
+      },
+    ],
+  },
   "put /api/v1/data_points/{id}": {
     "200": [
       {
@@ -4440,7 +5369,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },
@@ -4499,7 +5428,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },

@@ -490,6 +490,229 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/dashboards": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "greenhouse 138",
+              description: "what the night shift watches",
+              version: 1,
+              createUser: "admin",
+              updateUser: null,
+              createAt: "2026-11-21 10:00:00",
+              updateAt: null,
+            },
+          ],
+          meta: {
+            count: 2,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "greenhouse 139",
+          description: "what the night shift watches",
+          version: 1,
+          createUser: "admin",
+          updateUser: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}/revisions": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              version: 1,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}/revisions/{version}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          version: 1,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "get /api/v1/dashboards/{id}/shares": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              name: "the hall's screen",
+              allowedOrigins: ["https://intranet.example.com"],
+              expiresAt: "2026-11-21 10:00:00",
+              version: "latest",
+              enable: 1,
+              createUser: "admin",
+              createAt: "2026-11-21 10:00:00",
+              lastUsedAt: null,
+            },
+          ],
+          meta: {
+            count: 1,
+            limit: 5,
+            page: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/data_points": {
     "200": [
       {
@@ -777,6 +1000,28 @@ export const examplesOfB: RecordedExamples = {
             limit: 10,
             page: 1,
           },
+        },
+      },
+    ],
+  },
+  "get /api/v1/device_places": {
+    "200": [
+      {
+        form: null,
+        value: {
+          clusters: [
+            {
+              longitude: 121.5,
+              latitude: 31.2,
+              count: 1,
+              deviceIntID: 5,
+              deviceName: "name of lonely-1",
+              deviceStatus: 0,
+              worstSeverity: null,
+            },
+          ],
+          total: 1,
+          isTruncated: false,
         },
       },
     ],
@@ -1089,6 +1334,66 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/fleet": {
+    "200": [
+      {
+        form: null,
+        value: {
+          items: [
+            {
+              id: 2,
+              deviceID: "bench-1",
+              deviceName: "name of bench-1",
+              productIntID: 1,
+              productName: "greenhouse",
+              isGateway: false,
+              deviceStatus: 0,
+              blocked: 0,
+              lastSeen: "2026-11-21 10:00:00",
+              currentAlerts: 1,
+              worstSeverity: 1,
+              values: [
+                {
+                  dataPointIntID: 1,
+                  dataPointName: "point t",
+                  unitSymbol: "°C",
+                  value: 21.5,
+                  time: "2026-11-21 10:00:00",
+                },
+                {
+                  dataPointIntID: 2,
+                  dataPointName: "point h",
+                  unitSymbol: null,
+                  value: 50,
+                  time: "2026-11-21 10:00:00",
+                },
+              ],
+            },
+          ],
+          next: null,
+          count: 1,
+          isCountBounded: false,
+          facets: {
+            deviceStatus: [
+              {
+                value: 0,
+                count: 1,
+              },
+            ],
+            products: [
+              {
+                productIntID: 1,
+                productName: "greenhouse",
+                count: 1,
+              },
+            ],
+            blocked: 0,
+            hasAlert: 1,
+          },
+        },
+      },
+    ],
+  },
   "get /api/v1/gateways": {
     "200": [
       {
@@ -1372,7 +1677,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/HlWw9M/inbox",
+              topic: "/groups/ptGeEe/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -1521,6 +1826,11 @@ export const examplesOfB: RecordedExamples = {
           username: "admin",
           tenantID: "Cq8LZ0aT7",
           role: "admin",
+          version: "0.1.0",
+          rights: ["read", "write", "command", "admin"],
+          isDeployment: true,
+          timezone: "UTC",
+          variant: "B",
         },
       },
     ],
@@ -1800,8 +2110,8 @@ export const examplesOfB: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [0, 0, 0, 0],
-            points: [0, 0, 0, 0],
+            messages: [4, 0, 0, 0],
+            points: [6, 0, 0, 0],
           },
           refused: [],
           lag: {
@@ -1809,23 +2119,23 @@ export const examplesOfB: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 0.551,
-            p99Ms: 10.687,
+            p50Ms: 1.007,
+            p99Ms: 3.103,
           },
           disk: {
-            freeBytes: 76520878080,
+            freeBytes: 76523433984,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [0, 0, 0, 0],
-              points: [0, 0, 0, 0],
+              messages: [4, 0, 0, 0],
+              points: [6, 0, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 77.201407,
+            eventLoopDelayP99Ms: 32.391167,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2538,8 +2848,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "imported",
-            value: 13,
+            label: "name of own-15",
+            value: 12,
           },
         ],
       },
@@ -2586,7 +2896,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "qTnkeg",
+            value: "lK8YAm",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2879,6 +3189,132 @@ export const examplesOfB: RecordedExamples = {
             limit: 10,
             page: 1,
           },
+        },
+      },
+    ],
+  },
+  "get /api/v1/search": {
+    "200": [
+      {
+        form: null,
+        value: [
+          {
+            type: "device",
+            id: 2,
+            name: "name of bench-1",
+            detail: "bench-1 · greenhouse",
+          },
+        ],
+      },
+    ],
+  },
+  "get /api/v1/shared": {
+    "200": [
+      {
+        form: null,
+        value: {
+          name: "greenhouse 147",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+          allowedOrigins: ["https://intranet.example.com"],
+          timezone: "UTC",
+        },
+      },
+    ],
+  },
+  "get /api/v1/shared/panels/{panelID}/data": {
+    "200": [
+      {
+        form: "",
+        value: {
+          type: "chart",
+          startTime: "2026-11-21 10:00:00",
+          endTime: "2026-11-21 10:00:00",
+          series: [
+            [
+              {
+                dataPointIntID: 1,
+                dataPointName: "point t",
+                originalData: {
+                  time: [
+                    "2026-11-21 10:00:00",
+                    "2026-11-21 10:00:00",
+                    "2026-11-21 10:00:00",
+                    "2026-11-21 10:00:00",
+                  ],
+                  value: [20, 22, 21.5, 21.5],
+                },
+              },
+            ],
+            [
+              {
+                dataPointIntID: 2,
+                dataPointName: "point h",
+                originalData: {
+                  time: ["2026-11-21 10:00:00"],
+                  value: [50],
+                },
+              },
+            ],
+          ],
         },
       },
     ],
@@ -3183,6 +3619,31 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/alert_rules/preview": {
+    "200": [
+      {
+        form: null,
+        value: {
+          spans: [],
+          points: 5,
+          isTruncated: false,
+          leftFrom: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          dataPointIntID: 1,
+          condition: "dataPoint > 20",
+          duration: 60,
+          deviceID: "bench-1",
+          startTime: "2026-01-01 00:00:00",
+        },
+      },
+    ],
+  },
   "post /api/v1/api_keys": {
     "201": [
       {
@@ -3369,6 +3830,181 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/dashboards": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "greenhouse 137",
+          description: "what the night shift watches",
+          version: 1,
+          createUser: "admin",
+          updateUser: null,
+          createAt: "2026-11-21 10:00:00",
+          updateAt: null,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "greenhouse 137",
+          description: "what the night shift watches",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 30,
+            panels: [
+              {
+                id: "climate",
+                type: "chart",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                id: "note",
+                type: "text",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "post /api/v1/dashboards/{id}/shares": {
+    "201": [
+      {
+        form: null,
+        value: {
+          id: 1,
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+          version: "latest",
+          enable: 1,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          lastUsedAt: null,
+          token: "Jx0…",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+        },
+      },
+    ],
+  },
   "post /api/v1/data_points": {
     "201": [
       {
@@ -3550,12 +4186,92 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "post /api/v1/devices/bulk": {
+    "202": [
+      {
+        form: null,
+        value: {
+          statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          ids: [2, 1],
+          action: "command",
+          payload: "on",
+          ttl: 60,
+        },
+      },
+    ],
+  },
   "post /api/v1/devices/{id}/certs": {
     request: [
       {
         form: null,
         value: {
           ids: [4],
+        },
+      },
+    ],
+  },
+  "post /api/v1/devices/{id}/explain": {
+    "200": [
+      {
+        form: null,
+        value: {
+          form: {
+            taken: "json",
+            isEnvelope: false,
+            isEntry: false,
+            others: [
+              {
+                form: "binary",
+                why: 'no binary data stream of the product carries messages up on the topic "data"',
+              },
+              {
+                form: "cbor",
+                why: "CBOR begins with a byte from 0x80 to 0x9f, or 0xd9: its first byte is 0x7b",
+              },
+              {
+                form: "senml",
+                why: "a SenML pack is an array whose first record has a base name (bn), or a name (n) and a value",
+              },
+            ],
+          },
+          isDiscarded: false,
+          points: [],
+          refused: [
+            {
+              key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+              value: "21.5",
+              reason: "unknown",
+              count: 1,
+              text: "The product has no data point of this name, or the topic's data stream leaves it out. Correct the key, or make the data point.",
+            },
+          ],
+          isTruncated: false,
+          unknownKeys: [
+            {
+              key: "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n",
+              suggestion: null,
+              isInProduct: false,
+            },
+          ],
+          binary: null,
+          stream: null,
+          entries: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          topic: "data",
+          payload: '{"temperature": 21.5}',
         },
       },
     ],
@@ -3658,7 +4374,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 14,
+          id: 13,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
@@ -3860,6 +4576,48 @@ export const examplesOfB: RecordedExamples = {
           aggregateType: 1,
           expressions: "dataPoint * 2",
           expressionsLabel: "twice",
+        },
+      },
+    ],
+  },
+  "post /api/v1/metrics_data/preview": {
+    "200": [
+      {
+        form: null,
+        value: [
+          {
+            id: null,
+            metricName: "",
+            metricType: 1,
+            dataPointIntID: 1,
+            aggregateType: null,
+            aggregateData: 2,
+            chartType: 1,
+            expressions: "dataPoint * 1.8 + 32",
+            isShow: 1,
+            productID: "k3Xb9Q",
+            productItemIntID: null,
+            remark: null,
+            createAt: null,
+            updateAt: null,
+            dataPointName: "point t",
+            metricData: {
+              time: ["2026-11-21 10:00:00", "2026-11-21 10:00:00"],
+              value: [68, 71.6],
+            },
+          },
+        ],
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          dataPointIntID: 1,
+          expressions: "dataPoint * 1.8 + 32",
+          deviceID: "bench-1",
+          startTime: "2026-01-01 00:00:00",
+          maxPoints: 500,
         },
       },
     ],
@@ -4242,6 +5000,177 @@ export const examplesOfB: RecordedExamples = {
         value: {
           language: "zh",
           subjectTemplate: "{{ alerts[0].alertName }}",
+        },
+      },
+    ],
+  },
+  "put /api/v1/dashboards/{id}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 4,
+          name: "greenhouse 140",
+          description: "what the night shift watches",
+          version: 2,
+          createUser: "admin",
+          updateUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          updateAt: "2026-11-21 10:00:00",
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 60,
+            panels: [
+              {
+                type: "chart",
+                id: "climate",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                type: "text",
+                id: "note",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          version: 1,
+          document: {
+            variables: [
+              {
+                name: "house",
+                label: "House",
+                type: "device",
+                value: "bench-1",
+              },
+            ],
+            range: {
+              start: "-24h",
+              end: "now",
+            },
+            timezone: "deployment",
+            refreshSeconds: 60,
+            panels: [
+              {
+                id: "climate",
+                type: "chart",
+                title: "Climate",
+                layout: {
+                  x: 0,
+                  y: 0,
+                  w: 8,
+                  h: 6,
+                },
+                series: [
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 1,
+                    color: 0,
+                  },
+                  {
+                    deviceID: "$house",
+                    dataPointIntID: 2,
+                    color: 1,
+                    axis: "right",
+                  },
+                ],
+                unit: "real",
+                limits: true,
+              },
+              {
+                id: "note",
+                type: "text",
+                title: "",
+                layout: {
+                  x: 8,
+                  y: 0,
+                  w: 4,
+                  h: 6,
+                },
+                phone: {
+                  order: 0,
+                  h: 2,
+                },
+                markdown: "Vents open above **26 °C**.",
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  "put /api/v1/dashboards/{id}/shares/{shareID}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          id: 3,
+          name: "the hall's screen",
+          allowedOrigins: ["https://intranet.example.com"],
+          expiresAt: "2026-11-21 10:00:00",
+          version: "latest",
+          enable: 0,
+          createUser: "admin",
+          createAt: "2026-11-21 10:00:00",
+          lastUsedAt: null,
+        },
+      },
+    ],
+    request: [
+      {
+        form: null,
+        value: {
+          enable: 0,
         },
       },
     ],
