@@ -1,8 +1,9 @@
 import { connect as connectPlain, isIP } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { MqttClient } from "mqtt";
+import { onAbort } from "../../store/lib/abortable.js";
 import { AddressError, type AddressGuard } from "./addresses.js";
-import { delivered, failed, type Outcome, reasonOf, refused, type Send, sendMs } from "./sending.js";
+import { delivered, failed, type Outcome, reasonOf, refused, type Send } from "./sending.js";
 
 /** A topic in the space of one of the tenant's devices. */
 interface DeviceTopicSettings {
@@ -30,11 +31,11 @@ export type SendToDevice = (
 ) => Promise<Outcome>;
 
 export function createMqttSend(guard: AddressGuard, toDevice: SendToDevice): Send {
-  return ({ tenant, settings, secrets }, { body, id }) => {
+  return ({ tenant, settings, secrets }, { body, id }, signal) => {
     const chosen = settings as unknown as MqttSettings;
     const payload = Buffer.from(body);
     if ("deviceIntID" in chosen) return toDevice(tenant, chosen, payload);
-    return publish(guard, chosen, secrets.password, id, payload);
+    return publish(guard, chosen, secrets.password, { id, payload }, signal);
   };
 }
 
@@ -45,8 +46,8 @@ async function publish(
   guard: AddressGuard,
   { url, topic, qos, username, clientID }: BrokerTopicSettings,
   password: string | undefined,
-  id: string,
-  payload: Buffer,
+  { id, payload }: { readonly id: string; readonly payload: Buffer },
+  signal: AbortSignal,
 ): Promise<Outcome> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
@@ -72,11 +73,10 @@ async function publish(
     clientId: clientID ?? `tidemark-${id}`,
     clean: true,
     reconnectPeriod: 0,
-    connectTimeout: sendMs * 2,
     protocolVersion: 4,
     ...(username === null ? {} : { username, password: password ?? "" }),
   });
-  let deadline: NodeJS.Timeout | undefined;
+  let stopListening: (() => void) | undefined;
   try {
     return await new Promise<Outcome>((resolve) => {
       const settle = (error: unknown): void =>
@@ -85,7 +85,7 @@ async function publish(
             ? refused(reasonOf(error))
             : failed(reasonOf(error)),
         );
-      deadline = setTimeout(() => settle(new Error(`no answer within ${sendMs / 1000} seconds`)), sendMs);
+      stopListening = onAbort(signal, () => settle(new Error("left")));
       client.on("error", settle);
       client.on("close", () => settle(socketError ?? new Error("the broker closed the connection")));
       client.once("connect", () => {
@@ -96,7 +96,7 @@ async function publish(
       });
     });
   } finally {
-    clearTimeout(deadline);
+    stopListening?.();
     client.on("error", () => undefined);
     client.end(true);
   }

@@ -34,6 +34,8 @@ interface DeliveriesDeps {
   /** Counts an attempt. */
   readonly onAttempt: (type: string, outcome: "delivered" | "retried" | "failed") => void;
   readonly log: Logger;
+  /** Aborted when the service waits no longer for what is under way. */
+  readonly ending: AbortSignal;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Milliseconds; never set. */
@@ -98,7 +100,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     if (point.enable === 0) return refused("the contact point is off");
     const told = JSON.parse(message) as AlertMessage;
     const outgoing = { message: told, id: `tidemark-${id}` };
-    return sendMessage(deps.renderer, deps.senders, point, outgoing).catch((error: unknown) =>
+    return sendMessage(deps.renderer, deps.senders, point, outgoing, deps.ending).catch((error: unknown) =>
       refused(reasonOf(error)),
     );
   }

@@ -1,5 +1,5 @@
 import type { ContactType, OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
-import { failed, type Outcome, reasonOf, refused, type Send } from "../contact-points/sending.js";
+import { attempt, failed, type Outcome, reasonOf, refused, type Send } from "../contact-points/sending.js";
 import type { AlertMessage } from "./alert-message.js";
 import { messageDocument } from "./message-texts.js";
 import { TemplateError, type TemplateRenderer } from "./templates.js";
@@ -31,16 +31,18 @@ export async function renderMessage(
  * Sends one message. An alert is told in the built-in texts if its templates fail, and the answer then begins with the
  * reason; a test of them is not sent.
  * @param id of the notification; the same at each attempt
+ * @param ending aborted when the service waits no longer
  */
 export async function sendMessage(
   renderer: TemplateRenderer,
   senders: Senders,
   point: OpenContactPoint,
   { message, id }: { readonly message: AlertMessage; readonly id: string },
+  ending: AbortSignal,
 ): Promise<Outcome> {
   const send = async (author: Author): Promise<Outcome> => {
     const { subject, body } = await renderMessage(renderer, author, message);
-    return senders[point.type](point, { subject, body, id });
+    return attempt((signal) => senders[point.type](point, { subject, body, id }, signal), ending);
   };
   try {
     return await send(point);

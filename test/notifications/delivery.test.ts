@@ -248,7 +248,7 @@ worldSuite(
       );
       assert.is((await slow).record.answer, "no answer within 15 seconds");
       assert.is((await slowBroker).record.answer, "no answer within 15 seconds");
-      assert.match(String((await slowMail).record.answer), /timeout|Greeting/i);
+      assert.is((await slowMail).record.answer, "no answer within 15 seconds");
       await Promise.all([hanging.close(), closing.close(), babbling.close()]);
     });
 

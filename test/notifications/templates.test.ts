@@ -25,6 +25,7 @@ suite("templates of tenants", (test) => {
   });
   test.after.each(() => renderer.close());
 
+  const { signal: ending } = new AbortController();
   const alert = sampleMessage("alert", "UTC", 1_800_000_000_000);
   const document = messageDocument(alert, "en");
   const render = (tenant: number, body: string) =>
@@ -47,7 +48,7 @@ suite("templates of tenants", (test) => {
     ] as const) {
       const sent = delivering();
       const point = contactPoint({ bodyTemplate, subjectTemplate: "{{ status }}" });
-      const outcome = await sendMessage(renderer, sent.senders, point, { message: alert, id: "1" });
+      const outcome = await sendMessage(renderer, sent.senders, point, { message: alert, id: "1" }, ending);
       assert.is(outcome.isDelivered, true);
       assert.is(outcome.answer.indexOf(reason), 0, outcome.answer);
       assert.match(outcome.answer, "200 OK");
@@ -55,7 +56,7 @@ suite("templates of tenants", (test) => {
       assert.is(only?.subject, document.subject);
       assert.equal(JSON.parse(only?.body ?? ""), document);
       const trial = { message: { ...alert, kind: "test" }, id: "2" } as const;
-      const tested = await sendMessage(renderer, sent.senders, point, trial);
+      const tested = await sendMessage(renderer, sent.senders, point, trial, ending);
       assert.equal([tested.isDelivered, tested.isTransient], [false, false]);
       assert.is(tested.answer.indexOf(reason), 0, tested.answer);
       assert.is(sent.messages.length, 1);
