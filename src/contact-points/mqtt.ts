@@ -39,6 +39,9 @@ export function createMqttSend(guard: AddressGuard, toDevice: SendToDevice): Sen
   };
 }
 
+/** Bytes that a broker may send in all: its answers have a few each. */
+const bytesInMax = 65_536;
+
 const ports = { "mqtt:": 1883, "mqtts:": 8883 } as const;
 
 /** Connects, publishes once and leaves; delivered when the broker has acknowledged (MQTT 3.1.1, 4.3). */
@@ -64,6 +67,12 @@ async function publish(
       protocol === "mqtts:"
         ? connectSecure({ host, port: number, lookup, ...(isIP(host) === 0 ? { servername: host } : {}) })
         : connectPlain({ host, port: number, lookup });
+    // The client would gather a packet of 256 MiB.
+    let bytes = 0;
+    socket.on("data", (chunk) => {
+      bytes += chunk.length;
+      if (bytes > bytesInMax) socket.destroy(new Error(`the broker sends more than ${bytesInMax} bytes`));
+    });
     // The client passes on only some of its socket's errors.
     return socket.once("error", (error) => {
       socketError = error;

@@ -114,6 +114,36 @@ suite("hostile receivers", (test) => {
     }
   });
 
+  test("a broker that floods is left after 64 KiB", async () => {
+    const chunk = Buffer.alloc(16_384, 0x61);
+    const gathered = process.memoryUsage().arrayBuffers;
+    let told = 0;
+    let peak = 0;
+    const one = await meet("mqtt", (socket) => {
+      // PUBLISH of 268,435,455 bytes (MQTT 3.1.1, 2.2.3).
+      socket.once("data", () => {
+        socket.write(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f, 0, 1]));
+        const more = (): void => {
+          peak = Math.max(peak, process.memoryUsage().arrayBuffers - gathered);
+          if (socket.destroyed || told > 2 ** 28) return;
+          told += chunk.length;
+          socket.write(chunk, more);
+        };
+        more();
+      });
+    });
+    const { isDelivered, isTransient, answer } = await one.outcome;
+    assert.equal(
+      [isDelivered, isTransient, answer],
+      [false, true, "the broker sends more than 65536 bytes"],
+    );
+    await until(one.isLeft, { what: "the connection to end" });
+    // What the system holds between both sides is told, but not taken.
+    assert.ok(told < 32 * 2 ** 20, `${told}`);
+    assert.ok(peak < 16 * 2 ** 20, `${peak}`);
+    await one.close();
+  });
+
   test("a sender that never comes back is given up after 15 seconds, or when the service ends", async () => {
     const renderer = createTemplateRenderer();
     const message = sampleMessage("alert", "UTC", 1_800_000_000_000);
