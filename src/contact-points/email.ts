@@ -25,7 +25,7 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
     let host = used.host;
     try {
       // What was looked at is what is connected to.
-      if (server !== null) host = await guard.resolve(server.host);
+      if (server !== null) host = await guard.resolve(server.host, signal);
     } catch (error) {
       return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
     }

@@ -56,11 +56,11 @@ async function publish(
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const number = port === "" ? ports[protocol as keyof typeof ports] : Number(port);
   try {
-    if (isIP(host) !== 0) await guard.resolve(host);
+    if (isIP(host) !== 0) await guard.resolve(host, signal);
   } catch (error) {
     return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
   }
-  const { lookup } = guard;
+  const lookup = guard.lookup(signal);
   let socketError: Error | null = null;
   const open = () => {
     const socket =

@@ -44,7 +44,7 @@ export function createWebhookSend(guard: AddressGuard, now: () => number): Send 
     if (secrets.authorization !== undefined) all.Authorization = secrets.authorization;
     try {
       const host = target.hostname.replace(/^\[(.*)\]$/, "$1");
-      if (isIP(host) !== 0) await guard.resolve(host);
+      if (isIP(host) !== 0) await guard.resolve(host, signal);
       return await post({ target, headers: all, body }, guard, signal);
     } catch (error) {
       return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
@@ -58,18 +58,14 @@ interface Post {
   readonly body: string;
 }
 
-function post(
-  { target, headers, body }: Post,
-  { lookup }: AddressGuard,
-  signal: AbortSignal,
-): Promise<Outcome> {
+function post({ target, headers, body }: Post, guard: AddressGuard, signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const request = target.protocol === "https:" ? requestSecure : requestPlain;
     const bytes = Buffer.from(body);
     const outgoing = request(target, {
       method: "POST",
       headers: { ...headers, "Content-Length": String(bytes.length) },
-      lookup,
+      lookup: guard.lookup(signal),
       agent: false,
       signal,
     });

@@ -133,10 +133,7 @@ suite("hostile receivers", (test) => {
       });
     });
     const { isDelivered, isTransient, answer } = await one.outcome;
-    assert.equal(
-      [isDelivered, isTransient, answer],
-      [false, true, "the broker sends more than 65536 bytes"],
-    );
+    assert.equal([isDelivered, isTransient, answer], [false, true, "the broker sends more than 65536 bytes"]);
     await until(one.isLeft, { what: "the connection to end" });
     // What the system holds between both sides is told, but not taken.
     assert.ok(told < 32 * 2 ** 20, `${told}`);

@@ -42,6 +42,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/files/copy-file": [2, "startup"],
   "store/journal/last-record": [1, "startup"],
   "store/series/embedded/copy-series": [3, "startup"],
+  "src/contact-points/hosts-file": [2, "yields"],
   "src/contact-points/settings": [1, "constant"],
   "src/notifications/assign-alerts": [1, "limit: placementsPerStep"],
   "src/notifications/deliver": [2, "limit: sendingMax"],
