@@ -14,6 +14,7 @@ interface EmailSettings {
 
 /** Bytes of one answer of the server. */
 const answerBytesMax = 16_384;
+const subjectLengthMax = 1000;
 
 /** Sends mail of text by SMTP. */
 export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null): Send {
@@ -48,7 +49,7 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
       const { response, rejected } = await transport.sendMail({
         from: sender,
         to: [...to],
-        subject: tidy(subject),
+        subject: tidy(subject).slice(0, subjectLengthMax),
         text: body,
         messageId: `<${id}@tidemark>`,
         headers: { "Auto-Submitted": "auto-generated" },

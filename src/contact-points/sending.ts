@@ -52,14 +52,14 @@ export async function attempt(
 }
 
 /** Characters of what the other side said that are kept. */
-const answerLengthMax = 1000;
+export const answerLengthMax = 1000;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
 const controls = /[\u0000-\u001f\u007f]+/g;
 
 /** One line of text, without what a terminal or a page could take for a command. */
 export function tidy(text: string): string {
-  return text.replace(controls, " ").trim().slice(0, answerLengthMax);
+  return text.replace(controls, " ").trim();
 }
 
 export const reasonOf = (error: unknown): string => {

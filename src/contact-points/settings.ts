@@ -139,7 +139,7 @@ export function readSettings(
   const set = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null);
   const secrets = { ...kept, ...Object.fromEntries(set) };
   if (type === "webhook") settings.address = originOf(secrets.url);
-  if (known !== null && addressOf(settings) !== addressOf(known.settings)) refuseKept(kept);
+  if (known !== null && addressOf({ settings, secrets }) !== addressOf(known)) refuseKept(kept);
   return { settings, secrets };
 }
 
@@ -156,14 +156,15 @@ function originOf(url: string | undefined): string {
   return new URL(url).origin;
 }
 
-/** Where secrets would go. */
-function addressOf(settings: Readonly<Record<string, unknown>>): string {
-  const { address, server, url } = settings as {
-    address?: string;
+/** Where secrets would go, and as whose. */
+function addressOf({ settings, secrets }: Known): string {
+  const { url, username, server } = settings as {
     url?: string;
-    server?: { host: string; port: number; security: string } | null;
+    username?: string | null;
+    server?: { host: string; port: number; security: string; username: string | null } | null;
   };
-  return JSON.stringify([address, url, server?.host, server?.port, server?.security]);
+  const ofServer = [server?.host, server?.port, server?.security, server?.username];
+  return JSON.stringify([secrets.url, url, username, ...ofServer]);
 }
 
 function refuseKept(kept: Readonly<Record<string, string>>): void {

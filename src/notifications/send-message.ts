@@ -1,5 +1,14 @@
 import type { ContactType, OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
-import { attempt, failed, type Outcome, reasonOf, refused, type Send } from "../contact-points/sending.js";
+import { blankSecrets } from "../contact-points/blank-secrets.js";
+import {
+  answerLengthMax,
+  attempt,
+  failed,
+  type Outcome,
+  reasonOf,
+  refused,
+  type Send,
+} from "../contact-points/sending.js";
 import type { AlertMessage } from "./alert-message.js";
 import { messageDocument } from "./message-texts.js";
 import { TemplateError, type TemplateRenderer } from "./templates.js";
@@ -42,14 +51,25 @@ export async function sendMessage(
 ): Promise<Outcome> {
   const send = async (author: Author): Promise<Outcome> => {
     const { subject, body } = await renderMessage(renderer, author, message);
-    return attempt((signal) => senders[point.type](point, { subject, body, id }, signal), ending);
+    const made = { subject, body, id };
+    const outcome = await attempt((signal) => senders[point.type](point, made, signal), ending);
+    return { ...outcome, answer: blankSecrets(outcome.answer, point.secrets) };
   };
+  const told = await sendOrSayWhyNot(send, point, message);
+  return { ...told, answer: told.answer.slice(0, answerLengthMax) };
+}
+
+async function sendOrSayWhyNot(
+  send: (author: Author) => Promise<Outcome>,
+  point: OpenContactPoint,
+  { kind }: AlertMessage,
+): Promise<Outcome> {
   try {
     return await send(point);
   } catch (error) {
     if (!(error instanceof TemplateError)) return failed(reasonOf(error));
     const reason = `cannot render the ${error.field} template: ${error.message}`;
-    if (message.kind === "test") return refused(reason);
+    if (kind === "test") return refused(reason);
     const outcome = await send({ ...point, subjectTemplate: null, bodyTemplate: null });
     return { ...outcome, answer: `${reason}; sent in the built-in words: ${outcome.answer}` };
   }
