@@ -119,6 +119,7 @@ export function startNotifier(deps: NotifierDeps): Notifier {
     }),
     every(waitingMs, "count the notifications that wait", log, async () => {
       meter.notificationsWaiting = await allWaiting(db);
+      await deliveries.forgetGone();
     }),
     every(retentionMs, "apply the notifications' retention", log, async () => {
       const before = now() - deps.retentionDays * dayMs;

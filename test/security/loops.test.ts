@@ -45,7 +45,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/contact-points/hosts-file": [2, "yields"],
   "src/contact-points/settings": [1, "constant"],
   "src/notifications/assign-alerts": [1, "limit: placementsPerStep"],
-  "src/notifications/deliver": [2, "limit: sendingMax"],
+  "src/notifications/deliver": [3, "limit: contactPointsMax"],
   "src/notifications/mute-windows": [3, "limit: muteWindowsMax"],
   "src/notifications/notifier": [3, "awaits"],
   "src/notifications/renderer.worker": [1, "worker"],
