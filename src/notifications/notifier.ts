@@ -59,8 +59,6 @@ const lookMs = 1000;
 const retentionMs = 60_000;
 const waitingMs = 10_000;
 const dayMs = 86_400_000;
-/** Messages of one tenant that the log keeps. */
-const logRowsMax = 5000;
 const rowsPerStep = 1000;
 /** How long a process may be silent until another one tells in its place. */
 const leaseMs = 30_000;
@@ -125,7 +123,7 @@ export function startNotifier(deps: NotifierDeps): Notifier {
       const before = now() - deps.retentionDays * dayMs;
       await removeOldSilences(db, before);
       for (const { id } of await listTenants(db)) {
-        await removeOldNotifications(db, id, { before, max: logRowsMax, limit: rowsPerStep });
+        await removeOldNotifications(db, id, { before, limit: rowsPerStep });
         await nextTurn();
       }
     }),
