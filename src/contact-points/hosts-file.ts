@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { createBreather } from "../../store/lib/turns.js";
 
 /** Addresses of the names that the machine's own file gives; the file is read again when it has changed. */
-export type HostsFile = (name: string) => Promise<readonly string[]>;
+type HostsFile = (name: string) => Promise<readonly string[]>;
 
 /** Larger files are not read: they are lists of what is to be blocked. */
 const fileBytesMax = 4 * 2 ** 20;

@@ -25,7 +25,8 @@ export const withStore = (use: (store: NotificationStore) => Promise<void>): Pro
   });
 
 async function openStore(dir: string) {
-  const db = await openDb({ url: pathToFileURL(join(dir, "metadata.db")).href, shared: false });
+  const url = pathToFileURL(join(dir, "metadata.db")).href;
+  const db = await openDb({ url, shared: false });
   const vault = createVault(Buffer.alloc(32));
   const clock = createStillClock();
   const lines: Record<string, unknown>[] = [];
@@ -98,7 +99,7 @@ async function openStore(dir: string) {
       [tenant],
     );
 
-  return { db, vault, clock, log, lines, makeTenant, makePoint, makeRoute, notify, logOf };
+  return { url, db, vault, clock, log, lines, makeTenant, makePoint, makeRoute, notify, logOf };
 }
 
 /** The same store, of which nothing can be written while `isFull`. */

@@ -1,5 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
+import { alertOutboxSchema } from "./schema-alert-outbox.js";
 import { dataSchema } from "./schema-data.js";
 import { influxSchema } from "./schema-influx.js";
 import { listsSchema } from "./schema-lists.js";
@@ -55,6 +56,7 @@ const migrations: readonly (readonly string[])[] = [
   searchSchema,
   notificationsSchema,
   browserSessionsSchema,
+  alertOutboxSchema,
 ];
 
 export const schemaVersion = migrations.length;
