@@ -6,7 +6,7 @@ import { delivered, failed, type Outcome, reasonOf, refused, type Send, tidy } f
 
 interface EmailSettings {
   readonly to: readonly string[];
-  /** Null: the deployment's. */
+  /** Null: the deployment's. Its own counts only with a server of its own. */
   readonly from: string | null;
   /** Null: the deployment's. */
   readonly server: MailServer | null;
@@ -44,7 +44,7 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
       disableFileAccess: true,
       disableUrlAccess: true,
     });
-    const sender = from ?? own?.from ?? `tidemark@${used.host}`;
+    const sender = (server === null ? null : from) ?? own?.from ?? `tidemark@${used.host}`;
     try {
       const { response, rejected } = await transport.sendMail({
         from: sender,
