@@ -1,8 +1,9 @@
 /** Which addresses messages may go to: a tenant must not reach into the network that the service stands in. */
-import { type LookupAddress, lookup as lookUpName } from "node:dns";
+import type { LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { withinNetworks } from "../../ingest/access/networks.js";
+import { createLookUpName, type LookUpName } from "./names.js";
 
 export class AddressError extends Error {
   constructor(host: string) {
@@ -15,13 +16,16 @@ export class AddressError extends Error {
 
 export interface AddressGuard {
   /** For sockets: resolves names, and fails for one that has an address that is not allowed. */
-  readonly lookup: LookupFunction;
+  lookup(signal: AbortSignal): LookupFunction;
   /** An address of a host, which may be a name or an address itself. @throws AddressError */
-  resolve(host: string): Promise<string>;
+  resolve(host: string, signal: AbortSignal): Promise<string>;
 }
 
 /** @param allowed addresses and networks besides the public ones, as `isNetwork` has them */
-export function createAddressGuard(allowed: readonly string[]): AddressGuard {
+export function createAddressGuard(
+  allowed: readonly string[],
+  lookUpName: LookUpName = createLookUpName(),
+): AddressGuard {
   const isListed = withinNetworks(allowed);
 
   function isAllowed(address: string): boolean {
@@ -36,30 +40,34 @@ export function createAddressGuard(allowed: readonly string[]): AddressGuard {
     if (!addresses.every(({ address }) => isAllowed(address))) throw new AddressError(host);
   }
 
-  const lookup: LookupFunction = (host, options, done) => {
-    lookUpName(host, { ...options, all: true }, (error, addresses) => {
-      if (error !== null) return done(error, "", 0);
-      try {
-        check(host, addresses);
-      } catch (refused) {
-        return done(refused as Error, "", 0);
-      }
-      const [first] = addresses;
-      if (options.all === true) done(null, addresses);
-      else done(null, first?.address ?? "", first?.family ?? 4);
-    });
-  };
+  async function lookUp(host: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+    const found = await lookUpName(host, signal);
+    check(host, found);
+    return found;
+  }
 
   return {
-    lookup,
-    resolve: (host) =>
-      new Promise((resolve, reject) => {
-        const bare = host.replace(/^\[(.*)\]$/, "$1");
-        // Asks for an address as for a name, for Node does not look up addresses.
-        lookup(bare, { all: false }, (error, address) => {
-          if (error === null) resolve(String(address));
-          else reject(error);
-        });
-      }),
+    lookup: (signal) => (host, options, done) => {
+      const { family } = options;
+      const isWanted = (one: LookupAddress): boolean =>
+        family === undefined || family === 0 || Number(String(family).replace("IPv", "")) === one.family;
+      lookUp(host, signal)
+        .then((found) => {
+          const wanted = found.filter(isWanted);
+          const [first] = wanted;
+          if (first === undefined) throw new Error(`${host} has no address`);
+          return { wanted, first };
+        })
+        .then(
+          ({ wanted, first }) =>
+            options.all === true ? done(null, wanted) : done(null, first.address, first.family),
+          (error: NodeJS.ErrnoException) => done(error, "", 0),
+        );
+    },
+    resolve: async (host, signal) => {
+      const [first] = await lookUp(host.replace(/^\[(.*)\]$/, "$1"), signal);
+      if (first === undefined) throw new Error(`${host} has no address`);
+      return first.address;
+    },
   };
 }

@@ -2,19 +2,23 @@ import { isIP } from "node:net";
 import { createTransport } from "nodemailer";
 import type { MailServer, OwnMailServer } from "../config/config.js";
 import { AddressError, type AddressGuard } from "./addresses.js";
-import { delivered, failed, type Outcome, reasonOf, refused, type Send, sendMs, tidy } from "./sending.js";
+import { delivered, failed, type Outcome, reasonOf, refused, type Send, tidy } from "./sending.js";
 
 interface EmailSettings {
   readonly to: readonly string[];
-  /** Null: the deployment's. */
+  /** Null: the deployment's. Its own counts only with a server of its own. */
   readonly from: string | null;
   /** Null: the deployment's. */
   readonly server: MailServer | null;
 }
 
+/** Bytes of one answer of the server. */
+const answerBytesMax = 16_384;
+const subjectLengthMax = 1000;
+
 /** Sends mail of text by SMTP. */
 export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null): Send {
-  return async ({ settings, secrets }, { subject, body, id }) => {
+  return async ({ settings, secrets }, { subject, body, id }, signal) => {
     const { to, from, server } = settings as unknown as EmailSettings;
     const used = server ?? own;
     if (used === null) return refused("no mail server: neither the contact point nor SMTP_URL names one");
@@ -22,7 +26,7 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
     let host = used.host;
     try {
       // What was looked at is what is connected to.
-      if (server !== null) host = await guard.resolve(server.host);
+      if (server !== null) host = await guard.resolve(server.host, signal);
     } catch (error) {
       return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
     }
@@ -34,29 +38,28 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
       ignoreTLS: used.security === "none",
       ...(isIP(used.host) === 0 ? { tls: { servername: used.host } } : {}),
       ...(used.username === null ? {} : { auth: { user: used.username, pass: password ?? "" } }),
-      connectionTimeout: sendMs,
-      greetingTimeout: sendMs,
-      socketTimeout: sendMs,
+      // A server that does not close its side would otherwise keep the connection for a while.
+      socketCloseTimeout: 0,
+      maxResponseSize: answerBytesMax,
       disableFileAccess: true,
       disableUrlAccess: true,
     });
-    const deadline = setTimeout(() => transport.close(), sendMs * 2);
-    const sender = from ?? own?.from ?? `tidemark@${used.host}`;
+    const sender = (server === null ? null : from) ?? own?.from ?? `tidemark@${used.host}`;
     try {
       const { response, rejected } = await transport.sendMail({
         from: sender,
         to: [...to],
-        subject: tidy(subject),
+        subject: tidy(subject).slice(0, subjectLengthMax),
         text: body,
         messageId: `<${id}@tidemark>`,
         headers: { "Auto-Submitted": "auto-generated" },
+        signal,
       });
       const missed = rejected.length === 0 ? "" : `; refused for ${rejected.join(", ")}`;
       return delivered(tidy(response + missed));
     } catch (error) {
       return outcomeOf(error);
     } finally {
-      clearTimeout(deadline);
       transport.close();
     }
   };

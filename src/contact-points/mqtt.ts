@@ -1,8 +1,9 @@
 import { connect as connectPlain, isIP } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { MqttClient } from "mqtt";
+import { onAbort } from "../../store/lib/abortable.js";
 import { AddressError, type AddressGuard } from "./addresses.js";
-import { delivered, failed, type Outcome, reasonOf, refused, type Send, sendMs } from "./sending.js";
+import { delivered, failed, type Outcome, reasonOf, refused, type Send } from "./sending.js";
 
 /** A topic in the space of one of the tenant's devices. */
 interface DeviceTopicSettings {
@@ -30,13 +31,16 @@ export type SendToDevice = (
 ) => Promise<Outcome>;
 
 export function createMqttSend(guard: AddressGuard, toDevice: SendToDevice): Send {
-  return ({ tenant, settings, secrets }, { body, id }) => {
+  return ({ tenant, settings, secrets }, { body, id }, signal) => {
     const chosen = settings as unknown as MqttSettings;
     const payload = Buffer.from(body);
     if ("deviceIntID" in chosen) return toDevice(tenant, chosen, payload);
-    return publish(guard, chosen, secrets.password, id, payload);
+    return publish(guard, chosen, secrets.password, { id, payload }, signal);
   };
 }
+
+/** Bytes that a broker may send in all: its answers have a few each. */
+const bytesInMax = 65_536;
 
 const ports = { "mqtt:": 1883, "mqtts:": 8883 } as const;
 
@@ -45,24 +49,30 @@ async function publish(
   guard: AddressGuard,
   { url, topic, qos, username, clientID }: BrokerTopicSettings,
   password: string | undefined,
-  id: string,
-  payload: Buffer,
+  { id, payload }: { readonly id: string; readonly payload: Buffer },
+  signal: AbortSignal,
 ): Promise<Outcome> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const number = port === "" ? ports[protocol as keyof typeof ports] : Number(port);
   try {
-    if (isIP(host) !== 0) await guard.resolve(host);
+    if (isIP(host) !== 0) await guard.resolve(host, signal);
   } catch (error) {
     return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
   }
-  const { lookup } = guard;
+  const lookup = guard.lookup(signal);
   let socketError: Error | null = null;
   const open = () => {
     const socket =
       protocol === "mqtts:"
         ? connectSecure({ host, port: number, lookup, ...(isIP(host) === 0 ? { servername: host } : {}) })
         : connectPlain({ host, port: number, lookup });
+    // The client would gather a packet of 256 MiB.
+    let bytes = 0;
+    socket.on("data", (chunk) => {
+      bytes += chunk.length;
+      if (bytes > bytesInMax) socket.destroy(new Error(`the broker sends more than ${bytesInMax} bytes`));
+    });
     // The client passes on only some of its socket's errors.
     return socket.once("error", (error) => {
       socketError = error;
@@ -72,11 +82,10 @@ async function publish(
     clientId: clientID ?? `tidemark-${id}`,
     clean: true,
     reconnectPeriod: 0,
-    connectTimeout: sendMs * 2,
     protocolVersion: 4,
     ...(username === null ? {} : { username, password: password ?? "" }),
   });
-  let deadline: NodeJS.Timeout | undefined;
+  let stopListening: (() => void) | undefined;
   try {
     return await new Promise<Outcome>((resolve) => {
       const settle = (error: unknown): void =>
@@ -85,7 +94,7 @@ async function publish(
             ? refused(reasonOf(error))
             : failed(reasonOf(error)),
         );
-      deadline = setTimeout(() => settle(new Error(`no answer within ${sendMs / 1000} seconds`)), sendMs);
+      stopListening = onAbort(signal, () => settle(new Error("left")));
       client.on("error", settle);
       client.on("close", () => settle(socketError ?? new Error("the broker closed the connection")));
       client.once("connect", () => {
@@ -96,7 +105,7 @@ async function publish(
       });
     });
   } finally {
-    clearTimeout(deadline);
+    stopListening?.();
     client.on("error", () => undefined);
     client.end(true);
   }

@@ -1,3 +1,4 @@
+import { orAborted } from "../../store/lib/abortable.js";
 import type { OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
 
 /** A message as it goes out. */
@@ -22,21 +23,43 @@ export const delivered = (answer: string): Outcome => ({ isDelivered: true, answ
 export const refused = (answer: string): Outcome => ({ isDelivered: false, answer, isTransient: false });
 export const failed = (answer: string): Outcome => ({ isDelivered: false, answer, isTransient: true });
 
-/** Sends to one kind of contact point; resolves whatever happens, within `sendMs` or soon after. */
-export type Send = (point: OpenContactPoint, outgoing: Outgoing) => Promise<Outcome>;
+/** Sends to one kind of contact point. Once the signal is aborted nobody waits for it: it lets go of its connection. */
+export type Send = (point: OpenContactPoint, outgoing: Outgoing, signal: AbortSignal) => Promise<Outcome>;
 
 /** Milliseconds that one attempt may take. */
-export const sendMs = 15_000;
+const sendMs = 15_000;
+
+/**
+ * One attempt to send, which ends in time whatever the other side does.
+ * @param ending aborted when the service waits no longer
+ */
+export async function attempt(
+  send: (signal: AbortSignal) => Promise<Outcome>,
+  ending: AbortSignal,
+): Promise<Outcome> {
+  const late = new AbortController();
+  const deadline = setTimeout(() => late.abort(), sendMs);
+  const signal = AbortSignal.any([late.signal, ending]);
+  try {
+    const outcome = signal.aborted ? undefined : await orAborted(send(signal), signal);
+    if (outcome !== undefined) return outcome;
+    return failed(
+      late.signal.aborted ? `no answer within ${sendMs / 1000} seconds` : "the service was stopped",
+    );
+  } finally {
+    clearTimeout(deadline);
+  }
+}
 
 /** Characters of what the other side said that are kept. */
-const answerLengthMax = 1000;
+export const answerLengthMax = 1000;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
 const controls = /[\u0000-\u001f\u007f]+/g;
 
 /** One line of text, without what a terminal or a page could take for a command. */
 export function tidy(text: string): string {
-  return text.replace(controls, " ").trim().slice(0, answerLengthMax);
+  return text.replace(controls, " ").trim();
 }
 
 export const reasonOf = (error: unknown): string => {

@@ -118,12 +118,14 @@ interface ReadSettings {
  * Reads what was sent. Secrets that are left out keep their values, unless the address changes: whoever may edit a
  * contact point must not learn its secrets by having them sent elsewhere.
  * @param known what is stored; null: nothing yet
+ * @param ownSender who the deployment's mail server sends as; null: it has none
  * @throws ApiError PARAMETER_INVALID
  */
 export function readSettings(
   type: ContactType,
   sent: Record<string, unknown>,
   known: Known | null,
+  ownSender: string | null,
 ): ReadSettings {
   const schema = type === "mqtt" ? schemas["deviceIntID" in sent ? "device" : "broker"] : schemas[type];
   const parsed = parseSettings(schema, sent);
@@ -138,8 +140,9 @@ export function readSettings(
   );
   const set = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null);
   const secrets = { ...kept, ...Object.fromEntries(set) };
+  if (type === "email") checkSender(settings, ownSender);
   if (type === "webhook") settings.address = originOf(secrets.url);
-  if (known !== null && addressOf(settings) !== addressOf(known.settings)) refuseKept(kept);
+  if (known !== null && addressOf({ settings, secrets }) !== addressOf(known)) refuseKept(kept);
   return { settings, secrets };
 }
 
@@ -156,14 +159,21 @@ function originOf(url: string | undefined): string {
   return new URL(url).origin;
 }
 
-/** Where secrets would go. */
-function addressOf(settings: Readonly<Record<string, unknown>>): string {
-  const { address, server, url } = settings as {
-    address?: string;
+/** Through the deployment's server a tenant sends as the deployment: its name is trusted by others. */
+function checkSender({ server, from }: Readonly<Record<string, unknown>>, ownSender: string | null): void {
+  if (server !== null || from === null || from === ownSender) return;
+  throw invalid({ "settings.from": "must be left out, or SMTP_FROM, without a server of its own" });
+}
+
+/** Where secrets would go, and as whose. */
+function addressOf({ settings, secrets }: Known): string {
+  const { url, username, server } = settings as {
     url?: string;
-    server?: { host: string; port: number; security: string } | null;
+    username?: string | null;
+    server?: { host: string; port: number; security: string; username: string | null } | null;
   };
-  return JSON.stringify([address, url, server?.host, server?.port, server?.security]);
+  const ofServer = [server?.host, server?.port, server?.security, server?.username];
+  return JSON.stringify([secrets.url, url, username, ...ofServer]);
 }
 
 function refuseKept(kept: Readonly<Record<string, string>>): void {

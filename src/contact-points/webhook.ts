@@ -3,7 +3,7 @@ import { request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { isIP } from "node:net";
 import { AddressError, type AddressGuard } from "./addresses.js";
-import { delivered, failed, type Outcome, reasonOf, refused, type Send, sendMs, tidy } from "./sending.js";
+import { delivered, failed, type Outcome, reasonOf, refused, type Send, tidy } from "./sending.js";
 
 interface WebhookSettings {
   /** The origin of the address, which is itself a secret. */
@@ -28,7 +28,7 @@ function signatureOf(secret: string, id: string, seconds: number, body: string):
 
 /** POSTs to an address. Redirects are not followed: they would lead where nobody has looked. */
 export function createWebhookSend(guard: AddressGuard, now: () => number): Send {
-  return async ({ settings, secrets }, { id, body }) => {
+  return async ({ settings, secrets }, { id, body }, signal) => {
     const { contentType } = settings as unknown as WebhookSettings;
     const target = new URL(secrets.url ?? "");
     const seconds = Math.floor(now() / 1000);
@@ -44,35 +44,43 @@ export function createWebhookSend(guard: AddressGuard, now: () => number): Send 
     if (secrets.authorization !== undefined) all.Authorization = secrets.authorization;
     try {
       const host = target.hostname.replace(/^\[(.*)\]$/, "$1");
-      if (isIP(host) !== 0) await guard.resolve(host);
-      return await post(target, all, body, guard);
+      if (isIP(host) !== 0) await guard.resolve(host, signal);
+      return await post({ target, headers: all, body }, guard, signal);
     } catch (error) {
       return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
     }
   };
 }
 
-function post(
-  target: URL,
-  headers: Record<string, string>,
-  body: string,
-  { lookup }: AddressGuard,
-): Promise<Outcome> {
+interface Post {
+  readonly target: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+function post({ target, headers, body }: Post, guard: AddressGuard, signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const request = target.protocol === "https:" ? requestSecure : requestPlain;
-    const signal = AbortSignal.timeout(sendMs);
     const bytes = Buffer.from(body);
     const outgoing = request(target, {
       method: "POST",
       headers: { ...headers, "Content-Length": String(bytes.length) },
-      lookup,
+      lookup: guard.lookup(signal),
       agent: false,
       signal,
     });
-    const fail = (error: unknown): void =>
-      reject(signal.aborted ? new Error(`no answer within ${sendMs / 1000} seconds`) : error);
-    outgoing.on("error", fail);
+    const fail = (): void => reject(new Error("the connection was closed"));
+    outgoing.on("error", reject);
+    outgoing.on("upgrade", ({ statusCode, statusMessage }, socket) => {
+      socket.destroy();
+      resolve(refused(tidy(`${statusCode} ${statusMessage}: another protocol was not asked for`)));
+    });
+    let isAnswered = false;
+    outgoing.on("close", () => {
+      if (!isAnswered) fail();
+    });
     outgoing.on("response", (response) => {
+      isAnswered = true;
       const status = response.statusCode ?? 0;
       const chunks: Buffer[] = [];
       let length = 0;
@@ -90,7 +98,8 @@ function post(
         if (length >= answerBytesMax) finish();
       });
       response.on("end", finish);
-      response.on("error", fail);
+      response.on("error", reject);
+      response.on("close", fail);
     });
     outgoing.end(bytes);
   });

@@ -1,6 +1,8 @@
+import { StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
 import {
+  contactPointsLeft,
   type OpenContactPoint,
   openContactPoint,
 } from "../../store/metadata/notifications/contact-points.js";
@@ -10,9 +12,10 @@ import {
   pointsWaiting,
   saveAttempt,
 } from "../../store/metadata/notifications/notifications.js";
-import { type Outcome, reasonOf, refused } from "../contact-points/sending.js";
+import { failed, type Outcome, reasonOf, refused } from "../contact-points/sending.js";
 import type { Logger } from "../observability/log.js";
 import type { AlertMessage } from "./alert-message.js";
+import { createBackOffs, waitMs } from "./back-offs.js";
 import { type Senders, sendMessage } from "./send-message.js";
 import type { TemplateRenderer } from "./templates.js";
 
@@ -22,7 +25,11 @@ interface Deliveries {
   look(): Promise<void>;
   /** Contact points whose last attempt failed. */
   readonly failing: number;
+  /** Forgets the troubles of contact points that are deleted or off. */
+  forgetGone(): Promise<void>;
   /** Resolves once what is under way has ended. */
+  settled(): Promise<void>;
+  /** Begins nothing more; resolves as `settled`. */
   close(): Promise<void>;
 }
 
@@ -34,6 +41,8 @@ interface DeliveriesDeps {
   /** Counts an attempt. */
   readonly onAttempt: (type: string, outcome: "delivered" | "retried" | "failed") => void;
   readonly log: Logger;
+  /** Aborted when the service waits no longer for what is under way. */
+  readonly ending: AbortSignal;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Milliseconds; never set. */
@@ -43,81 +52,125 @@ interface DeliveriesDeps {
 /** Messages under way at once, of all tenants and of one. */
 const sendingMax = 16;
 const sendingOfTenantMax = 4;
-/** Doubles with each failure of the contact point in a row. */
-const backOffMs = { first: 5000, longest: 600_000 } as const;
 /** How long a message is tried. */
 const giveUpMs = 24 * 3_600_000;
 
-interface Trouble {
-  readonly failures: number;
-  /** Until when its contact point is left alone, monotonic milliseconds. */
-  readonly until: number;
+type Point = Awaited<ReturnType<typeof pointsWaiting>>[number];
+
+/** What is to be stored of an attempt. */
+interface Attempt {
+  readonly at: number;
+  readonly notification: number;
+  readonly result: Parameters<typeof saveAttempt>[3];
 }
 
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { db, now, monotonic, log, onAttempt } = deps;
   const busy = new Map<number, { readonly tenant: number; readonly done: Promise<void> }>();
-  const troubles = new Map<number, Trouble>();
+  /** Contact points that do not take their messages. */
+  const troubles = createBackOffs(monotonic);
+  /** Contact points of which the metadata cannot be read or written. */
+  const faults = createBackOffs(monotonic);
+  /** Attempts that could not be stored, by contact point: each is stored before anything else is sent there. */
+  const unsaved = new Map<number, Attempt>();
   let closing = false;
   let looks = 0;
 
   const sendingOf = (tenant: number): number =>
     [...busy.values()].filter((one) => one.tenant === tenant).length;
 
-  async function begin(point: { readonly id: number; readonly tenant: number }): Promise<void> {
-    const notification = await dueNotification(db, point.id, now());
-    if (notification === undefined || closing) return;
-    const done = deliver(point.id, notification)
-      .catch((error: unknown) => log.warn("cannot store the outcome of a notification", { error }))
-      .finally(() => busy.delete(point.id));
-    busy.set(point.id, { tenant: point.tenant, done });
+  const settled = async (): Promise<void> => {
+    await Promise.all([...busy.values()].map(({ done }) => done));
+  };
+
+  async function begin({ id, tenant }: Point): Promise<void> {
+    const notification = unsaved.has(id) ? undefined : await dueNotification(db, id, now());
+    if (closing || (notification === undefined && !unsaved.has(id))) return;
+    const work = notification === undefined ? save(id) : deliver(id, notification);
+    const done = work.then(
+      () => recovered(id),
+      (error: unknown) => faulted(id, error),
+    );
+    busy.set(id, { tenant, done: done.finally(() => busy.delete(id)) });
   }
 
   async function deliver(id: number, notification: NotificationDetail): Promise<void> {
-    const point = await openContactPoint(deps, id);
-    const outcome = await attempt(point, notification);
-    note(id, notification, outcome);
+    const outcome = await attempt(id, notification);
     const at = now();
-    const status = outcome.isDelivered ? "delivered" : "failed";
-    const own = { failures: notification.attempts + 1 };
-    const nextAt = outcome.isTransient ? at + Math.max(waitMs(troubles.get(id)), waitMs(own)) : null;
+    const failures = Math.max(troubles.failures(id), notification.attempts + 1);
+    const nextAt = outcome.isTransient ? at + waitMs(failures) : null;
     const goesOn = nextAt !== null && nextAt < notification.createAt + giveUpMs;
+    const status = outcome.isDelivered ? "delivered" : "failed";
     onAttempt(notification.type, goesOn ? "retried" : status);
-    await saveAttempt(db, at, notification.id, {
-      status: goesOn ? "waiting" : status,
-      answer: outcome.answer,
-      nextAt: goesOn ? nextAt : null,
-    });
+    const { answer } = outcome;
+    const result: Attempt["result"] = goesOn
+      ? { status: "waiting", answer, nextAt }
+      : { status, answer, nextAt: null };
+    unsaved.set(id, { at, notification: notification.id, result });
+    await save(id);
   }
 
-  async function attempt(
-    point: OpenContactPoint | undefined,
-    { id, message }: NotificationDetail,
-  ): Promise<Outcome> {
+  async function save(id: number): Promise<void> {
+    const attempt = unsaved.get(id);
+    if (attempt === undefined) return;
+    await saveAttempt(db, attempt.at, attempt.notification, attempt.result);
+    unsaved.delete(id);
+  }
+
+  /** One line when the metadata fail, and one when all can be read and stored again. */
+  function faulted(id: number, error: unknown): void {
+    if (faults.size === 0) log.warn("cannot read or store notifications", { error });
+    faults.failed(id, true);
+  }
+
+  function recovered(id: number): void {
+    const before = faults.size;
+    faults.worked(id);
+    if (before > 0 && faults.size === 0) log.info("notifications are read and stored again");
+  }
+
+  async function attempt(id: number, notification: NotificationDetail): Promise<Outcome> {
+    const point = await open(id);
     if (point === undefined) return refused("the contact point was deleted");
+    if ("isDelivered" in point) return note(notification, id, point);
     if (point.enable === 0) return refused("the contact point is off");
-    const told = JSON.parse(message) as AlertMessage;
-    const outgoing = { message: told, id: `tidemark-${id}` };
-    return sendMessage(deps.renderer, deps.senders, point, outgoing).catch((error: unknown) =>
+    const message = JSON.parse(notification.message) as AlertMessage;
+    const outgoing = { message, id: `tidemark-${notification.id}` };
+    const { renderer, senders, ending } = deps;
+    const outcome = await sendMessage(renderer, senders, point, outgoing, ending).catch((error: unknown) =>
       refused(reasonOf(error)),
     );
+    return note(notification, id, outcome);
+  }
+
+  /** Secrets that another master key sealed are the contact point's trouble; a store that is away is not. */
+  async function open(id: number): Promise<OpenContactPoint | Outcome | undefined> {
+    try {
+      return await openContactPoint(deps, id);
+    } catch (error) {
+      if (error instanceof StoreError && error.code === "CORRUPT") return failed(reasonOf(error));
+      throw error;
+    }
   }
 
   /** One line when a contact point stops to take messages, and one when it does again. */
-  function note(id: number, { contactPointName, tenant, type }: NotificationDetail, outcome: Outcome): void {
-    const before = troubles.get(id);
+  function note(
+    { contactPointName, tenant, type }: NotificationDetail,
+    id: number,
+    outcome: Outcome,
+  ): Outcome {
+    const before = troubles.failures(id);
     const about = { contactPoint: id, name: contactPointName, type, tenant };
-    if (outcome.isDelivered) {
-      troubles.delete(id);
-      if (before !== undefined) log.info("contact point takes messages again", about);
-      return;
+    const { isDelivered, isTransient, answer } = outcome;
+    if (isDelivered) {
+      troubles.worked(id);
+      if (before > 0) log.info("contact point takes messages again", about);
+    } else {
+      if (before === 0) log.warn("contact point takes no message", { ...about, answer });
+      // A message that is refused says nothing about the next one.
+      troubles.failed(id, isTransient);
     }
-    if (before === undefined)
-      log.warn("contact point takes no message", { ...about, answer: outcome.answer });
-    const failures = (before?.failures ?? 0) + 1;
-    // A message that is refused says nothing about the next one.
-    const until = outcome.isTransient ? monotonic() + waitMs({ failures }) : 0;
-    troubles.set(id, { failures, until });
+    return outcome;
   }
 
   return {
@@ -126,9 +179,8 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     },
     look: async () => {
       if (closing || busy.size >= sendingMax) return;
-      const at = monotonic();
       const points = (await pointsWaiting(db)).filter(
-        ({ id }) => !busy.has(id) && (troubles.get(id)?.until ?? 0) <= at,
+        ({ id }) => !busy.has(id) && !troubles.isLeftAlone(id) && !faults.isLeftAlone(id),
       );
       // Tenants take turns: one contact point of each, then a second of each.
       const turns = groupByTenant(points);
@@ -142,9 +194,22 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
         if (others.length > 0) turns.push(others);
       }
     },
+    forgetGone: async () => {
+      const ids = [...new Set([...troubles.ids(), ...faults.ids(), ...unsaved.keys()])];
+      if (ids.length === 0) return;
+      const left = await contactPointsLeft(db, ids);
+      for (const id of ids) {
+        if (left.get(id) !== true) troubles.worked(id);
+        if (left.has(id)) continue;
+        recovered(id);
+        unsaved.delete(id);
+      }
+    },
+    settled,
     close: async () => {
       closing = true;
-      await Promise.all([...busy.values()].map(({ done }) => done));
+      await settled();
+      await Promise.allSettled([...unsaved.keys()].map(save));
     },
   };
 }
@@ -157,9 +222,4 @@ function groupByTenant<Point extends { readonly tenant: number }>(points: readon
     else own.push(point);
   }
   return [...found.values()];
-}
-
-function waitMs(trouble: Pick<Trouble, "failures"> | undefined): number {
-  const failures = trouble?.failures ?? 1;
-  return Math.min(backOffMs.longest, backOffMs.first * 2 ** Math.min(20, failures - 1));
 }

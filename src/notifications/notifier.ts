@@ -59,21 +59,23 @@ const lookMs = 1000;
 const retentionMs = 60_000;
 const waitingMs = 10_000;
 const dayMs = 86_400_000;
-/** Messages of one tenant that the log keeps. */
-const logRowsMax = 5000;
 const rowsPerStep = 1000;
 /** How long a process may be silent until another one tells in its place. */
 const leaseMs = 30_000;
 const testsOfTenantMax = 8;
+/** How long messages that are under way have when the service ends; those that have not gone out by then go out after its start. */
+const closeMs = 5000;
 /** Steps of one look, so that the outcome of a flood is not waited for. */
 const stepsMax = 100;
 
 export function startNotifier(deps: NotifierDeps): Notifier {
   const { db, meter, node, timezone, log, now } = deps;
   const renderer = createTemplateRenderer();
+  const ending = new AbortController();
   const deliveries = createDeliveries({
     ...deps,
     renderer,
+    ending: ending.signal,
     onAttempt: (type, outcome) => count(meter.notifications, `${type} ${outcome}`),
   });
   let leaseUntil = 0;
@@ -115,12 +117,13 @@ export function startNotifier(deps: NotifierDeps): Notifier {
     }),
     every(waitingMs, "count the notifications that wait", log, async () => {
       meter.notificationsWaiting = await allWaiting(db);
+      await deliveries.forgetGone();
     }),
     every(retentionMs, "apply the notifications' retention", log, async () => {
       const before = now() - deps.retentionDays * dayMs;
       await removeOldSilences(db, before);
       for (const { id } of await listTenants(db)) {
-        await removeOldNotifications(db, id, { before, max: logRowsMax, limit: rowsPerStep });
+        await removeOldNotifications(db, id, { before, limit: rowsPerStep });
         await nextTurn();
       }
     }),
@@ -132,8 +135,13 @@ export function startNotifier(deps: NotifierDeps): Notifier {
   async function test(point: OpenContactPoint): Promise<Outcome & { readonly id: number }> {
     const message: AlertMessage = sampleMessage("test", timezone, now());
     const id = `tidemark-test-${point.id}-${now()}`;
-    const outcome = await sendMessage(renderer, deps.senders, point, { message, id });
+    const outcome = await sendMessage(renderer, deps.senders, point, { message, id }, ending.signal);
     return { ...outcome, id: await saveTest(db, now(), point, message, outcome) };
+  }
+
+  function stopSending(): void {
+    ending.abort();
+    void renderer.close();
   }
 
   return {
@@ -153,7 +161,10 @@ export function startNotifier(deps: NotifierDeps): Notifier {
     preview: (point) => renderMessage(renderer, point, sampleMessage("alert", timezone, now())),
     close: async () => {
       await Promise.all(jobs.map((job) => job.stop()));
+      const grace = setTimeout(stopSending, closeMs);
       await deliveries.close();
+      clearTimeout(grace);
+      stopSending();
       await renderer.close();
     },
   };

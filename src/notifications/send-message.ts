@@ -1,17 +1,33 @@
 import type { ContactType, OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
-import { failed, type Outcome, reasonOf, refused, type Send } from "../contact-points/sending.js";
+import { blankSecrets } from "../contact-points/blank-secrets.js";
+import {
+  answerLengthMax,
+  attempt,
+  failed,
+  type Outcome,
+  reasonOf,
+  refused,
+  type Send,
+} from "../contact-points/sending.js";
 import type { AlertMessage } from "./alert-message.js";
 import { messageDocument } from "./message-texts.js";
 import { TemplateError, type TemplateRenderer } from "./templates.js";
 
 export type Senders = Readonly<Record<ContactType, Send>>;
 
+interface MessageTexts {
+  readonly subject: string;
+  readonly body: string;
+}
+
+type Author = Pick<OpenContactPoint, "tenant" | "type" | "language" | "subjectTemplate" | "bodyTemplate">;
+
 /** What a message says at a contact point: its templates, or else the built-in texts. @throws TemplateError */
 export async function renderMessage(
   renderer: TemplateRenderer,
-  point: Pick<OpenContactPoint, "tenant" | "type" | "language" | "subjectTemplate" | "bodyTemplate">,
+  point: Author,
   message: AlertMessage,
-): Promise<{ readonly subject: string; readonly body: string }> {
+): Promise<MessageTexts> {
   const document = messageDocument(message, point.language);
   const templates = { subject: point.subjectTemplate, body: point.bodyTemplate };
   const made = await renderer.render(point.tenant, templates, document, message.timezone);
@@ -20,19 +36,41 @@ export async function renderMessage(
   return { subject, body: made.body ?? builtIn };
 }
 
-/** Sends one message. @param id of the notification; the same at each attempt */
+/**
+ * Sends one message. An alert is told in the built-in texts if its templates fail, and the answer then begins with the
+ * reason; a test of them is not sent.
+ * @param id of the notification; the same at each attempt
+ * @param ending aborted when the service waits no longer
+ */
 export async function sendMessage(
   renderer: TemplateRenderer,
   senders: Senders,
   point: OpenContactPoint,
   { message, id }: { readonly message: AlertMessage; readonly id: string },
+  ending: AbortSignal,
+): Promise<Outcome> {
+  const send = async (author: Author): Promise<Outcome> => {
+    const { subject, body } = await renderMessage(renderer, author, message);
+    const made = { subject, body, id };
+    const outcome = await attempt((signal) => senders[point.type](point, made, signal), ending);
+    return { ...outcome, answer: blankSecrets(outcome.answer, point.secrets) };
+  };
+  const told = await sendOrSayWhyNot(send, point, message);
+  return { ...told, answer: told.answer.slice(0, answerLengthMax) };
+}
+
+async function sendOrSayWhyNot(
+  send: (author: Author) => Promise<Outcome>,
+  point: OpenContactPoint,
+  { kind }: AlertMessage,
 ): Promise<Outcome> {
   try {
-    const { subject, body } = await renderMessage(renderer, point, message);
-    return await senders[point.type](point, { subject, body, id });
+    return await send(point);
   } catch (error) {
-    return error instanceof TemplateError
-      ? refused(`cannot render the ${error.field} template: ${error.message}`)
-      : failed(reasonOf(error));
+    if (!(error instanceof TemplateError)) return failed(reasonOf(error));
+    const reason = `cannot render the ${error.field} template: ${error.message}`;
+    if (kind === "test") return refused(reason);
+    const outcome = await send({ ...point, subjectTemplate: null, bodyTemplate: null });
+    return { ...outcome, answer: `${reason}; sent in the built-in words: ${outcome.answer}` };
   }
 }

@@ -10,7 +10,6 @@ import {
   type GroupMember,
   groupMembers,
   type NotificationGroup,
-  postponeGroup,
   settleGroup,
 } from "../../store/metadata/notifications/notification-groups.js";
 import { notifyRoute, waitingCount } from "../../store/metadata/notifications/notifications.js";
@@ -21,21 +20,23 @@ import { mutedUntil } from "./mute-windows.js";
 const groupsPerStep = 10;
 /** Messages of a tenant that may wait: beyond them its groups wait, and say later what there is by then. */
 const waitingOfTenantMax = 1000;
-const postponedMs = 10_000;
 
-/** Makes the messages of a tenant's groups that are due, a few of them; false if none was. @param timezone the deployment's */
+/**
+ * Makes the messages of a tenant's groups that are due, a few of them; false if there is nothing more to do now.
+ * @param timezone the deployment's
+ */
 export async function tellGroups(db: Db, tenant: number, timezone: string, now: number): Promise<boolean> {
+  let waiting = await waitingCount(db, tenant);
+  if (waiting >= waitingOfTenantMax) return false;
   const due = await dueGroups(db, tenant, now, groupsPerStep);
   if (due.length === 0) return false;
   const routes = new Map((await enabledRoutes(db, tenant)).map((route) => [route.id, route]));
   const silences = await silencesAt(db, tenant, now);
-  let waiting = await waitingCount(db, tenant);
   for (const group of due) {
+    if (waiting >= waitingOfTenantMax) return false;
     const route = routes.get(group.routeIntID);
     if (route === undefined) {
       await dropGroup(db, group.id);
-    } else if (waiting >= waitingOfTenantMax) {
-      await postponeGroup(db, group.id, now + postponedMs);
     } else if (await tellGroup(db, group, route, { silences, timezone, now })) {
       waiting += route.contactPoints.length;
     }

@@ -1,4 +1,4 @@
-import { StoreError } from "../../store/lib/errors.js";
+import { asError, StoreError } from "../../store/lib/errors.js";
 import { createFairQueue } from "../../store/lib/fair-queue.js";
 import { startThread } from "../host/thread.js";
 import type { MessageDocument } from "./message-texts.js";
@@ -36,31 +36,52 @@ const renderMs = 2000;
 const idleMs = 60_000;
 const heapMegabytesMax = 64;
 
-interface Rendering {
-  settle(answer: FromRenderer): void;
-  fail(reason: string): void;
+/** A thread that renders; what it says, however late, is about its own renderings alone. */
+interface RenderThread {
+  readonly hasEnded: boolean;
+  /** Rejects if the thread ends or fails, or takes longer than it may: the thread is of no more use then. */
+  render(request: ToRenderer): Promise<FromRenderer>;
+  terminate(): Promise<unknown>;
+}
+
+function openRenderThread(): RenderThread {
+  let hasEnded = false;
+  let settle: ((answer: FromRenderer) => void) | undefined;
+  let fail: ((reason: Error) => void) | undefined;
+  const thread = startThread<FromRenderer, ToRenderer>(new URL("./renderer.worker.js", import.meta.url), {
+    start: null,
+    heapMegabytesMax,
+    onMessage: (answer) => settle?.(answer),
+    onError: (error) => fail?.(error),
+    onExit: () => {
+      hasEnded = true;
+      fail?.(new Error("ended"));
+    },
+  });
+  return {
+    get hasEnded() {
+      return hasEnded;
+    },
+    render: (request) => {
+      const tooLong = setTimeout(
+        () => fail?.(new Error(`takes more than ${renderMs / 1000} seconds`)),
+        renderMs,
+      );
+      const answered = new Promise<FromRenderer>((resolve, reject) => {
+        [settle, fail] = [resolve, reject];
+        thread.send(request);
+      });
+      return answered.finally(() => clearTimeout(tooLong));
+    },
+    terminate: () => thread.terminate(),
+  };
 }
 
 export function createTemplateRenderer(): TemplateRenderer {
   const queue = createFairQueue(waitingMax);
-  let thread: ReturnType<typeof startThread<FromRenderer, ToRenderer>> | null = null;
-  let current: Rendering | null = null;
+  let thread: RenderThread | null = null;
   let idle: NodeJS.Timeout | undefined;
   let closed = false;
-
-  function start() {
-    const started = startThread<FromRenderer, ToRenderer>(new URL("./renderer.worker.js", import.meta.url), {
-      start: null,
-      heapMegabytesMax,
-      onMessage: (answer) => current?.settle(answer),
-      onError: (error) => current?.fail(error.message),
-      onExit: () => {
-        if (thread === started) thread = null;
-        current?.fail("ended");
-      },
-    });
-    return started;
-  }
 
   async function end(): Promise<void> {
     clearTimeout(idle);
@@ -69,36 +90,25 @@ export function createTemplateRenderer(): TemplateRenderer {
     await ending?.terminate();
   }
 
-  function renderNow(request: ToRenderer): Promise<FromRenderer> {
-    return new Promise((resolve, reject) => {
-      clearTimeout(idle);
-      const tooLong = setTimeout(() => current?.fail(`takes more than ${renderMs / 1000} seconds`), renderMs);
-      const done = () => {
-        clearTimeout(tooLong);
-        current = null;
-        if (!closed) idle = setTimeout(() => void end(), idleMs).unref();
-      };
-      current = {
-        settle: (answer) => {
-          done();
-          resolve(answer);
-        },
-        fail: (reason) => {
-          done();
-          void end();
-          const field = request.templates.body === null ? "subject" : "body";
-          reject(new TemplateError(field, reason));
-        },
-      };
-      thread ??= start();
-      thread.send(request);
-    });
+  async function renderNow(request: ToRenderer): Promise<FromRenderer> {
+    if (closed) throw shuttingDown();
+    clearTimeout(idle);
+    if (thread === null || thread.hasEnded) thread = openRenderThread();
+    try {
+      const answer = await thread.render(request);
+      if (!closed) idle = setTimeout(() => void end(), idleMs).unref();
+      return answer;
+    } catch (error) {
+      // The next one is another tenant's: it begins when this one takes no more of the machine.
+      await end();
+      if (closed) throw shuttingDown();
+      throw new TemplateError(request.templates.body === null ? "subject" : "body", asError(error).message);
+    }
   }
 
   return {
     render: async (tenant, templates, document, timezone) => {
       if (templates.subject === null && templates.body === null) return templates;
-      if (closed) throw new StoreError("UNAVAILABLE", "the service is shutting down");
       const answer = await queue.run(String(tenant), () => renderNow({ templates, document, timezone }));
       if ("error" in answer) throw new TemplateError(answer.field, answer.error);
       return answer;
@@ -109,3 +119,5 @@ export function createTemplateRenderer(): TemplateRenderer {
     },
   };
 }
+
+const shuttingDown = (): StoreError => new StoreError("UNAVAILABLE", "the service is shutting down");

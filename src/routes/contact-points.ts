@@ -68,6 +68,7 @@ export function contactPointRoutes(deps: AppDeps): Route[] {
 
 function recordRoutes(deps: AppDeps): Route[] {
   const { db, now, devices } = deps;
+  const ownSender = deps.config.mailServer?.from ?? null;
   const routes = resourceRoutes(deps);
   return [
     routes.list<ContactPoint>({
@@ -99,7 +100,7 @@ function recordRoutes(deps: AppDeps): Route[] {
       answer: { status: 201, schema: contactPointSchema },
       errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
       handle: async ({ caller, body }) => {
-        const read = readSettings(body.type, body.settings, null);
+        const read = readSettings(body.type, body.settings, null, ownSender);
         await checkDevice(deps, caller.tenant, read.settings);
         const { subjectTemplate = null, bodyTemplate = null } = body;
         const input = {
@@ -130,7 +131,7 @@ function recordRoutes(deps: AppDeps): Route[] {
         const known = await openOwn(deps, caller.tenant, id);
         refuseChanged(body, known, ["type"]);
         const { type: _, settings: sent, ...rest } = present(body);
-        const read = sent === undefined ? null : readSettings(known.type, sent, known);
+        const read = sent === undefined ? null : readSettings(known.type, sent, known, ownSender);
         if (read !== null) await checkDevice(deps, caller.tenant, read.settings);
         const input = {
           ...rest,

@@ -1,5 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
+import { alertOutboxSchema } from "./schema-alert-outbox.js";
 import { bulkSchema } from "./schema-bulk.js";
 import { dashboardsSchema } from "./schema-dashboards.js";
 import { dataSchema } from "./schema-data.js";
@@ -65,6 +66,7 @@ export const migrations: readonly (readonly string[])[] = [
   dashboardsSchema,
   fleetSchema,
   bulkSchema,
+  alertOutboxSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -3,7 +3,7 @@
  * alerts reach `alert_outbox` by triggers, in the transaction that changes the alert, whoever does so.
  */
 
-const isRouted = (tenant: string) =>
+export const isRouted = (tenant: string) =>
   `exists (select 1 from alert_route where tenant = ${tenant} and enable = 1)`;
 
 /** kind of an outbox row: the alert has begun; it has ended, or was removed while it was current. */

@@ -24,12 +24,9 @@ export interface AlertEvent {
   readonly hasEnded: boolean;
   /** When it began, or ended. */
   readonly at: number;
-  /** Null for an end, and for an alert that is gone. */
+  /** As it was when it began; null for an end. */
   readonly alert: AlertFacts | null;
 }
-
-/** Characters of an alert's content that are told. */
-const contentLengthMax = 300;
 
 /** Tenants with a row that satisfies the condition, found without reading the rows. The index begins with `tenant`. */
 export const tenantsSql = (table: string, condition: string): string => `
@@ -47,27 +44,15 @@ export async function tenantsOfOutbox(db: Db): Promise<number[]> {
 
 /** The oldest of a tenant. */
 export async function readOutbox(db: Db, tenant: number, limit: number): Promise<AlertEvent[]> {
-  type Row = { outboxID: number; alertIntID: number; kind: number; at: number } & (
-    | AlertFacts
-    | { readonly id: null }
-  );
+  type Row = Pick<AlertEvent, "outboxID" | "alertIntID" | "at"> & { kind: number; alert: string | null };
   const rows = await db.all<Row>(
-    `select o.id outboxID, o.alertIntID, o.kind, o.at, a.id, a.cause, a.alertName,
-       substr(a.alertContent, 1, ${contentLengthMax}) alertContent, a.alertSeverity, a.startTime,
-       d.id deviceIntID, d.deviceID, coalesce(d.deviceName, d.deviceID) deviceName, p.id productIntID, p.productName
-     from alert_outbox o
-       left join alert a on a.id = o.alertIntID and o.kind = ${outboxKinds.began}
-       left join device d on d.id = a.deviceIntID
-       left join product p on p.id = d.productIntID
-     where o.tenant = ? order by o.id limit ?`,
+    "select id outboxID, alertIntID, kind, at, alert from alert_outbox where tenant = ? order by id limit ?",
     [tenant, limit],
   );
-  return rows.map(({ outboxID, alertIntID, kind, at, ...alert }) => ({
-    outboxID,
-    alertIntID,
-    at,
+  return rows.map(({ kind, alert, ...event }) => ({
+    ...event,
     hasEnded: kind === outboxKinds.ended,
-    alert: alert.id === null ? null : alert,
+    alert: alert === null ? null : (JSON.parse(alert) as AlertFacts),
   }));
 }
 

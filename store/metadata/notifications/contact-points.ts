@@ -107,6 +107,15 @@ export async function openContactPoint(
   return { ...toContactPoint(rest), secrets: opened };
 }
 
+/** Those of some contact points that are left, and whether they are on. */
+export async function contactPointsLeft(db: Db, ids: readonly number[]): Promise<Map<number, boolean>> {
+  const rows = await db.all<{ id: number; enable: number }>(
+    "select c.id, c.enable from json_each(?) j join contact_point c on c.id = j.value",
+    [ids],
+  );
+  return new Map(rows.map(({ id, enable }) => [id, enable === 1]));
+}
+
 export type ContactPointInput = Pick<
   ContactPoint,
   "name" | "enable" | "language" | "settings" | "subjectTemplate" | "bodyTemplate"

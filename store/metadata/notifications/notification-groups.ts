@@ -231,11 +231,6 @@ const setTold = (members: readonly number[], told: number, same: Condition): Sta
   rows: members.length,
 });
 
-/** Puts a group off. */
-export async function postponeGroup(db: Db, id: number, nextAt: number): Promise<void> {
-  await db.write([{ sql: "update notification_group set nextAt = ? where id = ?", args: [nextAt, id] }]);
-}
-
 /** Drops a group whose route is off. */
 export async function dropGroup(db: Db, id: number): Promise<void> {
   await db.write([{ sql: "delete from notification_group where id = ?", args: [id] }]);

@@ -69,6 +69,11 @@ const listing: Listing = {
   },
 };
 
+/** Messages of one tenant that the log keeps. */
+const logRowsMax = 5000;
+/** Messages that make room for one test: more than it adds. */
+const removedByTestMax = 2;
+
 export const notificationFilters = listing.filters;
 export const notificationIDs = { name: "notification", column: null } as const;
 
@@ -109,7 +114,7 @@ export function notifyRoute(
   };
 }
 
-/** Stores a test and its outcome. */
+/** Stores a test and its outcome; the log keeps its bound, however fast tests end. */
 export async function saveTest(
   db: Db,
   now: number,
@@ -128,6 +133,7 @@ export async function saveTest(
         ...[outcome.isDelivered ? now : null, now, now, message],
       ],
     },
+    removingOld(point.tenant, 0, removedByTestMax),
   ]);
   return Number(results[0]?.lastInsertRowid);
 }
@@ -192,23 +198,23 @@ export async function saveAttempt(
   ]);
 }
 
-/** Removes up to `limit` of a tenant's messages that wait no more: those before a time, and the oldest beyond `max`. */
+/** Removes up to `limit` of a tenant's messages that wait no more: those before a time, and the oldest beyond the bound. */
 export async function removeOldNotifications(
   db: Db,
   tenant: number,
-  { before, max, limit }: { readonly before: number; readonly max: number; readonly limit: number },
+  { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<number> {
-  const [result] = await db.write([
-    {
-      sql: `delete from notification where id in (
-        select id from notification where tenant = ? and nextAt is null and (createAt < ? or id <= coalesce(
-          (select id from notification where tenant = ? order by id desc limit 1 offset ?), 0))
-        order by id limit ?)`,
-      args: [tenant, before, tenant, max, limit],
-    },
-  ]);
+  const [result] = await db.write([removingOld(tenant, before, limit)]);
   return result?.rowsAffected ?? 0;
 }
+
+const removingOld = (tenant: number, before: number, limit: number): Statement => ({
+  sql: `delete from notification where id in (
+    select id from notification where tenant = ? and nextAt is null and (createAt < ? or id <= coalesce(
+      (select id from notification where tenant = ? order by id desc limit 1 offset ${logRowsMax}), 0))
+    order by id limit ?)`,
+  args: [tenant, before, tenant, limit],
+});
 
 /**
  * Takes or keeps the right to tell, for a while; false while another process has it. A process that starts again has it
