@@ -28,9 +28,16 @@ export function Fleet() {
     _sort: sorts.find((one) => one === sort),
   };
   const key = JSON.stringify(filters);
-  const first = useAsk(`fleet ${key}`, (signal) =>
-    call<FleetAnswer>("GET", "/fleet", { query: { ...filters, _limit: rowsAtOnce, facets: 1 }, signal }),
-  );
+  // With what was asked: while the next answer is on its way, the rows are those of the one before.
+  const first = useAsk(`fleet ${key}`, async (signal) => ({
+    key,
+    filters,
+    answer: await call<FleetAnswer>("GET", "/fleet", {
+      query: { ...filters, _limit: rowsAtOnce, facets: 1 },
+      signal,
+    }),
+  }));
+  const facets = first.data?.answer.facets;
   return (
     <section>
       <div class="row tools">
@@ -45,7 +52,7 @@ export function Fleet() {
         <Choice
           name={t("fleet.status")}
           value={status}
-          options={(first.data?.facets?.deviceStatus ?? []).map(({ value, count }) => ({
+          options={(facets?.deviceStatus ?? []).map(({ value, count }) => ({
             value: String(value),
             text: `${wordOf("deviceStatus", value)} (${count})`,
           }))}
@@ -54,7 +61,7 @@ export function Fleet() {
         <Choice
           name={t("fleet.product")}
           value={product}
-          options={(first.data?.facets?.products ?? []).map(({ productIntID, productName, count }) => ({
+          options={(facets?.products ?? []).map(({ productIntID, productName, count }) => ({
             value: String(productIntID),
             text: `${productName} (${count})`,
           }))}
@@ -77,15 +84,15 @@ export function Fleet() {
         />
       </div>
       <Answer asked={first}>
-        {(answer) => (
+        {({ key: of, filters: asked, answer }) => (
           <>
             <p class="muted" role="status">
               {t(answer.isCountBounded ? "fleet.atLeast" : "fleet.count", { count: answer.count })}
             </p>
             {answer.items.length === 0 ? (
-              <p class="notice">{t(Object.values(filters).some(Boolean) ? "list.nothing" : "list.empty")}</p>
+              <p class="notice">{t(Object.values(asked).some(Boolean) ? "list.nothing" : "list.empty")}</p>
             ) : (
-              <FleetRows key={key} first={answer} rowsAtOnce={rowsAtOnce} filters={filters} />
+              <FleetRows key={of} first={answer} rowsAtOnce={rowsAtOnce} filters={asked} />
             )}
           </>
         )}

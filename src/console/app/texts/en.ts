@@ -149,6 +149,23 @@ export const en = {
   "sort.deviceID": "by ID",
   "sort.-createAt": "newest",
   "sort.-deviceStatus": "online first",
+  "start.title": "Connect a first device",
+  "start.product": "Product",
+  "start.productHint": "What kind of device it is.",
+  "start.key": "What it measures",
+  "start.keyHint": 'The key in its messages: temp for {"temp": 21.5}. May be left empty.',
+  "start.device": "Device ID",
+  "start.deviceHint": "Letters, digits and dashes; no spaces.",
+  "start.make": "Make both",
+  "start.connected": "Connected",
+  "start.message": "A message has come",
+  "start.points": "It has become points",
+  "start.whyNot": "What has become no point, and why",
+  "start.noForm": 'The payload is in no form that is known: JSON like {"temp": 21.5} is.',
+  "start.unknown": "is no data point of this product.",
+  "start.similar": "is no data point of this product; there is {name}.",
+  "start.makePoint": "Make {key} a data point",
+  "start.toDevice": "To the device",
 } as const;
 
 export type TextKey = keyof typeof en;
