@@ -70,8 +70,8 @@ export type Refusal =
   | "oversize"
   | "policy"
   | "rate" // further over its limit than a message may wait
-  | "unavailable" // nothing can be kept now
-  | "gone"; // the device was blocked or changed its credentials meanwhile
+  | "unavailable" // nothing can be kept now, or its client has ended: it may come again
+  | "gone"; // the device was blocked, changed its credentials or was deleted meanwhile
 
 /** repeated: it had been kept before. */
 export type Outcome = "kept" | "repeated" | Refusal;
@@ -110,7 +110,9 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   #origin: Origin;
   #state: SessionState | null = null;
   #link: L | null = null;
-  #isEnded = false;
+  #endedFor: EndReason | null = null;
+  /** Requests that are not answered yet: with one the client neither gives way nor counts as silent. */
+  underWay = 0;
   /** Monotonic, milliseconds. */
   #heardAt: number;
   /** Taken of `idBytes`. */
@@ -156,7 +158,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   }
 
   get isEnded(): boolean {
-    return this.#isEnded;
+    return this.#endedFor !== null;
   }
 
   /** Whether it has not been heard for as long as it may be silent. */
@@ -183,7 +185,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     return new Promise((resolve) => {
       const asked = { clientID, cleanStart: false, sessionExpiry, keepAlive, will: null };
       const connection = records.connect(this.#origin, asked, (state) => {
-        if (!this.#isEnded) this.#begin(state, link);
+        if (!this.isEnded) this.#begin(state, link);
         resolve();
       });
       this.#origin = { ...this.#origin, connection };
@@ -222,13 +224,13 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     const { registry, records, work } = this.#context;
     const cost = registry.platformCost(state, wanted);
     void work.run(state.tenant, cost, () => {
-      if (!this.#isEnded) records.subscribeByPlatform(this.#origin, state, wanted, () => undefined);
+      if (!this.isEnded) records.subscribeByPlatform(this.#origin, state, wanted, () => undefined);
     });
   }
 
   end(reason: EndReason): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
+    if (this.#endedFor !== null) return;
+    this.#endedFor = reason;
     const { records, presence, meter, connections, limits, idBytes, release } = this.#context;
     count(meter.ended, reason);
     const orderly = reason === "disconnect";
@@ -268,7 +270,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     const cost = registry.publishCost(id, message.topic);
     const isHeavy = cost > lightWorkMax;
     if (isHeavy) await work.room(device.tenant, cost);
-    const late = this.#isEnded ? "gone" : this.#context.accept.full ? "unavailable" : null;
+    const late = this.#lateRefusal();
     const isRepeated = keys?.get(message.key as string) !== undefined;
     if (isHeavy && (late !== null || isRepeated)) work.give(device.tenant, cost);
     if (late !== null) return late;
@@ -328,10 +330,16 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     }, settled);
   }
 
+  /** Of a client that has ended only who is let in no more is told so: after a stop, say, the others come again. */
+  #lateRefusal(): Extract<Refusal, "gone" | "unavailable"> | null {
+    if (this.#endedFor === "thrown_out") return "gone";
+    return this.#endedFor !== null || this.#context.accept.full ? "unavailable" : null;
+  }
+
   #refusalOf({ topic, payload }: Publication): Refusal | null {
-    const { topics, meter, accept } = this.#context;
-    if (this.#isEnded) return "gone";
-    if (accept.full) return "unavailable";
+    const { topics, meter } = this.#context;
+    const late = this.#lateRefusal();
+    if (late !== null) return late;
     if (!isTopicName(topic) || !isWithin(topic, topics)) {
       count(meter.messagesRefused, "topic");
       return "topic";
@@ -357,7 +365,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   }
 
   readonly #mayGrow = (bytes: number): boolean => {
-    if (this.#isEnded || !this.#context.idBytes.take(this.entry.device.tenant, bytes)) return false;
+    if (this.isEnded || !this.#context.idBytes.take(this.entry.device.tenant, bytes)) return false;
     this.#idBytes += bytes;
     return true;
   };

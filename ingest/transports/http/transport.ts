@@ -58,7 +58,7 @@ interface Endpoint {
 
 export function createHttpTransport(context: HttpContext): HttpTransport {
   const { accept, proxies, waiting } = context;
-  const clients = createClients<PolledInbox>(context, (link) => link.isWaitedFor);
+  const clients = createClients<PolledInbox>(context, ({ underWay }) => underWay > 0);
   const bodies = createShares<number>(bodyBytesMax);
   const known = new WeakMap<object, Known>();
   const terms = {
@@ -103,7 +103,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     const client = await deviceOf(request, peer, ip);
     if ("reason" in client) return form(turnedAway[client.reason]);
     const { tenant } = client.entry.device;
-    return action({
+    const asked: DeviceRequest = {
       client,
       ip,
       headers,
@@ -115,7 +115,13 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       isFull: () => accept.full,
       room: waiting.room,
       kept: () => waiting.untilKept((done) => void accept.allKept().then(done)),
-    });
+    };
+    client.underWay++;
+    try {
+      return await action(asked);
+    } finally {
+      client.underWay--;
+    }
   }
 
   return {

@@ -115,7 +115,8 @@ async function end({ client }: DeviceRequest, batch: Batch | null, outcomes: Out
   return ndjson(faults.size === 0 ? 200 : 422, textOf(outcomes));
 }
 
-const mayComeAgain: ReadonlySet<number> = new Set([429, 503]);
+/** Refusals that are not about the line: the same line may be kept another time. */
+const mayComeAgain: ReadonlySet<number> = new Set([401, 429, 503]);
 const noLines: ReadonlySet<number> = new Set();
 const tooLong: LineFault = { status: 413, error: `a line may have ${lineBytesMax} bytes` };
 

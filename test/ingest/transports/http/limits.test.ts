@@ -1,10 +1,11 @@
 /** What a device may do over HTTP and WebSocket: the limits of MQTT, and as many clients as there is room for. */
+import { request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeDevice, makeProduct } from "../../../factories.js";
 import { assert, until } from "../../../suite.js";
 import { type Rec, worldSuite } from "../../../world.js";
 import { eventsOf } from "../../support.js";
-import { asDevice } from "./support.js";
+import { asDevice, basicOf } from "./support.js";
 
 const json = { "Content-Type": "application/json" };
 const placesMax = 8;
@@ -43,6 +44,23 @@ worldSuite(
       await until(async () => (await online()) < devices.length, { what: "some to have given way" });
       assert.ok((await online()) > 0);
       assert.is((await post(devices[0] as Rec, 99)).status, 204, "the first may come again");
+    });
+
+    test("whose body is still coming keeps its place while others come", async () => {
+      const [slow, ...others] = await Promise.all(
+        Array.from({ length: placesMax + 4 }, () => makeDevice(world, product)),
+      );
+      const headers = { Authorization: basicOf(slow as Rec), ...json, "Content-Length": "7" };
+      const asked = request(`${world.http}/api/v1/uplinks/data`, { method: "POST", headers });
+      const status = new Promise((resolve) => {
+        asked.once("response", (response) => resolve(response.resume().statusCode));
+      });
+      asked.flushHeaders();
+      await until(async () => (await statusOf(slow as Rec)) === 1, { what: "the slow one" });
+      for (const [n, other] of others.entries()) assert.is((await post(other, n)).status, 204);
+      asked.end('{"n":1}');
+      assert.is(await status, 204);
+      assert.is((await eventsOf(world, slow as Rec)).length, 1);
     });
 
     test("a waiting poll keeps its place, and ends when its client leaves", async () => {
