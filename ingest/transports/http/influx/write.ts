@@ -1,12 +1,11 @@
 /** POST /api/v2/write: InfluxDB line protocol, of which each line becomes one message. */
 import { isUtf8 } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
-import { createSlice } from "../../../../store/lib/turns.js";
 import type { Outcome } from "../../../clients/client.js";
 import { type Answer, failure, noContent } from "../requests/answers.js";
 import { batchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
-import { createTaking, stepsPerLook } from "../requests/taking.js";
+import { bytesPerLine, createPace, createTaking } from "../requests/taking.js";
 import { createLineReader, type Line } from "./line-protocol.js";
 import { createTargets, type Target } from "./targets.js";
 import { isPrecision, jsonOfTimestamp, type Precision } from "./timestamps.js";
@@ -44,9 +43,9 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
   const tally: Tally = { lines: 0, refused: 0, told: [], worst: null };
   const targets = createTargets(request.client.entry, request.findBelow);
   const taking = createTaking(request);
-  const slice = createSlice();
+  const pace = createPace();
 
-  const refuse = (line: number, fault: string): void => {
+  const refuse = (line: number, fault: string): undefined => {
     tally.refused++;
     if (tally.told.length < toldMax) tally.told.push(`line ${line}: ${fault}`);
   };
@@ -82,19 +81,16 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
   }
   function take(line: Line): Promise<void> | undefined {
     tally.lines++;
-    if (line.fault === null) {
-      const taken = look(line);
-      if (taken !== undefined) return taken;
-    } else refuse(line.number, line.fault);
-    return tally.lines % stepsPerLook === 0 && slice.isOver() ? slice.next() : undefined;
+    const taken = line.fault === null ? look(line) : refuse(line.number, line.fault);
+    return taken ?? pace(bytesPerLine * (1 + line.keys.length));
   }
 
-  const reader = createLineReader();
+  const reader = createLineReader(pace);
   const decoder = new StringDecoder("utf8");
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = decoder.write(bytes.subarray(at, at + pieceBytes));
     await reader.read(piece, at + pieceBytes >= bytes.length, take);
-    if (slice.isOver()) await slice.next();
+    await pace(pieceBytes);
   }
   await taking.settled();
   return answerOf(tally);

@@ -1,8 +1,25 @@
+import { createSlice } from "../../../../store/lib/turns.js";
 import type { Outcome, Publication } from "../../../clients/client.js";
 import type { DeviceRequest } from "./device-request.js";
 
-/** Steps between two looks at the clock: each is about a line. */
-export const stepsPerLook = 16;
+/** Of a body, between two looks at the clock: as much as is read in a fraction of a slice. */
+const bytesPerLook = 4096;
+/** What a line costs besides its bytes, counted in these. */
+export const bytesPerLine = 64;
+
+/** Lets others in as a body is read: told of the bytes just passed, it says what to wait for, if anything. */
+export type Pace = (bytes: number) => Promise<void> | undefined;
+
+export function createPace(): Pace {
+  const slice = createSlice();
+  let passed = 0;
+  return (bytes) => {
+    passed += bytes;
+    if (passed < bytesPerLook) return undefined;
+    passed = 0;
+    return slice.isOver() ? slice.next() : undefined;
+  };
+}
 
 /** The messages of one request, taken in their order and told of as they reach the disk. */
 interface Taking {
