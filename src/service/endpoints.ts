@@ -69,6 +69,8 @@ interface EndpointsDeps {
   readonly clock: Clock;
   /** Reads a time without an offset. */
   readonly local: LocalTime;
+  /** Takes room for an answer to a device. */
+  readonly takeAnswerRoom: HttpContext["takeAnswerRoom"];
   /** The most MQTT connections. */
   readonly connectionsMax: number;
 }
@@ -185,13 +187,14 @@ const idBytesMax = 64 * 1024 * 1024;
 
 /** What transports beside MQTT share. */
 function clientsOf(
-  { config, metadata, messaging, accept, local, clock }: EndpointsDeps,
+  { config, metadata, messaging, accept, local, takeAnswerRoom, clock }: EndpointsDeps,
   context: EndpointContext,
 ): HttpContext {
   const { journal, events, earlier } = messaging;
   return {
     ...context,
     local,
+    takeAnswerRoom,
     findBelow: (above, deviceID) => findBelow(metadata.directory, above, deviceID),
     presenceSeconds: config.presenceSeconds,
     clientsMax: config.mqttConnectionsMax,

@@ -17,7 +17,15 @@ import { takeBatch } from "./messages/batch.js";
 import { confirmMessage, fetchMessage } from "./messages/inbox.js";
 import { takeUplink } from "./messages/uplinks.js";
 import type { HttpPeer } from "./peer.js";
-import { type Answer, failure, type HttpResponse, noContent, send, turnedAway } from "./requests/answers.js";
+import {
+  type Answer,
+  failure,
+  type HttpResponse,
+  hasLeft,
+  noContent,
+  send,
+  turnedAway,
+} from "./requests/answers.js";
 import { readBody } from "./requests/body.js";
 import { loginOf } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
@@ -36,6 +44,8 @@ export interface HttpContext extends ClientsContext {
   readonly local: LocalTime;
   /** The device of this deviceID, if it hangs below the other. */
   findBelow(above: DeviceEntry, deviceID: string): Promise<DeviceEntry | undefined>;
+  /** Takes room for an answer of a tenant, which is given back by what it returns; null: there is none now. */
+  takeAnswerRoom(tenant: number, bytes: number): (() => void) | null;
   readonly onFault: (error: Error) => void;
 }
 
@@ -88,20 +98,29 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     return found;
   }
 
+  /** `tenant`: of whoever has shown who it is; what others are told is short, and is not counted. */
+  function respond(response: HttpResponse, made: Answer | undefined, tenant = 0): void {
+    if (made !== undefined) send(response, made, (bytes) => context.takeAnswerRoom(tenant, bytes));
+  }
+
   async function answer(
     request: IncomingMessage,
     response: HttpResponse,
     peer: HttpPeer,
     { method, action, form = asItIs }: Endpoint,
     query: URLSearchParams,
-  ): Promise<Answer | undefined> {
+  ): Promise<void> {
     if (request.method !== method) {
-      return form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method }));
+      return respond(
+        response,
+        form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method })),
+      );
     }
     const { headers } = request;
     const ip = clientOf(proxies, peer.address, headers);
     const client = await deviceOf(request, peer, ip);
-    if ("reason" in client) return form(turnedAway[client.reason]);
+    if ("reason" in client) return respond(response, form(turnedAway[client.reason]));
+    if (hasLeft(response)) return;
     const { tenant } = client.entry.device;
     const asked: DeviceRequest = {
       client,
@@ -111,6 +130,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       response,
       body: (bytesMax) => readBody(request, bytesMax, { tenant, shares: bodies }),
       local: context.local,
+      takeAnswerRoom: (bytes) => context.takeAnswerRoom(tenant, bytes),
       findBelow: (deviceID) => context.findBelow(client.entry, deviceID),
       isFull: () => accept.full,
       room: waiting.room,
@@ -118,7 +138,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     };
     client.underWay++;
     try {
-      return await action(asked);
+      respond(response, await action(asked), tenant);
     } finally {
       client.underWay--;
     }
@@ -131,15 +151,13 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       const found = endpointOf(end < 0 ? url : url.slice(0, end));
       if (found === null) return false;
       const query = end < 0 ? noQuery : new URLSearchParams(url.slice(end + 1));
-      const answered =
-        "status" in found ? Promise.resolve(found) : answer(request, response, peer, found, query);
-      answered.then(
-        (made) => made !== undefined && send(response, made),
-        (error: unknown) => {
+      if ("status" in found) respond(response, found);
+      else {
+        answer(request, response, peer, found, query).catch((error: unknown) => {
           context.onFault(asError(error));
-          send(response, failure(500, "INTERNAL_ERROR", "the service failed; the log has it"));
-        },
-      );
+          respond(response, failure(500, "INTERNAL_ERROR", "the service failed; the log has it"));
+        });
+      }
       return true;
     },
     close: () => clearInterval(sweep),

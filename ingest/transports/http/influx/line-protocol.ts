@@ -4,6 +4,7 @@
  */
 
 import { jsonOfText, jsonOfValue } from "./line-values.js";
+import { shown } from "./shown.js";
 
 /** One line; the same object each time. */
 export interface Line {
@@ -126,9 +127,9 @@ function readLine(text: string, from: number, line: Line): number {
     const begin = equal + 1;
     const isText = text.charCodeAt(begin) === quote;
     const end = isText ? endOfText(text, begin, line) : endOfValue(text, begin);
-    if (end < 0) return fail(text, begin, line, `field ${key} has a text without an end`);
+    if (end < 0) return fail(text, begin, line, `field ${shown(key)} has a text without an end`);
     const value = isText ? jsonOfText(text.slice(begin + 1, end - 1)) : jsonOfValue(text.slice(begin, end));
-    if (value === null) return fail(text, end, line, `field ${key} has a value that cannot be read`);
+    if (value === null) return fail(text, end, line, `field ${shown(key)} has a value that cannot be read`);
     line.keys.push(key);
     line.values.push(value);
     at = end;

@@ -1,6 +1,7 @@
 /** Where lines belong: which device, which topic, and which of its data points. */
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { readHead } from "./line-protocol.js";
+import { shown } from "./shown.js";
 
 /** What all lines with the same measurement and tags have in common. */
 export interface Target {
@@ -83,7 +84,9 @@ export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Target
     if (named === undefined || named === writer.device.deviceID) return writer;
     const entry = await findBelow(named);
     if (entry !== undefined) return entry;
-    return writer.device.isGateway ? `names the device ${named}, which is none of the gateway's` : writer;
+    return writer.device.isGateway
+      ? `names the device ${shown(named)}, which is none of the gateway's`
+      : writer;
   }
 
   return {

@@ -7,6 +7,7 @@ import { batchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
 import { bytesPerLine, createPace, createTaking } from "../requests/taking.js";
 import { createLineReader, type Line } from "./line-protocol.js";
+import { shown } from "./shown.js";
 import { createTargets, type Target } from "./targets.js";
 import { isPrecision, jsonOfTimestamp, type Precision } from "./timestamps.js";
 
@@ -117,7 +118,10 @@ function jsonOf(line: Line, target: Target, precision: Precision): string | null
     const key = target.key(field);
     const { last } = key;
     if (last.target !== target && last.target !== null && time !== null && last.time === line.time)
-      return faulty(line, `has a value of ${field} for a time that another line, of other tags, has one for`);
+      return faulty(
+        line,
+        `has a value of ${shown(field)} for a time that another line, of other tags, has one for`,
+      );
     last.target = target;
     last.time = line.time;
     json += `,${key.json}${line.values[i]}`;

@@ -4,7 +4,7 @@ import type { Publication, Refusal } from "../../../clients/client.js";
 import { exactMember, membersOfJson, payloadOfJson } from "../../../clients/json-message.js";
 import { type LocalTime, readTime } from "../../../decode/time.js";
 import type { RecentBatches } from "../../../uplinks/repeats.js";
-import { type Answer, failure, refusals } from "../requests/answers.js";
+import { type Answer, failure, refusals, unread } from "../requests/answers.js";
 import { type Body, batchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
 import { badID, idOf } from "../requests/message-id.js";
@@ -13,6 +13,8 @@ import { bytesPerLine, createPace, createTaking, type Pace } from "../requests/t
 const linesMax = 20_000;
 /** Of a line: a message of the largest size, with what JSON makes of its characters. */
 const lineBytesMax = 640 * 1024;
+/** Of an answer, for each line, with why it is not kept. */
+const answerBytesEach = 128;
 /** Unfinished batches of a device that are gone on with, by what is known of their lines. */
 const cutOffMax = 4;
 
@@ -70,9 +72,21 @@ interface Batch {
 
 async function takeLines(request: DeviceRequest, { bytes }: Body, batch: Batch | null): Promise<Answer> {
   if (!isUtf8(bytes)) return failure(400, "BAD_REQUEST", "the body is not UTF-8");
+  const count = countLines(bytes);
+  if (count > linesMax) return failure(413, "PAYLOAD_TOO_LARGE", `a batch may have ${linesMax} lines`);
+  // Before anything is kept: what is done must be told.
+  const release = request.takeAnswerRoom(count * answerBytesEach);
+  if (release === null) return unread;
+  try {
+    return { ...(await answerLines(request, bytes, batch)), release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function answerLines(request: DeviceRequest, bytes: Buffer, batch: Batch | null): Promise<Answer> {
   const known = batch === null ? noLines : (batch.batches.cutOff.get(batch.id) ?? noLines);
-  if (countLines(bytes) > linesMax)
-    return failure(413, "PAYLOAD_TOO_LARGE", `a batch may have ${linesMax} lines`);
   const outcomes: Outcomes = { lines: [], faults: new Map() };
   const { lines, faults } = outcomes;
   const taking = createTaking(request);
