@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { PlatformSubscription } from "../../store/journal/message.js";
 import type { BatchLine } from "../../store/journal/record-details.js";
-import type { Shares } from "../../store/lib/shares.js";
 import type { ClientCertificate } from "../access/credentials.js";
 import type { Limiter, Limits } from "../access/limits.js";
 import type { DeviceEntry } from "../directory/entries.js";
@@ -17,8 +16,8 @@ import type { Link, Message, SessionState } from "../sessions/state.js";
 import { isExpired } from "../sessions/state.js";
 import { type Origin, payloadBytesMax, sessionOf } from "../uplinks/accept.js";
 import type { RecentIDs } from "../uplinks/recent-ids.js";
-import type { RecentBatches, Repeats } from "../uplinks/repeats.js";
 import { lightWorkMax } from "../uplinks/work-budget.js";
+import type { DeviceIDs, IDMemory } from "./device-ids.js";
 import type { Kept, WaitingForDisk } from "./waiting-for-disk.js";
 
 /** What every client shares. */
@@ -30,10 +29,8 @@ export interface ClientContext extends PublishContext {
   /** Null: nothing is limited. */
   readonly limits: Limits | null;
   readonly topics: TopicBounds;
-  readonly repeats: Repeats;
+  readonly ids: IDMemory;
   readonly waiting: WaitingForDisk;
-  /** Bytes of ids that are remembered, shared by tenants. */
-  readonly idBytes: Shares<number>;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
@@ -115,10 +112,8 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   underWay = 0;
   /** Monotonic, milliseconds. */
   #heardAt: number;
-  /** Taken of `idBytes`. */
-  #idBytes = 0;
-  #keys: Promise<RecentIDs> | null = null;
-  #batches: Promise<RecentBatches> | null = null;
+  /** From `open` to `end`. */
+  #ids: DeviceIDs | null = null;
 
   /** Opened by `createClients`. */
   constructor(
@@ -179,9 +174,10 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
 
   /** Puts the client on record; resolves once that is on disk and the session is there. */
   open(link: LinkMaker<L>): Promise<void> {
-    const { records, hold } = this.#context;
+    const { records, hold, ids } = this.#context;
     const { clientID, keepAlive, sessionExpiry } = this.#request;
     hold(this.entry.id);
+    this.#ids = ids.hold(this.entry.id, this.entry.device.tenant);
     return new Promise((resolve) => {
       const asked = { clientID, cleanStart: false, sessionExpiry, keepAlive, will: null };
       const connection = records.connect(this.#origin, asked, (state) => {
@@ -231,14 +227,13 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   end(reason: EndReason): void {
     if (this.#endedFor !== null) return;
     this.#endedFor = reason;
-    const { records, presence, meter, connections, limits, idBytes, release } = this.#context;
+    const { records, presence, meter, connections, limits, ids, release } = this.#context;
     count(meter.ended, reason);
     const orderly = reason === "disconnect";
     records.disconnect(this.#origin, this.#request.keepAlive, { reason, orderly, sessionExpiry: null });
     limits?.leave(this.entry);
     connections.close(this);
-    idBytes.give(this.entry.device.tenant, this.#idBytes);
-    this.#idBytes = 0;
+    ids.letGo(this.entry.id);
     if (this.#state !== null) {
       if (this.#state.link === this.#link) this.#state.link = null;
       this.#link?.close(reason);
@@ -264,7 +259,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     if (refusal !== null) return refusal;
     const limiter = this.#limiter;
     if (limiter !== null && !(await this.#isWithin(limiter, message))) return "rate";
-    const keys = message.key === null ? null : await this.keys();
+    const keys = message.key === null ? null : await this.ids.keys();
     const { registry, work } = this.#context;
     const { id, device } = this.entry;
     const cost = registry.publishCost(id, message.topic);
@@ -364,33 +359,15 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     return true;
   }
 
-  readonly #mayGrow = (bytes: number): boolean => {
-    if (this.isEnded || !this.#context.idBytes.take(this.entry.device.tenant, bytes)) return false;
-    this.#idBytes += bytes;
-    return true;
-  };
-
-  /** The ids of its last messages. */
-  keys(): Promise<RecentIDs> {
-    this.#keys ??= this.#context.repeats.keys(this.entry.id, this.#mayGrow);
-    this.#keys.catch(() => {
-      this.#keys = null;
-    });
-    return this.#keys;
-  }
-
-  /** The ids of its last batches. */
-  batches(): Promise<RecentBatches> {
-    this.#batches ??= this.#context.repeats.batches(this.entry.id, this.#mayGrow);
-    this.#batches.catch(() => {
-      this.#batches = null;
-    });
-    return this.#batches;
+  /** What its device has sent under ids of its own. @throws Error before it is open */
+  get ids(): DeviceIDs {
+    if (this.#ids === null) throw new Error("cannot use the client: it is not open");
+    return this.#ids;
   }
 
   /** Puts on record that every line of the batch has been taken, or refused for good; resolves once that is on disk. */
   async endBatch(id: string, refusedLines: number): Promise<Kept> {
-    const { ids } = await this.batches();
+    const { ids } = await this.ids.batches();
     return this.#context.waiting.untilKept((done) => {
       this.#context.records.endBatch(this.#origin, id, refusedLines, done);
       ids.add(id, Math.min(refusedLines, 0xffff));

@@ -6,6 +6,7 @@ import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/acces
 import { createLimits } from "../../ingest/access/limits.js";
 import { createProven } from "../../ingest/access/proven.js";
 import { createProxies } from "../../ingest/access/proxies.js";
+import { createIDMemory } from "../../ingest/clients/device-ids.js";
 import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
 import type { LocalTime } from "../../ingest/decode/time.js";
 import { findBelow } from "../../ingest/directory/below.js";
@@ -199,14 +200,16 @@ function clientsOf(
     presenceSeconds: config.presenceSeconds,
     clientsMax: config.mqttConnectionsMax,
     proxies: createProxies(config.trustedProxies),
-    idBytes: createShares<number>(idBytesMax),
     waiting: createWaitingForDisk(accept),
-    repeats: createRepeats({
-      history: events,
-      readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
-      earlierEndedAt: earlier.endedAt,
-      now: clock.now,
-    }),
+    ids: createIDMemory(
+      createRepeats({
+        history: events,
+        readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
+        earlierEndedAt: earlier.endedAt,
+        now: clock.now,
+      }),
+      createShares<number>(idBytesMax),
+    ),
   };
 }
 

@@ -48,7 +48,7 @@ export async function takeBatch(request: DeviceRequest): Promise<Answer | undefi
 }
 
 async function takeOnce(request: DeviceRequest, body: Body, id: string): Promise<Answer> {
-  const batches = await request.client.batches();
+  const batches = await request.client.ids.batches();
   return batches.inTurn(async () => {
     const refused = batches.ids.get(id);
     if (refused === undefined) return takeLines(request, body, { id, batches });

@@ -5,7 +5,7 @@ import { makeDataPoint, makeDevice, makeProduct } from "../../../factories.js";
 import { assert, until } from "../../../suite.js";
 import { type Rec, worldSuite } from "../../../world.js";
 import { eventsOf, valuesOf } from "../../support.js";
-import { basicOf } from "../http/support.js";
+import { asDevice, basicOf } from "../http/support.js";
 
 type Frame = Readonly<Record<string, unknown>>;
 
@@ -174,6 +174,23 @@ worldSuite(
       second.send({ id: 2, topic: "data", payload: { n: 2 }, key: "k2" });
       assert.equal([await second.next(), await second.next()], [{ ack: 1 }, { ack: 2 }]);
       assert.equal(await payloads(), ['{"n":1}', '{"n":2}']);
+    });
+
+    test("a message with a key is taken once, whichever of the device's clients brings it", async () => {
+      const [a, b] = [open("?clientID=a"), open("?clientID=b")];
+      const post = (key: string) =>
+        asDevice(world.http, device, "POST", "/api/v1/uplinks/data", "{}", { "Message-Id": key });
+      for (const key of ["k1", "k2"]) {
+        for (const client of [a, b]) {
+          client.send({ id: key, topic: "data", payload: {}, key });
+          assert.equal(await client.next(), { ack: key });
+        }
+        assert.is((await post(key)).status, 204);
+      }
+      a.socket.terminate();
+      await a.ended;
+      assert.is((await post("k2")).status, 204);
+      assert.is((await payloads()).length, 2);
     });
 
     test("a command comes down, and is confirmed by its ack", async () => {
