@@ -1,7 +1,6 @@
 /** HTTP for devices: requests become messages of the journal, and what waits for the device becomes answers. */
 import type { IncomingMessage } from "node:http";
 import { asError } from "../../../store/lib/errors.js";
-import { createShares } from "../../../store/lib/shares.js";
 import { clientOf } from "../../access/client-of.js";
 import type { Proxies } from "../../access/proxies.js";
 import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
@@ -27,6 +26,7 @@ import {
   turnedAway,
 } from "./requests/answers.js";
 import { readBody } from "./requests/body.js";
+import { createBodyRooms } from "./requests/body-room.js";
 import { loginOf } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
 
@@ -49,8 +49,6 @@ export interface HttpContext extends ClientsContext {
   readonly onFault: (error: Error) => void;
 }
 
-/** Bytes of bodies under way, shared by tenants: a few of the largest batches. */
-const bodyBytesMax = 96 * 1024 * 1024;
 const sweepMs = 5000;
 
 /** Who asked last on a connection: with the same header it is not looked up again. */
@@ -69,7 +67,7 @@ interface Endpoint {
 export function createHttpTransport(context: HttpContext): HttpTransport {
   const { accept, proxies, waiting } = context;
   const clients = createClients<PolledInbox>(context, ({ underWay }) => underWay > 0);
-  const bodies = createShares<number>(bodyBytesMax);
+  const rooms = createBodyRooms();
   const known = new WeakMap<object, Known>();
   const terms = {
     clientID: httpClientID,
@@ -128,7 +126,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       headers,
       query,
       response,
-      body: (bytesMax) => readBody(request, bytesMax, { tenant, shares: bodies }),
+      body: (bytesMax) => readBody(request, bytesMax, { tenant, device: client.entry.id, rooms }),
       local: context.local,
       takeAnswerRoom: (bytes) => context.takeAnswerRoom(tenant, bytes),
       findBelow: (deviceID) => context.findBelow(client.entry, deviceID),
