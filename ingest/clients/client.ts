@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { PlatformSubscription } from "../../store/journal/message.js";
 import type { BatchLine } from "../../store/journal/record-details.js";
 import type { ClientCertificate } from "../access/credentials.js";
-import type { Limiter, Limits } from "../access/limits.js";
+import { type Limiter, type Limits, waitMsMax } from "../access/limits.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Presence } from "../directory/presence.js";
 import { isTopicName, isWithin, type TopicBounds } from "../messages/topics.js";
@@ -72,6 +72,15 @@ export type Refusal =
 
 /** repeated: it had been kept before. */
 export type Outcome = "kept" | "repeated" | Refusal;
+
+/** How long the messages of one request may wait for their limit, together. */
+export interface Patience {
+  leftMs: number;
+  /** They have been waited for all together. */
+  isPaid: boolean;
+}
+
+export const newPatience = (): Patience => ({ leftMs: waitMsMax, isPaid: false });
 
 /** A message on its way to the disk. */
 interface Taken {
@@ -168,6 +177,11 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     return this.#link;
   }
 
+  /** Whether its messages, or those of its tenant, are limited. */
+  get isLimited(): boolean {
+    return this.#limiter !== null;
+  }
+
   heard(): void {
     this.#heardAt = this.#context.monotonic();
   }
@@ -254,11 +268,19 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
    * Resolves once the message is on its way to the disk, in the order of the calls that have waited for one another, or
    * with why it is not kept.
    */
-  async take(message: Publication, ip: string = this.#origin.ip): Promise<Taken | Refusal> {
+  async take(
+    message: Publication,
+    ip: string = this.#origin.ip,
+    patience: Patience = newPatience(),
+  ): Promise<Taken | Refusal> {
     const refusal = this.#refusalOf(message);
     if (refusal !== null) return refusal;
     const limiter = this.#limiter;
-    if (limiter !== null && !(await this.#isWithin(limiter, message))) return "rate";
+    if (limiter !== null && !patience.isPaid) {
+      const { topic, payload } = message;
+      const waitMs = limiter.take(topic.length + payload.length);
+      if (waitMs === null || !(await this.#wait(waitMs, patience))) return "rate";
+    }
     const keys = message.key === null ? null : await this.ids.keys();
     const { registry, work } = this.#context;
     const { id, device } = this.entry;
@@ -279,10 +301,15 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
    * As `take`, where nothing has to be waited for: null, and `settled` is told once it is on disk. "wait": something
    * has, and nothing is done.
    */
-  takeNow(message: Publication, ip: string, settled: (outcome: Outcome) => void): Refusal | "wait" | null {
+  takeNow(
+    message: Publication,
+    ip: string,
+    patience: Patience,
+    settled: (outcome: Outcome) => void,
+  ): Refusal | "wait" | null {
     const refusal = this.#refusalOf(message);
     if (refusal !== null) return refusal;
-    if (this.#limiter !== null || message.key !== null) return "wait";
+    if ((this.#limiter !== null && !patience.isPaid) || message.key !== null) return "wait";
     if (this.#context.registry.publishCost(this.entry.id, message.topic) > lightWorkMax) return "wait";
     this.#append(message, ip, null, 0, settled);
     return null;
@@ -348,10 +375,21 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     return "policy";
   }
 
+  /**
+   * Waits for the limit of all messages of a request together, where it may ever let them through so: none is taken if
+   * that would be too long, and a repetition of the request is no repetition of some of them.
+   */
+  async isWithin(messages: number, bytes: number, patience: Patience): Promise<boolean> {
+    const waitMs = this.#limiter === null ? "never" : this.#limiter.takeAll(messages, bytes);
+    if (waitMs === "never") return true;
+    patience.isPaid = true;
+    return waitMs !== null && (await this.#wait(waitMs, patience));
+  }
+
   /** Waits as a connection of MQTT does that is not read meanwhile; false: it would be too long. */
-  async #isWithin(limiter: Limiter, { topic, payload }: Publication): Promise<boolean> {
-    const waitMs = limiter.take(topic.length + payload.length);
-    if (waitMs === null) return false;
+  async #wait(waitMs: number, patience: Patience): Promise<boolean> {
+    patience.leftMs -= waitMs;
+    if (patience.leftMs < 0) return false;
     if (waitMs > 0) {
       this.#context.meter.slowedDown++;
       await pause(waitMs, undefined, { ref: false });

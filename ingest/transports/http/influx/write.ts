@@ -2,10 +2,10 @@
 import { isUtf8 } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
 import type { Outcome } from "../../../clients/client.js";
-import { type Answer, failure, noContent } from "../requests/answers.js";
+import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
 import { batchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
-import { bytesPerLine, createPace, createTaking } from "../requests/taking.js";
+import { bytesPerLine, createPace, createTaking, type Pace } from "../requests/taking.js";
 import { createLineReader, type Line } from "./line-protocol.js";
 import { shown } from "./shown.js";
 import { createTargets, type Target } from "./targets.js";
@@ -59,8 +59,6 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
     const { number } = line;
     const json = typeof target === "string" ? null : jsonOf(line, target, precision);
     if (typeof target === "string" || json === null) refuse(number, line.fault ?? String(target));
-    // Nothing more can be kept: the rest need not be tried.
-    else if (tally.worst !== null) settle(number, tally.worst);
     else {
       const message = {
         topic: target.topic,
@@ -86,6 +84,11 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
     return taken ?? pace(bytesPerLine * (1 + line.keys.length));
   }
 
+  // All of it or nothing: its messages have no ids, so what is sent again is taken again.
+  if (request.client.isLimited) {
+    const within = await taking.isWithin(await countLines(bytes, pace), bytes.length);
+    if (!within) return refusals.rate;
+  }
   const reader = createLineReader(pace);
   const decoder = new StringDecoder("utf8");
   for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -96,6 +99,20 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
   await taking.settled();
   return answerOf(tally);
 }
+
+async function countLines(bytes: Buffer, pace: Pace): Promise<number> {
+  let lines = 0;
+  for (let at = 0; at < bytes.length; lines++) {
+    const found = bytes.indexOf(newline, at);
+    const end = found < 0 ? bytes.length : found + 1;
+    const turn = pace(end - at);
+    if (turn !== undefined) await turn;
+    at = end;
+  }
+  return lines;
+}
+
+const newline = 0x0a;
 
 const faults = {
   topic: "its measurement is no topic",

@@ -1,4 +1,5 @@
 /** Plain frames of devices: what goes up is on disk when it is acknowledged, what comes down waits for its receipt. */
+import { connect } from "node:net";
 import { decode, encode } from "cborg";
 import { WebSocket } from "ws";
 import { makeDataPoint, makeDevice, makeProduct } from "../../../factories.js";
@@ -258,6 +259,30 @@ worldSuite(
         async () => (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus === 0,
         { what: "the deaf one to be gone" },
       );
+    });
+
+    test("a refused upgrade is closed, though its client leaves it open", async () => {
+      const { port, hostname } = new URL(world.http);
+      const key = "dGhlIHNhbXBsZSBub25jZQ==";
+      const head = ["GET /ws?sessionExpiry=x HTTP/1.1", `Host: ${hostname}`, "Upgrade: websocket"];
+      head.push("Connection: Upgrade", "Sec-WebSocket-Version: 13", `Sec-WebSocket-Key: ${key}`);
+      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+      let [text, isOver] = ["", false];
+      socket.on("data", (bytes) => {
+        text += bytes;
+      });
+      socket.on("error", () => {
+        isOver = true;
+      });
+      socket.write(`${head.join("\r\n")}\r\n\r\n`);
+      await until(() => text.startsWith("HTTP/1.1 400"), { what: "the refusal" });
+      // What is written to a connection that the other side has closed is answered by a reset.
+      const isReset = () => {
+        if (!isOver) socket.write("x");
+        return isOver;
+      };
+      await until(isReset, { what: "the end", timeoutMs: 10_000 });
+      socket.destroy();
     });
 
     test("other upgrades are no upgrades, and other paths no WebSockets", async () => {
