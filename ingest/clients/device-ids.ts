@@ -38,8 +38,7 @@ export function createIDMemory(repeats: Repeats, bytes: Shares<number>): IDMemor
 
 class HeldIDs implements DeviceIDs {
   clients = 0;
-  readonly #device: number;
-  readonly #tenant: number;
+  readonly #whose: { readonly device: number; readonly tenant: number };
   readonly #repeats: Repeats;
   readonly #bytes: Shares<number>;
   #taken = 0;
@@ -47,20 +46,19 @@ class HeldIDs implements DeviceIDs {
   #batches: Promise<RecentBatches> | null = null;
 
   constructor(device: number, tenant: number, repeats: Repeats, bytes: Shares<number>) {
-    this.#device = device;
-    this.#tenant = tenant;
+    this.#whose = { device, tenant };
     this.#repeats = repeats;
     this.#bytes = bytes;
   }
 
   readonly #mayGrow = (bytes: number): boolean => {
-    if (this.clients === 0 || !this.#bytes.take(this.#tenant, bytes)) return false;
+    if (this.clients === 0 || !this.#bytes.take(this.#whose.tenant, bytes)) return false;
     this.#taken += bytes;
     return true;
   };
 
   keys(): Promise<RecentIDs> {
-    this.#keys ??= this.#repeats.keys(this.#device, this.#mayGrow);
+    this.#keys ??= this.#repeats.keys(this.#whose, this.#mayGrow);
     this.#keys.catch(() => {
       this.#keys = null;
     });
@@ -68,7 +66,7 @@ class HeldIDs implements DeviceIDs {
   }
 
   batches(): Promise<RecentBatches> {
-    this.#batches ??= this.#repeats.batches(this.#device, this.#mayGrow);
+    this.#batches ??= this.#repeats.batches(this.#whose, this.#mayGrow);
     this.#batches.catch(() => {
       this.#batches = null;
     });
@@ -76,7 +74,7 @@ class HeldIDs implements DeviceIDs {
   }
 
   end(): void {
-    this.#bytes.give(this.#tenant, this.#taken);
+    this.#bytes.give(this.#whose.tenant, this.#taken);
     this.#taken = 0;
   }
 }
