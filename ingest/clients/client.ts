@@ -74,7 +74,7 @@ export type Refusal =
 export type Outcome = "kept" | "repeated" | Refusal;
 
 /** How long the messages of one request may wait for their limit, together. */
-export interface Patience {
+interface Patience {
   leftMs: number;
   /** They have been waited for all together. */
   isPaid: boolean;

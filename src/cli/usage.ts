@@ -1,4 +1,3 @@
-import { engineOf, readConfig } from "../config/config.js";
 import { readBuildInfo } from "../host/build-info.js";
 import { completionScript, isShell, shells } from "./completion.js";
 import { tools } from "./tools.js";
@@ -31,24 +30,22 @@ export function helpWanted([command, ...args]: readonly string[]): string | null
   return isAsked ? command : undefined;
 }
 
-/** The engine for points that the settings name; nothing where they cannot be read. */
-function engineSet(): string[] {
-  try {
-    return [engineOf(readConfig(process.env))];
-  } catch {
-    return [];
-  }
-}
-
-/** What a command that needs no settings prints; undefined for any other. */
-export async function printed([command, shell, ...more]: readonly string[]): Promise<string | undefined> {
+/**
+ * What a command that needs no settings prints; undefined for any other.
+ * @param engine for points, which the settings name; null where they cannot be read
+ */
+export async function printed(
+  [command, shell, ...more]: readonly string[],
+  engine: () => string | null,
+): Promise<string | undefined> {
   if ((command === "version" || command === "--version") && shell === undefined) {
     const { version, commit } = await readBuildInfo();
     const parts = [
       `tidemark ${version}${commit === null ? "" : ` (${commit.slice(0, 12)})`}`,
-      ...engineSet(),
+      ...[engine() ?? []].flat(),
+      `Node ${process.versions.node}`,
     ];
-    return `${parts.join(", ")}, Node ${process.versions.node}\n`;
+    return `${parts.join(", ")}\n`;
   }
   if (command !== "completion" || !isShell(shell) || more.length > 0) return undefined;
   const known = Object.entries(commands).map(([name, { usage, about }]) => {

@@ -2,7 +2,7 @@ import { createShares, type Shares } from "../../../../store/lib/shares.js";
 import { payloadBytesMax } from "../../../uplinks/accept.js";
 
 /** Bytes of bodies that are here: shared by tenants, and within a tenant by its devices. */
-export interface BodyRoom {
+interface BodyRoom {
   /** False, with nothing taken, beyond the share of the tenant or the device. */
   take(tenant: number, device: number, bytes: number): boolean;
   give(tenant: number, device: number, bytes: number): void;
