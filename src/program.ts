@@ -2,7 +2,7 @@ import { systemClock } from "../store/lib/clock.js";
 import { shells } from "./cli/completion.js";
 import { runTool, tools } from "./cli/tools.js";
 import { helpOn, helpWanted, printed, unknownCommand } from "./cli/usage.js";
-import { ConfigError, readConfig } from "./config/config.js";
+import { ConfigError, engineOf, readConfig } from "./config/config.js";
 import { createLogger } from "./observability/log.js";
 import { serve } from "./serve.js";
 
@@ -10,6 +10,15 @@ import { serve } from "./serve.js";
 export interface StopSignals {
   /** Calls `stop` at the first signal, even if it has already come; a second one ends the process at once. */
   onStop(stop: (signal: NodeJS.Signals) => void): void;
+}
+
+/** The engine for points that the settings name; null where they cannot be read. */
+function engineSet(): string | null {
+  try {
+    return engineOf(readConfig(process.env));
+  } catch {
+    return null;
+  }
 }
 
 /** Every command but `serve`. */
@@ -21,7 +30,7 @@ export async function runCommand(given: readonly string[]): Promise<void> {
     process.stdout.write(text);
     return;
   }
-  const text = await printed(given);
+  const text = await printed(given, engineSet);
   if (text !== undefined) return void process.stdout.write(text);
   const [command = "serve", ...args] = given;
   if (command === "completion") return refuse(`completion is for one of ${shells.join(", ")}`);

@@ -1,5 +1,5 @@
 import type { DeviceEntry } from "../directory/entries.js";
-import { createBucket, draw, type TokenBucket, waitMs } from "./rate-limit.js";
+import { capacity, createBucket, draw, msUntil, type TokenBucket, waitMs } from "./rate-limit.js";
 
 /** Of one device, or of all devices of one tenant; 0 = no limit. */
 export interface LimitSettings {
@@ -15,6 +15,11 @@ export interface Limiter {
    * Takes one message of so many bytes; returns the milliseconds to wait before it, or null if that would be too long.
    */
   take(bytes: number): number | null;
+  /**
+   * The same for many messages of so many bytes together, which are all let through after the wait or not at all.
+   * "never": they are more than it lets through in the longest wait.
+   */
+  takeAll(messages: number, bytes: number): number | "never" | null;
 }
 
 /** What devices and tenants may use of the service. */
@@ -128,6 +133,19 @@ function createLimiter(buckets: Party["buckets"], monotonic: () => number): Limi
       else overSince ??= at;
       if (wait > waitMsMax || (overSince !== null && at - overSince > overMsMax)) return null;
       drawAll(bytes);
+      return wait;
+    },
+    takeAll: (messages, bytes) => {
+      const at = monotonic();
+      let wait = 0;
+      for (const { bucket, unit } of buckets) {
+        const count = unit === "bytes" ? bytes : messages;
+        const { ratePerSecond } = bucket;
+        if (((count - capacity(ratePerSecond)) / ratePerSecond) * 1000 > waitMsMax) return "never";
+        wait = Math.max(wait, msUntil(bucket, count, at));
+      }
+      if (wait > waitMsMax) return null;
+      for (const { bucket, unit } of buckets) draw(bucket, unit === "bytes" ? bytes : messages);
       return wait;
     },
   };

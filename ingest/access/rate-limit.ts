@@ -17,7 +17,7 @@ export function createBucket(ratePerSecond: number, now: number): TokenBucket {
 }
 
 /** One message always fits. */
-function capacity(ratePerSecond: number): number {
+export function capacity(ratePerSecond: number): number {
   return Math.max(1, ratePerSecond * burstSeconds);
 }
 
@@ -28,6 +28,12 @@ export function waitMs(bucket: TokenBucket, now: number): number {
   bucket.tokens = Math.min(capacity(ratePerSecond), filled);
   bucket.at = Math.max(bucket.at, now);
   return bucket.tokens > 0 ? 0 : Math.max(1, Math.ceil((-bucket.tokens / ratePerSecond) * 1000));
+}
+
+/** Milliseconds until there are so many in it, or would be if it held more than it does. */
+export function msUntil(bucket: TokenBucket, count: number, now: number): number {
+  waitMs(bucket, now);
+  return Math.max(0, Math.ceil(((count - bucket.tokens) / bucket.ratePerSecond) * 1000));
 }
 
 /** Takes so many, going into debt if need be. */

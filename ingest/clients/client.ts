@@ -1,9 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { PlatformSubscription } from "../../store/journal/message.js";
 import type { BatchLine } from "../../store/journal/record-details.js";
-import type { Shares } from "../../store/lib/shares.js";
 import type { ClientCertificate } from "../access/credentials.js";
-import type { Limiter, Limits } from "../access/limits.js";
+import { type Limiter, type Limits, waitMsMax } from "../access/limits.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Presence } from "../directory/presence.js";
 import { isTopicName, isWithin, type TopicBounds } from "../messages/topics.js";
@@ -17,8 +16,8 @@ import type { Link, Message, SessionState } from "../sessions/state.js";
 import { isExpired } from "../sessions/state.js";
 import { type Origin, payloadBytesMax, sessionOf } from "../uplinks/accept.js";
 import type { RecentIDs } from "../uplinks/recent-ids.js";
-import type { RecentBatches, Repeats } from "../uplinks/repeats.js";
 import { lightWorkMax } from "../uplinks/work-budget.js";
+import type { DeviceIDs, IDMemory } from "./device-ids.js";
 import type { Kept, WaitingForDisk } from "./waiting-for-disk.js";
 
 /** What every client shares. */
@@ -30,10 +29,8 @@ export interface ClientContext extends PublishContext {
   /** Null: nothing is limited. */
   readonly limits: Limits | null;
   readonly topics: TopicBounds;
-  readonly repeats: Repeats;
+  readonly ids: IDMemory;
   readonly waiting: WaitingForDisk;
-  /** Bytes of ids that are remembered, shared by tenants. */
-  readonly idBytes: Shares<number>;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
@@ -71,11 +68,20 @@ export type Refusal =
   | "oversize"
   | "policy"
   | "rate" // further over its limit than a message may wait
-  | "unavailable" // nothing can be kept now
-  | "gone"; // the device was blocked or changed its credentials meanwhile
+  | "unavailable" // nothing can be kept now, or its client has ended: it may come again
+  | "gone"; // the device was blocked, changed its credentials or was deleted meanwhile
 
 /** repeated: it had been kept before. */
 export type Outcome = "kept" | "repeated" | Refusal;
+
+/** How long the messages of one request may wait for their limit, together. */
+interface Patience {
+  leftMs: number;
+  /** They have been waited for all together. */
+  isPaid: boolean;
+}
+
+export const newPatience = (): Patience => ({ leftMs: waitMsMax, isPaid: false });
 
 /** A message on its way to the disk. */
 interface Taken {
@@ -112,13 +118,13 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   #origin: Origin;
   #state: SessionState | null = null;
   #link: L | null = null;
-  #isEnded = false;
+  #endedFor: EndReason | null = null;
+  /** Requests that are not answered yet: with one the client neither gives way nor counts as silent. */
+  underWay = 0;
   /** Monotonic, milliseconds. */
   #heardAt: number;
-  /** Taken of `idBytes`. */
-  #idBytes = 0;
-  #keys: Promise<RecentIDs> | null = null;
-  #batches: Promise<RecentBatches> | null = null;
+  /** From `open` to `end`. */
+  #ids: DeviceIDs | null = null;
 
   /** Opened by `createClients`. */
   constructor(
@@ -163,7 +169,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   }
 
   get isEnded(): boolean {
-    return this.#isEnded;
+    return this.#endedFor !== null;
   }
 
   /** Whether it has not been heard for as long as it may be silent. */
@@ -178,19 +184,25 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     return this.#link;
   }
 
+  /** Whether its messages, or those of its tenant, are limited. */
+  get isLimited(): boolean {
+    return this.#limiter !== null;
+  }
+
   heard(): void {
     this.#heardAt = this.#context.monotonic();
   }
 
   /** Puts the client on record; resolves once that is on disk and the session is there. */
   open(link: LinkMaker<L>): Promise<void> {
-    const { records, hold } = this.#context;
+    const { records, hold, ids } = this.#context;
     const { clientID, keepAlive, sessionExpiry } = this.#request;
     hold(this.entry.id);
+    this.#ids = ids.hold(this.entry.id, this.entry.device.tenant);
     return new Promise((resolve) => {
       const asked = { clientID, cleanStart: false, sessionExpiry, keepAlive, will: null };
       const connection = records.connect(this.#origin, asked, (state) => {
-        if (!this.#isEnded) this.#begin(state, link);
+        if (!this.isEnded) this.#begin(state, link);
         resolve();
       });
       this.#origin = { ...this.#origin, connection };
@@ -229,21 +241,20 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     const { registry, records, work } = this.#context;
     const cost = registry.platformCost(state, wanted);
     void work.run(state.tenant, cost, () => {
-      if (!this.#isEnded) records.subscribeByPlatform(this.#origin, state, wanted, () => undefined);
+      if (!this.isEnded) records.subscribeByPlatform(this.#origin, state, wanted, () => undefined);
     });
   }
 
   end(reason: EndReason): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    const { records, presence, meter, connections, limits, idBytes, release } = this.#context;
+    if (this.#endedFor !== null) return;
+    this.#endedFor = reason;
+    const { records, presence, meter, connections, limits, ids, release } = this.#context;
     count(meter.ended, reason);
     const orderly = reason === "disconnect";
     records.disconnect(this.#origin, this.#request.keepAlive, { reason, orderly, sessionExpiry: null });
     limits?.leave(this.entry);
     connections.close(this);
-    idBytes.give(this.entry.device.tenant, this.#idBytes);
-    this.#idBytes = 0;
+    ids.letGo(this.entry.id);
     if (this.#state !== null) {
       if (this.#state.link === this.#link) this.#state.link = null;
       this.#link?.close(reason);
@@ -264,18 +275,26 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
    * Resolves once the message is on its way to the disk, in the order of the calls that have waited for one another, or
    * with why it is not kept.
    */
-  async take(message: Publication, ip: string = this.#origin.ip): Promise<Taken | Refusal> {
+  async take(
+    message: Publication,
+    ip: string = this.#origin.ip,
+    patience: Patience = newPatience(),
+  ): Promise<Taken | Refusal> {
     const refusal = this.#refusalOf(message);
     if (refusal !== null) return refusal;
     const limiter = this.#limiter;
-    if (limiter !== null && !(await this.#isWithin(limiter, message))) return "rate";
-    const keys = message.key === null ? null : await this.keys();
+    if (limiter !== null && !patience.isPaid) {
+      const { topic, payload } = message;
+      const waitMs = limiter.take(topic.length + payload.length);
+      if (waitMs === null || !(await this.#wait(waitMs, patience))) return "rate";
+    }
+    const keys = message.key === null ? null : await this.ids.keys();
     const { registry, work } = this.#context;
     const { id, device } = this.entry;
     const cost = registry.publishCost(id, message.topic);
     const isHeavy = cost > lightWorkMax;
     if (isHeavy) await work.room(device.tenant, cost);
-    const late = this.#isEnded ? "gone" : this.#context.accept.full ? "unavailable" : null;
+    const late = this.#lateRefusal();
     const isRepeated = keys?.get(message.key as string) !== undefined;
     if (isHeavy && (late !== null || isRepeated)) work.give(device.tenant, cost);
     if (late !== null) return late;
@@ -289,10 +308,15 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
    * As `take`, where nothing has to be waited for: null, and `settled` is told once it is on disk. "wait": something
    * has, and nothing is done.
    */
-  takeNow(message: Publication, ip: string, settled: (outcome: Outcome) => void): Refusal | "wait" | null {
+  takeNow(
+    message: Publication,
+    ip: string,
+    patience: Patience,
+    settled: (outcome: Outcome) => void,
+  ): Refusal | "wait" | null {
     const refusal = this.#refusalOf(message);
     if (refusal !== null) return refusal;
-    if (this.#limiter !== null || message.key !== null) return "wait";
+    if ((this.#limiter !== null && !patience.isPaid) || message.key !== null) return "wait";
     if (this.#context.registry.publishCost(this.entry.id, message.topic) > lightWorkMax) return "wait";
     this.#append(message, ip, null, 0, settled);
     return null;
@@ -335,9 +359,15 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     }, settled);
   }
 
+  /** Of a client that has ended only who is let in no more is told so: after a stop, say, the others come again. */
+  #lateRefusal(): Extract<Refusal, "gone" | "unavailable"> | null {
+    if (this.#endedFor === "thrown_out") return "gone";
+    return this.#endedFor !== null || this.#context.accept.full ? "unavailable" : null;
+  }
+
   #refusalOf(message: Publication): Refusal | null {
-    if (this.#isEnded) return "gone";
-    if (this.#context.accept.full) return "unavailable";
+    const late = this.#lateRefusal();
+    if (late !== null) return late;
     const reason = this.#faultOf(message);
     if (reason === null) return null;
     const { meter } = this.#context;
@@ -353,10 +383,21 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     return mayPublish(this.entry, topic) ? null : "policy";
   }
 
+  /**
+   * Waits for the limit of all messages of a request together, where it may ever let them through so: none is taken if
+   * that would be too long, and a repetition of the request is no repetition of some of them.
+   */
+  async isWithin(messages: number, bytes: number, patience: Patience): Promise<boolean> {
+    const waitMs = this.#limiter === null ? "never" : this.#limiter.takeAll(messages, bytes);
+    if (waitMs === "never") return true;
+    patience.isPaid = true;
+    return waitMs !== null && (await this.#wait(waitMs, patience));
+  }
+
   /** Waits as a connection of MQTT does that is not read meanwhile; false: it would be too long. */
-  async #isWithin(limiter: Limiter, { topic, payload }: Publication): Promise<boolean> {
-    const waitMs = limiter.take(topic.length + payload.length);
-    if (waitMs === null) return false;
+  async #wait(waitMs: number, patience: Patience): Promise<boolean> {
+    patience.leftMs -= waitMs;
+    if (patience.leftMs < 0) return false;
     if (waitMs > 0) {
       this.#context.meter.slowedDown++;
       await pause(waitMs, undefined, { ref: false });
@@ -364,33 +405,15 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     return true;
   }
 
-  readonly #mayGrow = (bytes: number): boolean => {
-    if (this.#isEnded || !this.#context.idBytes.take(this.entry.device.tenant, bytes)) return false;
-    this.#idBytes += bytes;
-    return true;
-  };
-
-  /** The ids of its last messages. */
-  keys(): Promise<RecentIDs> {
-    this.#keys ??= this.#context.repeats.keys(this.entry.id, this.#mayGrow);
-    this.#keys.catch(() => {
-      this.#keys = null;
-    });
-    return this.#keys;
-  }
-
-  /** The ids of its last batches. */
-  batches(): Promise<RecentBatches> {
-    this.#batches ??= this.#context.repeats.batches(this.entry.id, this.#mayGrow);
-    this.#batches.catch(() => {
-      this.#batches = null;
-    });
-    return this.#batches;
+  /** What its device has sent under ids of its own. @throws Error before it is open */
+  get ids(): DeviceIDs {
+    if (this.#ids === null) throw new Error("cannot use the client: it is not open");
+    return this.#ids;
   }
 
   /** Puts on record that every line of the batch has been taken, or refused for good; resolves once that is on disk. */
   async endBatch(id: string, refusedLines: number): Promise<Kept> {
-    const { ids } = await this.batches();
+    const { ids } = await this.ids.batches();
     return this.#context.waiting.untilKept((done) => {
       this.#context.records.endBatch(this.#origin, id, refusedLines, done);
       ids.add(id, Math.min(refusedLines, 0xffff));

@@ -62,10 +62,10 @@ interface Opening<L extends ClientLink> {
 /** Clients of a tenant that are looked at for one that can give way. */
 const looksMax = 64;
 
-/** @param isBusy whether somebody waits on the client's link: then it is not silent */
+/** @param isBusy whether somebody waits for the client: then it is not silent, and does not give way */
 export function createClients<L extends ClientLink>(
   context: ClientsContext,
-  isBusy: (link: L) => boolean,
+  isBusy: (client: DeviceClient<L>) => boolean,
 ): Clients<L> {
   const { accept, connections, limits, denials, now } = context;
   /** By device, the one that is open or being opened under each client id. */
@@ -94,7 +94,7 @@ export function createClients<L extends ClientLink>(
     let looks = 0;
     for (const client of byTenant.get(tenant) ?? []) {
       if (++looks > looksMax) return false;
-      if (client.state === null || isBusy(client.link)) continue;
+      if (client.state === null || isBusy(client)) continue;
       client.end("gave_way");
       return places.take(tenant, 1);
     }
@@ -183,7 +183,7 @@ export function createClients<L extends ClientLink>(
         if (client.isEnded || client.state === null) continue;
         const { certificate } = client;
         if (certificate !== null && !isValidAt(certificate, now())) client.end("thrown_out");
-        else if (client.isSilent && !isBusy(client.link)) client.end("keep_alive");
+        else if (client.isSilent && !isBusy(client)) client.end("keep_alive");
       }
     },
     get size() {

@@ -20,6 +20,8 @@ export class ByteString {
 interface Reader {
   readonly buffer: Buffer;
   at: number;
+  /** Items that may still come. */
+  left: number;
 }
 
 /** Stands for bytes that are not well-formed; it is not a value of CBOR. */
@@ -28,14 +30,18 @@ const broken = Symbol("broken");
 const breakMark = Symbol("break");
 
 /** The one item that the bytes hold, or null if they are not well-formed or hold more. */
-export function readCbor(buffer: Buffer): Decoded | null {
-  const reader: Reader = { buffer, at: 0 };
+export function readCbor(buffer: Buffer): Decoded | null;
+/** The same; "large" if with all that is within it comes to more than so many items. */
+export function readCbor(buffer: Buffer, itemsMax: number): Decoded | "large" | null;
+export function readCbor(buffer: Buffer, itemsMax = Number.POSITIVE_INFINITY): Decoded | "large" | null {
+  const reader: Reader = { buffer, at: 0, left: itemsMax };
   const value = readItem(reader, 0);
+  if (reader.left < 0) return "large";
   return value === broken || value === breakMark || reader.at !== buffer.length ? null : { value };
 }
 
 function readItem(reader: Reader, depth: number): unknown {
-  if (reader.at >= reader.buffer.length || depth > depthMax) return broken;
+  if (reader.at >= reader.buffer.length || depth > depthMax || --reader.left < 0) return broken;
   const first = reader.buffer[reader.at++] as number;
   const major = first >> 5;
   const info = first & 31;
@@ -143,6 +149,7 @@ function readChunks(reader: Reader, major: number): unknown {
   for (;;) {
     const first = reader.buffer[reader.at++];
     if (first === 0xff) break;
+    if (--reader.left < 0) return broken;
     if (first === undefined || first >> 5 !== major || (first & 31) === indefinite) return broken;
     const length = readLength(reader, first & 31);
     const piece = length === null ? null : slice(reader, length);

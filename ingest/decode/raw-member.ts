@@ -3,7 +3,7 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
 
 /**
  * The text of a member's value within a JSON object, digit for digit as it stands; of several members of the name the
- * last, as JSON.parse has it. Null if there is none, or its name is written with escapes.
+ * last, as JSON.parse has it. Null if there is none.
  * @param json an object that JSON.parse has read
  */
 export function rawMember(json: string, name: string): string | null {
@@ -13,13 +13,24 @@ export function rawMember(json: string, name: string): string | null {
     const keyAt = json.indexOf('"', at);
     if (keyAt < 0) break;
     const keyEnd = endOfText(json, keyAt);
-    const isIt = keyEnd - keyAt === name.length + 2 && json.startsWith(name, keyAt + 1);
+    const isIt =
+      keyEnd - keyAt === name.length + 2
+        ? json.startsWith(name, keyAt + 1)
+        : keyEnd - keyAt <= escapedMax * name.length + 2 && isEscaped(json.slice(keyAt, keyEnd), name);
     const valueAt = json.indexOf(":", keyEnd) + 1;
     const end = endOfValue(json, valueAt);
     if (isIt) found = json.slice(valueAt, end).trim();
     at = end + 1;
   }
   return found;
+}
+
+/** Characters that JSON may write one character with: \u0000. */
+const escapedMax = 6;
+
+/** Whether a name, written with escapes, is this one. */
+function isEscaped(written: string, name: string): boolean {
+  return written.includes("\\") && JSON.parse(written) === name;
 }
 
 /** After its closing quote. */

@@ -1,15 +1,22 @@
 import type { JournalRecord } from "../../store/journal/record.js";
 import { decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
+import { createSemaphore } from "../../store/lib/semaphore.js";
 import { createLock } from "../../store/lib/turns.js";
 import { createRecentIDs, type RecentIDs, recentIDsMax } from "./recent-ids.js";
 
 /** What a device has sent under ids of its own, so that it is not taken twice. */
 export interface Repeats {
   /** Ids of its last messages. */
-  keys(device: number, mayGrow: MayGrow): Promise<RecentIDs>;
+  keys(device: DeviceOf, mayGrow: MayGrow): Promise<RecentIDs>;
   /** Ids of its last batches, each with the number of lines that were refused for good. */
-  batches(device: number, mayGrow: MayGrow): Promise<RecentBatches>;
+  batches(device: DeviceOf, mayGrow: MayGrow): Promise<RecentBatches>;
+}
+
+/** A device of a tenant. */
+interface DeviceOf {
+  readonly device: number;
+  readonly tenant: number;
 }
 
 /** Whether there is room for so many more bytes, which are then taken. */
@@ -43,15 +50,48 @@ const recordsMax = 10_000;
 /** A batch that was cut off, by the end of the previous run or in this one, began at most so long before. */
 const cutOffMicros = 30 * 60e6;
 const cutOffRecordsMax = 50_000;
+/** Of records that are read for one device, with what they hold besides their payloads. */
+const readBytesMax = 64 * 1024 * 1024;
+const recordBytes = 100;
+/** Devices whose ids are read back at once; tenants take turns. */
+const readingsMax = 4;
+
+/** Records up to a bound of their number and bytes. */
+async function* some(
+  records: AsyncIterable<JournalRecord>,
+  countMax: number,
+  bytesMax: number,
+): AsyncGenerator<JournalRecord> {
+  let [count, bytes] = [0, 0];
+  for await (const record of records) {
+    bytes += recordBytes + ("payload" in record ? record.payload.length : 0);
+    if (++count > countMax || bytes > bytesMax) return;
+    yield record;
+  }
+}
 
 /** Reads ids back from the journal: what a kill leaves is what a client has been told, and no more. */
-export function createRepeats({ history, readable, earlierEndedAt, now }: RepeatsDeps): Repeats {
+export function createRepeats(
+  { history, readable, earlierEndedAt, now }: RepeatsDeps,
+  bytesMax = readBytesMax,
+): Repeats {
+  const readings = createSemaphore<number>(readingsMax);
+
+  async function inTurn<T>(tenant: number, read: () => Promise<T>): Promise<T> {
+    await readings.enter(tenant, 1, { signal: null, left: () => new Error("never") });
+    try {
+      await readable();
+      return await read();
+    } finally {
+      readings.leave(tenant, 1);
+    }
+  }
+
   async function cutOffLines(device: number): Promise<Map<string, Set<number>>> {
     const lines = new Map<string, Set<number>>();
     for (const end of [now() * 1000, earlierEndedAt]) {
-      let records = 0;
-      for await (const record of history.kept(device, end - cutOffMicros, end + 1)) {
-        if (++records > cutOffRecordsMax) break;
+      const kept = history.kept(device, end - cutOffMicros, end + 1);
+      for await (const record of some(kept, cutOffRecordsMax, bytesMax)) {
         if (record.kind !== recordKinds.uplink) continue;
         const { batch } = decodeUplinkDetails(record.details);
         if (batch === null) continue;
@@ -62,31 +102,33 @@ export function createRepeats({ history, readable, earlierEndedAt, now }: Repeat
     return lines;
   }
 
+  async function keysOf(device: number, mayGrow: MayGrow): Promise<RecentIDs> {
+    const newest: string[] = [];
+    for await (const record of some(history.history(device, recordsMax), recordsMax, bytesMax)) {
+      if (record.kind !== recordKinds.uplink) continue;
+      const { key } = decodeUplinkDetails(record.details);
+      if (key !== null && newest.push(key) === recentIDsMax) break;
+    }
+    const ids = createRecentIDs(mayGrow);
+    for (const key of newest.reverse()) ids.add(key);
+    return ids;
+  }
+
+  async function batchesOf(device: number, mayGrow: MayGrow): Promise<RecentBatches> {
+    const newest: { readonly id: string; readonly refused: number }[] = [];
+    for await (const record of history.batches(device, recentIDsMax)) {
+      if (record.kind === recordKinds.batch)
+        newest.push({ id: record.batchID, refused: record.refusedLines });
+    }
+    const ids = createRecentIDs(mayGrow);
+    for (const { id, refused } of newest.reverse()) ids.add(id, refused);
+    const cutOff = await cutOffLines(device);
+    for (const { id } of newest) cutOff.delete(id);
+    return { ids, cutOff, inTurn: createLock() };
+  }
+
   return {
-    keys: async (device, mayGrow) => {
-      await readable();
-      const newest: string[] = [];
-      for await (const record of history.history(device, recordsMax)) {
-        if (record.kind !== recordKinds.uplink) continue;
-        const { key } = decodeUplinkDetails(record.details);
-        if (key !== null && newest.push(key) === recentIDsMax) break;
-      }
-      const ids = createRecentIDs(mayGrow);
-      for (const key of newest.reverse()) ids.add(key);
-      return ids;
-    },
-    batches: async (device, mayGrow) => {
-      await readable();
-      const newest: { readonly id: string; readonly refused: number }[] = [];
-      for await (const record of history.batches(device, recentIDsMax)) {
-        if (record.kind === recordKinds.batch)
-          newest.push({ id: record.batchID, refused: record.refusedLines });
-      }
-      const ids = createRecentIDs(mayGrow);
-      for (const { id, refused } of newest.reverse()) ids.add(id, refused);
-      const cutOff = await cutOffLines(device);
-      for (const { id } of newest) cutOff.delete(id);
-      return { ids, cutOff, inTurn: createLock() };
-    },
+    keys: ({ device, tenant }, mayGrow) => inTurn(tenant, () => keysOf(device, mayGrow)),
+    batches: ({ device, tenant }, mayGrow) => inTurn(tenant, () => batchesOf(device, mayGrow)),
   };
 }

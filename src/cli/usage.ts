@@ -8,7 +8,10 @@ const serving = {
   usage: ["tidemark [serve]"],
   about: "Serves: HTTP, MQTT and what else the settings ask for, until SIGTERM.",
 };
-const versions = { usage: ["tidemark version"], about: "Says which version this is, and of which commit." };
+const versions = {
+  usage: ["tidemark version"],
+  about: "Says which version this is, of which commit, and which engine for points the settings name.",
+};
 const completing = {
   usage: [`tidemark completion ${shells.join("|")}`],
   about: "Prints a script that completes commands in a shell.",
@@ -22,15 +25,27 @@ deployment is meant. Exit codes: 0 done, 1 failed, 2 a wrong command or setting.
 /** Whether only help is wanted: the name of one command, or null for all. Undefined if the command is to be run. */
 export function helpWanted([command, ...args]: readonly string[]): string | null | undefined {
   if (command === "--help" || command === "-h") return null;
-  if (command === "help") return args[0] ?? null;
-  return args.some((arg) => arg === "--help" || arg === "-h") ? command : undefined;
+  const isAsked = args.some((arg) => arg === "--help" || arg === "-h");
+  if (command === "help" && !isAsked) return args[0] ?? null;
+  return isAsked ? command : undefined;
 }
 
-/** What a command that needs no settings prints; undefined for any other. */
-export async function printed([command, shell, ...more]: readonly string[]): Promise<string | undefined> {
+/**
+ * What a command that needs no settings prints; undefined for any other.
+ * @param engine for points, which the settings name; null where they cannot be read
+ */
+export async function printed(
+  [command, shell, ...more]: readonly string[],
+  engine: () => string | null,
+): Promise<string | undefined> {
   if ((command === "version" || command === "--version") && shell === undefined) {
     const { version, commit } = await readBuildInfo();
-    return `tidemark ${version}${commit === null ? "" : ` (${commit.slice(0, 12)})`}, Node ${process.versions.node}\n`;
+    const parts = [
+      `tidemark ${version}${commit === null ? "" : ` (${commit.slice(0, 12)})`}`,
+      ...[engine() ?? []].flat(),
+      `Node ${process.versions.node}`,
+    ];
+    return `${parts.join(", ")}\n`;
   }
   if (command !== "completion" || !isShell(shell) || more.length > 0) return undefined;
   const known = Object.entries(commands).map(([name, { usage, about }]) => {

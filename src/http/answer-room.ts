@@ -35,6 +35,8 @@ export type Making = "rows" | "series";
 export interface AnswerRoom {
   /** @param signal called only if something has to wait */
   open(tenant: number, signal: () => AbortSignal): AnswerHold;
+  /** Takes bytes for an answer to a device; returns what gives them back, or null if there is no room now. */
+  takeNow(tenant: number, bytes: number): (() => void) | null;
 }
 
 /** An answer of at most this many bytes is not counted. */
@@ -88,7 +90,23 @@ export function createAnswerRoom(
       }
     },
   };
-  return { open: (tenant, signal) => createHold(shared, tenant, signal) };
+  return {
+    open: (tenant, signal) => createHold(shared, tenant, signal),
+    takeNow: (tenant, wanted) => {
+      const more = wanted <= smallAnswerBytes ? 0 : wanted;
+      if (more > 0 && !bytes.tryEnter(tenant, more)) {
+        meter.answersRefused++;
+        return null;
+      }
+      let held = more;
+      shared.measure();
+      return () => {
+        if (held > 0) bytes.leave(tenant, held);
+        held = 0;
+        shared.measure();
+      };
+    },
+  };
 }
 
 /** The part that the answers of all tenants share. */

@@ -19,6 +19,10 @@ interface Exchange {
   /** Bytes of the answer that were left then, and since when. */
   unsent: number;
   unsentSince: number;
+  /** Bytes of the body that have been read, those of them that had been then, and since when more is waited for. */
+  bytes: number;
+  bytesThen: number;
+  waitedSince: number;
 }
 
 /** One connection of HTTP/2: several requests at once, each held to the same times as on HTTP/1.1. */
@@ -32,8 +36,6 @@ export class Http2Connection {
   readonly #exchanges = new Map<ServerHttp2Stream, Exchange>();
   #tenant: number | null = null;
   #isFirst = true;
-  /** Since when bodies are waited for, and the bytes that had come then. */
-  #bodies: { readonly since: number; readonly bytes: number };
   #since: number;
 
   constructor(
@@ -49,7 +51,6 @@ export class Http2Connection {
     this.certificate = certificate;
     this.#deps = deps;
     this.#since = deps.monotonic();
-    this.#bodies = { since: this.#since, bytes: socket.bytesRead };
   }
 
   get isIdle(): boolean {
@@ -65,8 +66,26 @@ export class Http2Connection {
   begin(stream: ServerHttp2Stream): void {
     const now = this.#deps.monotonic();
     this.#isFirst = false;
-    const exchange: Exchange = { stream, since: now, authorized: false, unsent: 0, unsentSince: now };
+    const exchange: Exchange = {
+      stream,
+      since: now,
+      authorized: false,
+      unsent: 0,
+      unsentSince: now,
+      bytes: 0,
+      bytesThen: 0,
+      waitedSince: now,
+    };
     this.#exchanges.set(stream, exchange);
+    // Listening begins to read: only whoever answers decides when.
+    const whenRead = (event: string | symbol): void => {
+      if (event !== "data") return;
+      stream.off("newListener", whenRead);
+      stream.on("data", (chunk: Buffer) => {
+        exchange.bytes += chunk.length;
+      });
+    };
+    stream.on("newListener", whenRead);
     stream.once("close", () => {
       this.#exchanges.delete(stream);
       this.#since = this.#deps.monotonic();
@@ -84,17 +103,11 @@ export class Http2Connection {
   /** Ends what is late; true if the connection itself is. To be called periodically. */
   checkTimes(times: HttpTimes): boolean {
     const now = this.#deps.monotonic();
-    let bodyComes = false;
     for (const exchange of this.#exchanges.values()) {
-      const { stream, authorized, since } = exchange;
-      const waits = !stream.readableEnded && !stream.endAfterHeaders;
-      if (this.#isUnread(exchange, times, now) || (waits && !authorized && now - since > times.publicBodyMs))
-        stream.close(constants.NGHTTP2_CANCEL);
-      // The slow part may be the reader.
-      else if (waits && stream.readableLength === 0 && !stream.isPaused()) bodyComes = true;
+      if (this.#isUnread(exchange, times, now) || this.#isSlow(exchange, times, now))
+        exchange.stream.close(constants.NGHTTP2_CANCEL);
     }
-    if (this.isIdle) return now - this.#since > (this.#isFirst ? times.firstMs : times.idleMs);
-    return this.#isSlow(bodyComes, times, now);
+    return this.isIdle && now - this.#since > (this.#isFirst ? times.firstMs : times.idleMs);
   }
 
   #isUnread(exchange: Exchange, { unreadMs }: HttpTimes, now: number): boolean {
@@ -104,15 +117,17 @@ export class Http2Connection {
     return now - exchange.unsentSince > unreadMs;
   }
 
-  /** Whether bodies that are waited for have brought too little, all together. */
-  #isSlow(bodyComes: boolean, { body }: HttpTimes, now: number): boolean {
-    if (!bodyComes) {
-      this.#bodies = { since: now, bytes: this.#socket.bytesRead };
-      return false;
-    }
-    if (now - this.#bodies.since < body.everyMs) return false;
-    const isSlow = this.#socket.bytesRead - this.#bodies.bytes < body.bytesMin;
-    this.#bodies = { since: now, bytes: this.#socket.bytesRead };
+  /** Whether its body is waited for and has brought too little, whatever other requests bring. */
+  #isSlow(exchange: Exchange, { body, publicBodyMs }: HttpTimes, now: number): boolean {
+    const { stream, authorized, since } = exchange;
+    const waits = !stream.readableEnded && !stream.endAfterHeaders;
+    if (waits && !authorized && now - since > publicBodyMs) return true;
+    // The slow part may be the reader.
+    const isWaitedFor = waits && stream.readableLength === 0 && !stream.isPaused();
+    if (isWaitedFor && now - exchange.waitedSince < body.everyMs) return false;
+    const isSlow = isWaitedFor && exchange.bytes - exchange.bytesThen < body.bytesMin;
+    exchange.waitedSince = now;
+    exchange.bytesThen = exchange.bytes;
     return isSlow;
   }
 

@@ -6,6 +6,7 @@ import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/acces
 import { createLimits } from "../../ingest/access/limits.js";
 import { createProven } from "../../ingest/access/proven.js";
 import { createProxies } from "../../ingest/access/proxies.js";
+import { createIDMemory } from "../../ingest/clients/device-ids.js";
 import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
 import type { LocalTime } from "../../ingest/decode/time.js";
 import { findBelow } from "../../ingest/directory/below.js";
@@ -71,6 +72,8 @@ interface EndpointsDeps {
   readonly clock: Clock;
   /** Reads a time without an offset. */
   readonly local: LocalTime;
+  /** Takes room for an answer to a device. */
+  readonly takeAnswerRoom: HttpContext["takeAnswerRoom"];
   /** The most MQTT connections. */
   readonly connectionsMax: number;
 }
@@ -191,25 +194,28 @@ const idBytesMax = 64 * 1024 * 1024;
 
 /** What transports beside MQTT share. */
 function clientsOf(
-  { config, metadata, messaging, accept, local, clock }: EndpointsDeps,
+  { config, metadata, messaging, accept, local, takeAnswerRoom, clock }: EndpointsDeps,
   context: EndpointContext,
 ): HttpContext {
   const { journal, events, earlier } = messaging;
   return {
     ...context,
     local,
+    takeAnswerRoom,
     findBelow: (above, deviceID) => findBelow(metadata.directory, above, deviceID),
     presenceSeconds: config.presenceSeconds,
     clientsMax: config.mqttConnectionsMax,
     proxies: createProxies(config.trustedProxies),
-    idBytes: createShares<number>(idBytesMax),
     waiting: createWaitingForDisk(accept),
-    repeats: createRepeats({
-      history: events,
-      readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
-      earlierEndedAt: earlier.endedAt,
-      now: clock.now,
-    }),
+    ids: createIDMemory(
+      createRepeats({
+        history: events,
+        readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
+        earlierEndedAt: earlier.endedAt,
+        now: clock.now,
+      }),
+      createShares<number>(idBytesMax),
+    ),
   };
 }
 

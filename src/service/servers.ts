@@ -7,7 +7,7 @@ import { createApp } from "../api/app.js";
 import type { Config } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { connectionLimits, openFilesMax } from "../host/descriptors.js";
-import { createAnswerRoom } from "../http/answer-room.js";
+import { type AnswerRoom, createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import { createSessionCookies } from "../http/session-cookie.js";
 import { createShareAccess } from "../http/share-access.js";
@@ -47,6 +47,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { config, storage, pipelines, log, clock } = deps;
   const { metadata, messaging } = storage;
   const connectionsMax = connectionLimitsOf(config, log);
+  const answers = createAnswerRoom(config.answerBytesMax, metadata.meter);
   const endpoints = await openEndpoints({
     config,
     metadata,
@@ -59,13 +60,14 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     presence: pipelines.presence,
     status: pipelines.status,
     local: storage.times.rules().local,
+    takeAnswerRoom: answers.takeNow,
     connectionsMax: connectionsMax.mqtt,
   });
   const { listeners, broker, http: devices, webSockets } = endpoints;
   const refs = createSeriesRefs();
   const work = await openWork(deps, endpoints, refs);
   const notifier = openNotifier(config, metadata, work.commands, log, clock);
-  const app = openApi(deps, endpoints, { ...work, notifier }, refs, deps.build);
+  const app = openApi(deps, endpoints, { ...work, notifier, answers }, refs);
   const { identity } = endpoints;
   const current = identity.current();
   const tls =
@@ -163,15 +165,18 @@ function openWork(
 }
 
 function openApi(
-  { config, storage, pipelines, log, clock }: ServersDeps,
+  { config, build, storage, pipelines, log, clock }: ServersDeps,
   { listeners, sessions, brokerAccess }: Endpoints,
   {
     commands,
     tasks,
     notifier,
-  }: Pick<CommandsAndTasks, "commands" | "tasks"> & { readonly notifier: Notifier },
+    answers,
+  }: Pick<CommandsAndTasks, "commands" | "tasks"> & {
+    readonly notifier: Notifier;
+    readonly answers: AnswerRoom;
+  },
   refs: SeriesRefs,
-  build: BuildInfo,
 ): ReturnType<typeof createApp> {
   const { metadata, messaging, series, aside, times } = storage;
   const { presence, live, tenantLive, liveWatch, status, consumers } = pipelines;
@@ -202,7 +207,7 @@ function openApi(
     sessions,
     brokerAccess,
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
-    answers: createAnswerRoom(config.answerBytesMax, metadata.meter),
+    answers,
     zone: times.zone,
     stamp: createStamp(times.zone),
     log,

@@ -145,6 +145,20 @@ suite("memory for answers", (test) => {
     assert.is(meter.answerBytes, 0);
   });
 
+  test("an answer to a device has its room at once or not at all", () => {
+    const meter = { answerBytes: 0, answersRefused: 0 };
+    const room = createAnswerRoom(128 * MiB, meter);
+    assert.ok(room.takeNow(1, smallAnswerBytes));
+    assert.is(meter.answerBytes, 0, "a small one is not counted");
+    const release = room.takeNow(1, 100 * MiB);
+    assert.is(meter.answerBytes, 100 * MiB);
+    assert.is(room.takeNow(1, 20 * MiB), null);
+    assert.is(meter.answersRefused, 1);
+    release?.();
+    release?.();
+    assert.is(meter.answerBytes, 0);
+  });
+
   test("what has been written is told without room for it, and counted", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
     const room = createAnswerRoom(128 * MiB, meter, 1);

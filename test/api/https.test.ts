@@ -2,6 +2,7 @@
 import { connect as connect2, constants } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { connect as connectTls } from "node:tls";
+import { WebSocket } from "ws";
 import { makeDevice, makeProduct } from "../factories.js";
 import { eventsOf } from "../ingest/support.js";
 import { basicOf } from "../ingest/transports/http/support.js";
@@ -164,6 +165,51 @@ worldSuite(
       await until(() => code !== undefined, { what: "the stream to be ended" });
       assert.is(code, constants.NGHTTP2_CANCEL);
       assert.not(session.closed);
+      session.close();
+    });
+
+    test("a device's body that stays away is ended, whatever its other requests bring", async () => {
+      const session = connect2(url(), { ca });
+      const post = () => {
+        const headers = { Authorization: basicOf(device), "content-type": "text/plain" };
+        const stream = session.request({ ":path": "/api/v1/uplinks/data", ":method": "POST", ...headers });
+        stream.on("error", () => undefined);
+        return stream;
+      };
+      const [away, live] = [post(), post()];
+      let status = 0;
+      live.on("response", (headers) => {
+        status = Number(headers[":status"]);
+      });
+      away.write("x");
+      await new Promise((resolve) => live.write("x".repeat(100_000), resolve));
+      await until(
+        async () => (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus === 1,
+        { what: "the device" },
+      );
+      await new Promise((resolve) => session.ping(() => resolve(undefined)));
+      world.clock.pass(61_000);
+      await until(() => away.closed, { what: "the stream to be ended" });
+      assert.is(away.rstCode, constants.NGHTTP2_CANCEL);
+      live.end("y");
+      await until(() => status === 204, { what: "the other one's answer", timeoutMs: 10_000 });
+      session.close();
+    });
+
+    test("plain frames go over TLS as well; more requests than a connection may make wait", async () => {
+      const socket = new WebSocket(`${url().replace("https", "wss")}/ws`, {
+        ca,
+        headers: { Authorization: basicOf(device) },
+      });
+      const answer = new Promise((resolve) => socket.once("message", (data) => resolve(String(data))));
+      socket.on("open", () => socket.send('{"id":1,"topic":"data","payload":{}}'));
+      assert.is(await answer, '{"ack":1}');
+      socket.close();
+      const session = connect2(url(), { ca });
+      const settings = await new Promise<{ maxConcurrentStreams?: number }>((resolve) =>
+        session.once("remoteSettings", resolve),
+      );
+      assert.is(settings.maxConcurrentStreams, 100);
       session.close();
     });
   },

@@ -36,6 +36,7 @@ suite("command line", (test) => {
     for (const args of ["serve --help", "help serve", "serve -h", "serve x --help"]) {
       assert.is(helpWanted(args.split(" ")), "serve", args);
     }
+    for (const args of ["help --help", "help -h"]) assert.is(helpWanted(args.split(" ")), "help", args);
     for (const args of [[], ["serve"], ["tenant", "add", "help", "h"], [""]]) {
       assert.is(helpWanted(args), undefined, args.join(" "));
     }
@@ -74,6 +75,14 @@ suite("command line", (test) => {
     assert.is(status, 0);
     assert.match(stdout, /^tidemark \d+\.\d+\.\d+( \([0-9a-f]{12}\))?, Node \d+\.\d+\.\d+\n$/);
     assert.is(tidemark(wrong, "--version").stdout, stdout);
+    assert.match(tidemark({}, "version").stdout, /, embedded, Node /);
+    const influx = {
+      INFLUX_URL: "http://127.0.0.1:1",
+      INFLUX_TOKEN: "t",
+      INFLUX_ORG: "o",
+      INFLUX_BUCKET: "b",
+    };
+    assert.match(tidemark(influx, "version").stdout, /, influxdb, Node /);
     assert.is(tidemark(wrong, "version", "x").status, 2);
   });
 

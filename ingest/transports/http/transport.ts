@@ -1,7 +1,6 @@
 /** HTTP for devices: requests become messages of the journal, and what waits for the device becomes answers. */
 import type { IncomingMessage } from "node:http";
 import { asError } from "../../../store/lib/errors.js";
-import { createShares } from "../../../store/lib/shares.js";
 import { clientOf } from "../../access/client-of.js";
 import type { Proxies } from "../../access/proxies.js";
 import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
@@ -17,8 +16,17 @@ import { takeBatch } from "./messages/batch.js";
 import { confirmMessage, fetchMessage } from "./messages/inbox.js";
 import { takeUplink } from "./messages/uplinks.js";
 import type { HttpPeer } from "./peer.js";
-import { type Answer, failure, type HttpResponse, noContent, send, turnedAway } from "./requests/answers.js";
+import {
+  type Answer,
+  failure,
+  type HttpResponse,
+  hasLeft,
+  noContent,
+  send,
+  turnedAway,
+} from "./requests/answers.js";
 import { readBody } from "./requests/body.js";
+import { createBodyRooms } from "./requests/body-room.js";
 import { loginOf } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
 
@@ -36,11 +44,11 @@ export interface HttpContext extends ClientsContext {
   readonly local: LocalTime;
   /** The device of this deviceID, if it hangs below the other. */
   findBelow(above: DeviceEntry, deviceID: string): Promise<DeviceEntry | undefined>;
+  /** Takes room for an answer of a tenant, which is given back by what it returns; null: there is none now. */
+  takeAnswerRoom(tenant: number, bytes: number): (() => void) | null;
   readonly onFault: (error: Error) => void;
 }
 
-/** Bytes of bodies under way, shared by tenants: a few of the largest batches. */
-const bodyBytesMax = 96 * 1024 * 1024;
 const sweepMs = 5000;
 
 /** Who asked last on a connection: with the same header it is not looked up again. */
@@ -58,8 +66,8 @@ interface Endpoint {
 
 export function createHttpTransport(context: HttpContext): HttpTransport {
   const { accept, proxies, waiting } = context;
-  const clients = createClients<PolledInbox>(context, (link) => link.isWaitedFor);
-  const bodies = createShares<number>(bodyBytesMax);
+  const clients = createClients<PolledInbox>(context, ({ underWay }) => underWay > 0);
+  const rooms = createBodyRooms();
   const known = new WeakMap<object, Known>();
   const terms = {
     protocol: "http",
@@ -89,34 +97,50 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     return found;
   }
 
+  /** `tenant`: of whoever has shown who it is; what others are told is short, and is not counted. */
+  function respond(response: HttpResponse, made: Answer | undefined, tenant = 0): void {
+    if (made !== undefined) send(response, made, (bytes) => context.takeAnswerRoom(tenant, bytes));
+  }
+
   async function answer(
     request: IncomingMessage,
     response: HttpResponse,
     peer: HttpPeer,
     { method, action, form = asItIs }: Endpoint,
     query: URLSearchParams,
-  ): Promise<Answer | undefined> {
+  ): Promise<void> {
     if (request.method !== method) {
-      return form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method }));
+      return respond(
+        response,
+        form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method })),
+      );
     }
     const { headers } = request;
     const ip = clientOf(proxies, peer.address, headers);
     const client = await deviceOf(request, peer, ip);
-    if ("reason" in client) return form(turnedAway[client.reason]);
+    if ("reason" in client) return respond(response, form(turnedAway[client.reason]));
+    if (hasLeft(response)) return;
     const { tenant } = client.entry.device;
-    return action({
+    const asked: DeviceRequest = {
       client,
       ip,
       headers,
       query,
       response,
-      body: (bytesMax) => readBody(request, bytesMax, { tenant, shares: bodies }),
+      body: (bytesMax) => readBody(request, bytesMax, { tenant, device: client.entry.id, rooms }),
       local: context.local,
+      takeAnswerRoom: (bytes) => context.takeAnswerRoom(tenant, bytes),
       findBelow: (deviceID) => context.findBelow(client.entry, deviceID),
       isFull: () => accept.full,
       room: waiting.room,
       kept: () => waiting.untilKept((done) => void accept.allKept().then(done)),
-    });
+    };
+    client.underWay++;
+    try {
+      respond(response, await action(asked), tenant);
+    } finally {
+      client.underWay--;
+    }
   }
 
   return {
@@ -126,15 +150,13 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
       const found = endpointOf(end < 0 ? url : url.slice(0, end));
       if (found === null) return false;
       const query = end < 0 ? noQuery : new URLSearchParams(url.slice(end + 1));
-      const answered =
-        "status" in found ? Promise.resolve(found) : answer(request, response, peer, found, query);
-      answered.then(
-        (made) => made !== undefined && send(response, made),
-        (error: unknown) => {
+      if ("status" in found) respond(response, found);
+      else {
+        answer(request, response, peer, found, query).catch((error: unknown) => {
           context.onFault(asError(error));
-          send(response, failure(500, "INTERNAL_ERROR", "the service failed; the log has it"));
-        },
-      );
+          respond(response, failure(500, "INTERNAL_ERROR", "the service failed; the log has it"));
+        });
+      }
       return true;
     },
     close: () => clearInterval(sweep),

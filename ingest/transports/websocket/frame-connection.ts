@@ -1,4 +1,5 @@
 import type { WebSocket } from "ws";
+import { createSlice } from "../../../store/lib/turns.js";
 import type { DeviceClient, Outcome } from "../../clients/client.js";
 import type { Turned } from "../../clients/clients.js";
 import { type LocalTime, readTime } from "../../decode/time.js";
@@ -143,9 +144,10 @@ export class FrameConnection implements FrameSocket {
     if (this.#webSocket.isPaused && !this.#isFull(0.5)) this.#webSocket.resume();
   }
 
-  /** One frame after the other, in the order in which they came. */
+  /** One frame after the other, in the order in which they came: some thousands may be there at once. */
   async #takeAll(): Promise<void> {
     this.#isTaking = true;
+    const slice = createSlice();
     try {
       for (
         let next = this.#waiting.shift();
@@ -155,6 +157,7 @@ export class FrameConnection implements FrameSocket {
         this.#format = next.format;
         await this.#take(readFrame(next.bytes, next.format));
         this.#goOn();
+        if (slice.isOver()) await slice.next();
       }
     } finally {
       this.#isTaking = false;

@@ -1,9 +1,10 @@
 /** The frames of devices that speak WebSocket without MQTT: JSON in text frames, the same in CBOR in binary ones. */
 import { isUtf8 } from "node:buffer";
 import { encode } from "cborg";
+import { exactMember, membersOfJson, payloadOfJson, tooManyParts } from "../../clients/json-message.js";
 import { payloadOf } from "../../clients/payloads.js";
 import { ByteString, readCbor } from "../../decode/cbor.js";
-import { parseJson } from "../../decode/whole.js";
+import { isWithinJsonBounds, jsonPartsMax } from "../../decode/json-bounds.js";
 
 export type FrameFormat = "json" | "cbor";
 
@@ -37,8 +38,9 @@ type Members = Readonly<Record<string, unknown>>;
 const keyForm = /^[\x20-\x7e]{1,128}$/;
 
 export function readFrame(bytes: Buffer, format: FrameFormat): ClientFrame | BadFrame {
-  const members = membersOf(bytes, format);
-  if (members === null) return bad(null, `is no ${format === "json" ? "JSON object" : "map of CBOR"}`);
+  const text = format === "json" ? bytes.toString("utf8") : null;
+  const members = text === null ? membersOfCbor(bytes) : membersOfJson(text);
+  if (typeof members === "string") return bad(null, members);
   const { ack, topic, username } = members;
   const id = isFrameID(members.id) ? members.id : null;
   if (members.id !== undefined && id === null)
@@ -51,11 +53,12 @@ export function readFrame(bytes: Buffer, format: FrameFormat): ClientFrame | Bad
     return { kind: "login", id, username, token };
   }
   if (typeof topic !== "string") return bad(id, "topic is required, a text");
-  const payload = payloadOf(members);
+  const payload = text === null ? payloadOf(members) : payloadOfJson(text, members);
   if (typeof payload === "string") return bad(id, payload);
-  const { key = null, time } = members;
+  const { key = null } = members;
   if (key !== null && !(typeof key === "string" && keyForm.test(key)))
     return bad(id, "key must have 1 to 128 characters of printable ASCII");
+  const time = text === null ? members.time : exactMember(text, members, "time");
   return { kind: "message", id, topic, payload, time: time ?? undefined, key };
 }
 
@@ -65,22 +68,17 @@ function isFrameID(id: unknown): id is FrameID {
   return (typeof id === "number" && Number.isFinite(id)) || (typeof id === "string" && id.length <= 128);
 }
 
-function membersOf(bytes: Buffer, format: FrameFormat): Members | null {
-  const value = format === "json" ? jsonOf(bytes) : plainOf(readCbor(bytes)?.value);
+/** A text says why there are none. */
+function membersOfCbor(bytes: Buffer): Members | string {
+  const read = readCbor(bytes, jsonPartsMax);
+  if (read === "large") return tooManyParts;
+  const value = plainOf(read?.value);
   return typeof value === "object" &&
     value !== null &&
     !Array.isArray(value) &&
     !(value instanceof ByteString)
     ? (value as Members)
-    : null;
-}
-
-function jsonOf(bytes: Buffer): unknown {
-  try {
-    return parseJson(bytes.toString("utf8"));
-  } catch {
-    return null;
-  }
+    : "is no map of CBOR";
 }
 
 /** Maps as objects; byte strings stay. */
@@ -114,7 +112,7 @@ export function messageFrame(
 
 function isJsonContainer(text: string): boolean {
   const first = text.trimStart()[0];
-  if (first !== "{" && first !== "[") return false;
+  if ((first !== "{" && first !== "[") || !isWithinJsonBounds(text)) return false;
   try {
     JSON.parse(text);
     return true;

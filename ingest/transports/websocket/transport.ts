@@ -185,5 +185,7 @@ function refuse(socket: Duplex, { status, headers = {}, body = "" }: Answer): vo
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     ...lines.map(([name, value]) => `${name}: ${value}`),
   ];
+  // The client's own end may never come.
+  setTimeout(() => socket.destroy(), closeTimeoutMs).unref();
   socket.end(`${head.join("\r\n")}\r\n\r\n${Buffer.from(body).toString("utf8")}`);
 }

@@ -33,6 +33,20 @@ suite("limits", (test) => {
     assert.is(limited({ connectionsMax: 1 }).limiter(device(1)), null);
   });
 
+  test("many messages are let through together, or none of them is drawn", () => {
+    const limiter = limiterOf(limited({ messagesPerSecond: 10, bytesPerSecond: 1000 }), device(1));
+    assert.is(limiter.takeAll(10, 100), 0);
+    assert.is(limiter.takeAll(50, 100), 5000);
+    assert.is(limiter.takeAll(60, 100), null, "11 s");
+    assert.is(limiter.takeAll(40, 100), 9000);
+    clock += 100_000;
+    assert.is(limiter.takeAll(1, 10_000), 9000, "by bytes");
+    clock += 100_000;
+    assert.is(limiter.takeAll(111, 100), "never");
+    assert.is(limiter.takeAll(1, 11_001), "never");
+    assert.is(limiter.takeAll(110, 11_000), 10_000);
+  });
+
   test("connections of a device and of a tenant", () => {
     const limits = limited({ connectionsMax: 2 }, { connectionsMax: 3 });
     const [one, two, alien] = [device(1), device(2), device(3, 2)];

@@ -3,6 +3,9 @@
  * field=value timestamp`. Values come out as JSON, digit for digit where JSON has the same form.
  */
 
+import { jsonOfText, jsonOfValue } from "./line-values.js";
+import { shown } from "./shown.js";
+
 /** One line; the same object each time. */
 export interface Line {
   /** From 1. */
@@ -20,6 +23,9 @@ export interface Line {
   breaks: number;
 }
 
+/** Lets others in while a text is read. */
+type Pace = (characters: number) => Promise<void> | undefined;
+
 interface Head {
   readonly measurement: string;
   /** In the order in which they were written. */
@@ -33,6 +39,8 @@ const [quote, hash, comma, equals, backslash] = [0x22, 0x23, 0x2c, 0x3d, 0x5c];
 const lineCharactersMax = 512 * 1024;
 /** Of a line: each is looked up in the product. */
 const fieldsMax = 2000;
+/** Of measurement and tags, and of a field's name, in characters. */
+const [headMax, keyMax] = [4096, 1024];
 
 /** Reads lines from pieces of a text, which may be cut anywhere. */
 interface LineReader {
@@ -43,7 +51,8 @@ interface LineReader {
   read(piece: string, isLast: boolean, take: (line: Line) => Promise<void> | undefined): Promise<void>;
 }
 
-export function createLineReader(): LineReader {
+/** @param pace told of the characters of each line, empty ones and comments too */
+export function createLineReader(pace: Pace): LineReader {
   const line: Line = { number: 0, head: "", keys: [], values: [], time: "", fault: null, breaks: 0 };
   /** The beginning of a line whose end has not come. */
   let rest = "";
@@ -61,6 +70,8 @@ export function createLineReader(): LineReader {
           rest = text.slice(at);
           return;
         }
+        const turn = pace(end + 1 - at);
+        if (turn !== undefined) await turn;
         if (skips) {
           skips = isCut;
           at = end + 1;
@@ -103,19 +114,22 @@ function readLine(text: string, from: number, line: Line): number {
   line.breaks = 0;
   let at = endOfHead(text, from);
   line.head = text.slice(from, at);
+  if (at - from > headMax) return fail(text, at, line, `has more than ${headMax} characters of tags`);
   if (text.charCodeAt(at) !== space) return fail(text, at, line, "has no fields");
   at = skipBlanks(text, at);
   for (;;) {
     const equal = endOfKey(text, at);
     if (text.charCodeAt(equal) !== equals || equal === at)
       return fail(text, at, line, "has a field without a key or a value");
+    if (equal - at > keyMax)
+      return fail(text, at, line, `has a field's name of more than ${keyMax} characters`);
     const key = unescaped(text.slice(at, equal));
     const begin = equal + 1;
     const isText = text.charCodeAt(begin) === quote;
     const end = isText ? endOfText(text, begin, line) : endOfValue(text, begin);
-    if (end < 0) return fail(text, begin, line, `field ${key} has a text without an end`);
+    if (end < 0) return fail(text, begin, line, `field ${shown(key)} has a text without an end`);
     const value = isText ? jsonOfText(text.slice(begin + 1, end - 1)) : jsonOfValue(text.slice(begin, end));
-    if (value === null) return fail(text, end, line, `field ${key} has a value that cannot be read`);
+    if (value === null) return fail(text, end, line, `field ${shown(key)} has a value that cannot be read`);
     line.keys.push(key);
     line.values.push(value);
     at = end;
@@ -200,48 +214,6 @@ function endOfText(text: string, from: number, line: Line): number {
 /** In measurements, tags and keys a backslash escapes a comma, an equals sign and a blank; before all else it is one. */
 function unescaped(text: string): string {
   return text.includes("\\") ? text.replaceAll(/\\([,= ])/g, "$1") : text;
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them
-const plainText = /^[^"\\\u0000-\u001f]*$/;
-
-function jsonOfText(text: string): string {
-  // In texts only quotes and backslashes are escaped.
-  return plainText.test(text) ? `"${text}"` : JSON.stringify(text.replaceAll(/\\(["\\])/g, "$1"));
-}
-
-const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const anyNumber = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-const whole = /^([+-]?)0*(\d{1,20})[iu]$/;
-const booleans: ReadonlyMap<string, string> = new Map([
-  ...["t", "T", "true", "True", "TRUE"].map((text) => [text, "true"] as const),
-  ...["f", "F", "false", "False", "FALSE"].map((text) => [text, "false"] as const),
-]);
-
-function jsonOfValue(text: string): string | null {
-  // Only an exponent, or hundreds of digits, come to more than a double holds.
-  if (jsonNumber.test(text)) return text.length < 300 && !/e/i.test(text) ? text : finite(text);
-  const integer = whole.exec(text);
-  if (integer !== null) return jsonOfInteger(text, integer);
-  const boolean = booleans.get(text);
-  if (boolean !== undefined) return boolean;
-  return anyNumber.test(text) ? finite(text) : null;
-}
-
-function finite(text: string): string | null {
-  const number = Number(text);
-  return Number.isFinite(number) ? JSON.stringify(number) : null;
-}
-
-const [int64Min, int64Max, uint64Max] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n];
-
-function jsonOfInteger(text: string, [, sign = "", digits = ""]: RegExpExecArray): string | null {
-  const isSigned = text.endsWith("i");
-  if (digits.length < 19 && (isSigned || sign !== "-"))
-    return (sign === "-" && digits !== "0" ? "-" : "") + digits;
-  const value = BigInt(`${sign === "-" ? "-" : ""}${digits}`);
-  if (isSigned ? value < int64Min || value > int64Max : value < 0n || value > uint64Max) return null;
-  return String(value);
 }
 
 /** Null for a head without a measurement, or with a tag that is none. */

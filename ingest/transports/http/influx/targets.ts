@@ -1,6 +1,7 @@
 /** Where lines belong: which device, which topic, and which of its data points. */
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { readHead } from "./line-protocol.js";
+import { shown } from "./shown.js";
 
 /** What all lines with the same measurement and tags have in common. */
 export interface Target {
@@ -40,6 +41,14 @@ interface Targets {
 export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Targets {
   const found = new Map<string, Target | string>();
   const lasts = new Map<string, LastValue>();
+  /** Entries of all maps of the request together. */
+  let remembered = 0;
+
+  function remember<Value>(values: Map<string, Value>, name: string, value: Value): void {
+    if (remembered >= rememberedMax || values.has(name)) return;
+    remembered++;
+    values.set(name, value);
+  }
 
   async function make(head: string): Promise<Target | string> {
     const read = readHead(head);
@@ -50,19 +59,22 @@ export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Target
     if (typeof device === "string") return device;
     const isNamed = device !== writer || named === writer.device.deviceID;
     const tags = read.tags.filter(([key]) => !(isNamed && key === deviceTag));
+    const nameOf = pointNames(device, measurement, tags);
+    const keys = new Map<string, Key>();
     const target: Target = {
       topic: measurement,
       child: device === writer ? null : device.device.deviceID,
-      key: memoized(
-        () => lasts.size < keysMax,
-        (field) => {
-          const id = dataPointOf(device, measurement, tags, field);
-          const name = `${device.id} ${id}`;
-          const last = lasts.get(name) ?? { target: null, time: "" };
-          if (lasts.size < keysMax) lasts.set(name, last);
-          return { json: `${JSON.stringify(id)}:`, last };
-        },
-      ),
+      key: (field) => {
+        const known = keys.get(field);
+        if (known !== undefined) return known;
+        const id = nameOf(field);
+        const name = `${device.id} ${id}`;
+        const last = lasts.get(name) ?? { target: null, time: "" };
+        const key = { json: `${JSON.stringify(id)}:`, last };
+        remember(lasts, name, last);
+        remember(keys, field, key);
+        return key;
+      },
     };
     return target;
   }
@@ -72,14 +84,16 @@ export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Target
     if (named === undefined || named === writer.device.deviceID) return writer;
     const entry = await findBelow(named);
     if (entry !== undefined) return entry;
-    return writer.device.isGateway ? `names the device ${named}, which is none of the gateway's` : writer;
+    return writer.device.isGateway
+      ? `names the device ${shown(named)}, which is none of the gateway's`
+      : writer;
   }
 
   return {
     known: (head) => found.get(head),
     find: async (head) => {
       const target = await make(head);
-      if (found.size < targetsMax) found.set(head, target);
+      if (found.size < targetsMax) remember(found, head, target);
       return target;
     },
   };
@@ -87,41 +101,35 @@ export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Target
 
 /** Different measurements and tags of one request that are remembered. */
 const targetsMax = 10_000;
-/** Fields of them that are remembered: beyond, what overwrites another value is not noticed. */
-const keysMax = 100_000;
+/** They and their fields: beyond, what overwrites another value is not noticed. */
+const rememberedMax = 100_000;
+/** No data point has a longer id. */
+const pointIDMax = 64;
 
 /**
  * The data point that a field is: the first of these that the product has, with measurement `m`, field `f` and the
  * values of the tags `t`, in the order of their keys: `m_f_t`, `f_t`, `m_f`, `f`. If it has none of them, `f`.
  */
-function dataPointOf(
-  { product }: DeviceEntry,
+function pointNames(
+  { product: { points } }: DeviceEntry,
   measurement: string,
   tags: readonly (readonly [string, string])[],
-  field: string,
-): string {
+): (field: string) => string {
   const ordered = [...tags].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
-  const tagged =
-    ordered.length === 0
-      ? []
-      : [
-          [measurement, field, ...ordered],
-          [field, ...ordered],
-        ];
-  const candidates = [...tagged, [measurement, field]].map((parts) =>
-    parts.join("_").replaceAll(/[^A-Za-z0-9_.:-]/g, "_"),
-  );
-  return candidates.find((id) => product.points.has(id)) ?? field;
+  const before = `${cleaned(measurement)}_`;
+  const after = `_${cleaned(ordered.join("_"))}`;
+  const forms = ordered.length === 0 ? [] : [[before, after] as const, ["", after] as const];
+  return (field) => {
+    if (field.length > pointIDMax) return field;
+    const own = cleaned(field);
+    for (const [first, last] of [...forms, [before, ""] as const]) {
+      const isShort = first.length + own.length + last.length <= pointIDMax;
+      if (isShort && points.has(first + own + last)) return first + own + last;
+    }
+    return field;
+  };
 }
 
-/** @param remembers whether there is room for one more */
-function memoized<T>(remembers: () => boolean, make: (name: string) => T): (name: string) => T {
-  const made = new Map<string, T>();
-  return (name) => {
-    const known = made.get(name);
-    if (known !== undefined) return known;
-    const value = make(name);
-    if (remembers()) made.set(name, value);
-    return value;
-  };
+function cleaned(part: string): string {
+  return part.replaceAll(/[^A-Za-z0-9_.:-]/g, "_");
 }

@@ -1,13 +1,13 @@
 /** POST /api/v2/write: InfluxDB line protocol, of which each line becomes one message. */
 import { isUtf8 } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
-import { createSlice } from "../../../../store/lib/turns.js";
 import type { Outcome } from "../../../clients/client.js";
-import { type Answer, failure, noContent } from "../requests/answers.js";
+import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
 import { batchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
-import { createTaking, stepsPerLook } from "../requests/taking.js";
+import { bytesPerLine, createPace, createTaking, type Pace } from "../requests/taking.js";
 import { createLineReader, type Line } from "./line-protocol.js";
+import { shown } from "./shown.js";
 import { createTargets, type Target } from "./targets.js";
 import { isPrecision, jsonOfTimestamp, type Precision } from "./timestamps.js";
 
@@ -44,9 +44,9 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
   const tally: Tally = { lines: 0, refused: 0, told: [], worst: null };
   const targets = createTargets(request.client.entry, request.findBelow);
   const taking = createTaking(request);
-  const slice = createSlice();
+  const pace = createPace();
 
-  const refuse = (line: number, fault: string): void => {
+  const refuse = (line: number, fault: string): undefined => {
     tally.refused++;
     if (tally.told.length < toldMax) tally.told.push(`line ${line}: ${fault}`);
   };
@@ -59,8 +59,6 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
     const { number } = line;
     const json = typeof target === "string" ? null : jsonOf(line, target, precision);
     if (typeof target === "string" || json === null) refuse(number, line.fault ?? String(target));
-    // Nothing more can be kept: the rest need not be tried.
-    else if (tally.worst !== null) settle(number, tally.worst);
     else {
       const message = {
         topic: target.topic,
@@ -82,23 +80,39 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
   }
   function take(line: Line): Promise<void> | undefined {
     tally.lines++;
-    if (line.fault === null) {
-      const taken = look(line);
-      if (taken !== undefined) return taken;
-    } else refuse(line.number, line.fault);
-    return tally.lines % stepsPerLook === 0 && slice.isOver() ? slice.next() : undefined;
+    const taken = line.fault === null ? look(line) : refuse(line.number, line.fault);
+    return taken ?? pace(bytesPerLine * (1 + line.keys.length));
   }
 
-  const reader = createLineReader();
+  // All of it or nothing: its messages have no ids, so what is sent again is taken again.
+  if (request.client.isLimited) {
+    const within = await taking.isWithin(await countLines(bytes, pace), bytes.length);
+    if (!within) return refusals.rate;
+  }
+  const reader = createLineReader(pace);
   const decoder = new StringDecoder("utf8");
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = decoder.write(bytes.subarray(at, at + pieceBytes));
     await reader.read(piece, at + pieceBytes >= bytes.length, take);
-    if (slice.isOver()) await slice.next();
+    await pace(pieceBytes);
   }
   await taking.settled();
   return answerOf(tally);
 }
+
+async function countLines(bytes: Buffer, pace: Pace): Promise<number> {
+  let lines = 0;
+  for (let at = 0; at < bytes.length; lines++) {
+    const found = bytes.indexOf(newline, at);
+    const end = found < 0 ? bytes.length : found + 1;
+    const turn = pace(end - at);
+    if (turn !== undefined) await turn;
+    at = end;
+  }
+  return lines;
+}
+
+const newline = 0x0a;
 
 const faults = {
   topic: "its measurement is no topic",
@@ -121,7 +135,10 @@ function jsonOf(line: Line, target: Target, precision: Precision): string | null
     const key = target.key(field);
     const { last } = key;
     if (last.target !== target && last.target !== null && time !== null && last.time === line.time)
-      return faulty(line, `has a value of ${field} for a time that another line, of other tags, has one for`);
+      return faulty(
+        line,
+        `has a value of ${shown(field)} for a time that another line, of other tags, has one for`,
+      );
     last.target = target;
     last.time = line.time;
     json += `,${key.json}${line.values[i]}`;

@@ -1,21 +1,20 @@
 /** Messages that an edge node has stored, in one body: NDJSON up, a status a line back. */
 import { isUtf8 } from "node:buffer";
-import { createSlice } from "../../../../store/lib/turns.js";
 import type { Publication, Refusal } from "../../../clients/client.js";
-import { payloadOf } from "../../../clients/payloads.js";
-import { rawMember } from "../../../decode/raw-member.js";
+import { exactMember, membersOfJson, payloadOfJson } from "../../../clients/json-message.js";
 import { type LocalTime, readTime } from "../../../decode/time.js";
-import { parseJson } from "../../../decode/whole.js";
 import type { RecentBatches } from "../../../uplinks/repeats.js";
-import { type Answer, failure, refusals } from "../requests/answers.js";
+import { type Answer, failure, refusals, unread } from "../requests/answers.js";
 import { type Body, batchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
 import { badID, idOf } from "../requests/message-id.js";
-import { createTaking, stepsPerLook } from "../requests/taking.js";
+import { bytesPerLine, createPace, createTaking, type Pace } from "../requests/taking.js";
 
 const linesMax = 20_000;
 /** Of a line: a message of the largest size, with what JSON makes of its characters. */
 const lineBytesMax = 640 * 1024;
+/** Of an answer, for each line, with why it is not kept. */
+const answerBytesEach = 128;
 /** Unfinished batches of a device that are gone on with, by what is known of their lines. */
 const cutOffMax = 4;
 
@@ -49,7 +48,7 @@ export async function takeBatch(request: DeviceRequest): Promise<Answer | undefi
 }
 
 async function takeOnce(request: DeviceRequest, body: Body, id: string): Promise<Answer> {
-  const batches = await request.client.batches();
+  const batches = await request.client.ids.batches();
   return batches.inTurn(async () => {
     const refused = batches.ids.get(id);
     if (refused === undefined) return takeLines(request, body, { id, batches });
@@ -73,15 +72,30 @@ interface Batch {
 
 async function takeLines(request: DeviceRequest, { bytes }: Body, batch: Batch | null): Promise<Answer> {
   if (!isUtf8(bytes)) return failure(400, "BAD_REQUEST", "the body is not UTF-8");
+  const count = countLines(bytes);
+  if (count > linesMax) return failure(413, "PAYLOAD_TOO_LARGE", `a batch may have ${linesMax} lines`);
+  // Before anything is kept: what is done must be told.
+  const release = request.takeAnswerRoom(count * answerBytesEach);
+  if (release === null) return unread;
+  try {
+    return { ...(await answerLines(request, bytes, batch)), release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function answerLines(request: DeviceRequest, bytes: Buffer, batch: Batch | null): Promise<Answer> {
   const known = batch === null ? noLines : (batch.batches.cutOff.get(batch.id) ?? noLines);
-  if (countLines(bytes) > linesMax)
-    return failure(413, "PAYLOAD_TOO_LARGE", `a batch may have ${linesMax} lines`);
   const outcomes: Outcomes = { lines: [], faults: new Map() };
   const { lines, faults } = outcomes;
   const taking = createTaking(request);
-  const slice = createSlice();
-  for (const { line, text } of linesOf(bytes)) {
-    if (lines.push(line) % stepsPerLook === 0 && slice.isOver()) await slice.next();
+  const pace = createPace();
+  for (const { line, bytes: passed, text } of linesOf(bytes)) {
+    const turn = pace(passed + bytesPerLine);
+    if (turn !== undefined) await turn;
+    if (text === "") continue;
+    lines.push(line);
     if (known.has(line)) continue;
     const message = text === null ? tooLong : messageOf(text, request.local);
     if ("error" in message) {
@@ -95,11 +109,16 @@ async function takeLines(request: DeviceRequest, { bytes }: Body, batch: Batch |
     if (taken !== undefined) await taken;
   }
   await taking.settled();
-  return end(request, batch, outcomes);
+  return end(request, batch, outcomes, pace);
 }
 
 /** The whole has the status of the line that went worst: what may be sent again first, so that it is. */
-async function end({ client }: DeviceRequest, batch: Batch | null, outcomes: Outcomes): Promise<Answer> {
+async function end(
+  { client }: DeviceRequest,
+  batch: Batch | null,
+  outcomes: Outcomes,
+  pace: Pace,
+): Promise<Answer> {
   const { lines, faults } = outcomes;
   const again = [...faults.values()].find(({ status }) => mayComeAgain.has(status));
   if (batch !== null && again === undefined) {
@@ -111,11 +130,13 @@ async function end({ client }: DeviceRequest, batch: Batch | null, outcomes: Out
     const [oldest] = cutOff.keys();
     if (cutOff.size > cutOffMax && oldest !== undefined) cutOff.delete(oldest);
   }
-  if (again !== undefined) return ndjson(again.status, textOf(outcomes), { "Retry-After": "5" });
-  return ndjson(faults.size === 0 ? 200 : 422, textOf(outcomes));
+  const text = await textOf(outcomes, pace);
+  if (again !== undefined) return ndjson(again.status, text, { "Retry-After": "5" });
+  return ndjson(faults.size === 0 ? 200 : 422, text);
 }
 
-const mayComeAgain: ReadonlySet<number> = new Set([429, 503]);
+/** Refusals that are not about the line: the same line may be kept another time. */
+const mayComeAgain: ReadonlySet<number> = new Set([401, 429, 503]);
 const noLines: ReadonlySet<number> = new Set();
 const tooLong: LineFault = { status: 413, error: `a line may have ${lineBytesMax} bytes` };
 
@@ -125,12 +146,14 @@ function faultOf(refusal: Refusal): LineFault {
 }
 
 /** A status a line. */
-function textOf({ lines, faults }: Outcomes): string {
+async function textOf({ lines, faults }: Outcomes, pace: Pace): Promise<string> {
   let text = "";
   for (const line of lines) {
     const fault = faults.get(line);
     text +=
       fault === undefined ? `{"line":${line},"status":${kept}}\n` : `${JSON.stringify({ line, ...fault })}\n`;
+    const turn = pace(bytesPerLine);
+    if (turn !== undefined) await turn;
   }
   return text;
 }
@@ -148,48 +171,36 @@ function countLines(bytes: Buffer): number {
   return lines + (bytes.at(-1) === newline ? 0 : 1);
 }
 
-/** Lines with something on them, by their numbers from 1; null for one that is too long. */
-function* linesOf(bytes: Buffer): Generator<{ readonly line: number; readonly text: string | null }> {
+interface BatchText {
+  /** From 1. */
+  readonly line: number;
+  readonly bytes: number;
+  /** Empty for a line with nothing on it; null for one that is too long. */
+  readonly text: string | null;
+}
+
+function* linesOf(bytes: Buffer): Generator<BatchText> {
   let line = 0;
   for (let at = 0; at < bytes.length; ) {
     const found = bytes.indexOf(newline, at);
     const end = found < 0 ? bytes.length : found;
-    line++;
     const text = end - at > lineBytesMax ? null : bytes.toString("utf8", at, end).trim();
-    if (text !== "") yield { line, text };
+    yield { line: ++line, bytes: end - at, text };
     at = end + 1;
   }
 }
 
 /** `{"topic", "payload", "time"?}`, or why it is none. */
 function messageOf(text: string, local: LocalTime): Omit<Publication, "batch"> | LineFault {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return bad("is not JSON");
-  }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return bad("is no object");
-  const members = parsed as Readonly<Record<string, unknown>>;
+  const members = membersOfJson(text);
+  if (typeof members === "string") return bad(members);
   const { topic, time = null } = members;
   if (typeof topic !== "string") return bad("topic is required, a text");
-  const payload = ownText(text, members) ?? payloadOf(exact(text));
+  const payload = payloadOfJson(text, members);
   if (typeof payload === "string") return bad(payload);
-  const sentAt = time === null ? null : readTime(Number.isSafeInteger(time) ? time : exact(text).time, local);
+  const sentAt = time === null ? null : readTime(exactMember(text, members, "time"), local);
   if (time !== null && sentAt === null) return bad("time cannot be read");
   return { topic, payload, sentAt, key: null };
 }
 
 const bad = (error: string): LineFault => ({ status: 400, error });
-
-/** The bytes of a JSON payload as they stand in the line; null for any other. */
-function ownText(text: string, { payload, base64 }: Readonly<Record<string, unknown>>): Buffer | null {
-  if (typeof payload !== "object" || base64 !== undefined) return null;
-  const raw = rawMember(text, "payload");
-  return raw === null ? null : Buffer.from(raw);
-}
-
-/** With numbers that no double holds. */
-function exact(text: string): Readonly<Record<string, unknown>> {
-  return parseJson(text) as Readonly<Record<string, unknown>>;
-}

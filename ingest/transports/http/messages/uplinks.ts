@@ -1,5 +1,7 @@
 import { isUtf8 } from "node:buffer";
+import { tooManyParts } from "../../../clients/json-message.js";
 import { scanFlat } from "../../../decode/flat-json.js";
+import { isWithinJsonBounds } from "../../../decode/json-bounds.js";
 import { payloadBytesMax } from "../../../uplinks/accept.js";
 import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
 import type { DeviceRequest } from "../requests/device-request.js";
@@ -36,7 +38,10 @@ function isJson(type: string | undefined): boolean {
 /** Null for JSON of a shape that points are read from; "empty": an array without anything in it. */
 function faultOf(payload: Buffer): Answer | "empty" | null {
   if (scanFlat(payload) >= 0) return null;
-  const parsed = parse(payload);
+  const text = isUtf8(payload) ? payload.toString("utf8") : null;
+  if (text !== null && !isWithinJsonBounds(text))
+    return failure(422, "FORMAT_INVALID", `the JSON ${tooManyParts}`);
+  const parsed = text === null ? undefined : parse(text);
   if (parsed === undefined) return failure(400, "BAD_REQUEST", "the body is not JSON in UTF-8");
   if (Array.isArray(parsed) && parsed.length === 0) return "empty";
   const entries: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
@@ -44,10 +49,9 @@ function faultOf(payload: Buffer): Answer | "empty" | null {
   return isSound ? null : failure(422, "FORMAT_INVALID", "the JSON is no object and no array of objects");
 }
 
-function parse(payload: Buffer): unknown {
-  if (!isUtf8(payload)) return undefined;
+function parse(text: string): unknown {
   try {
-    return JSON.parse(payload.toString("utf8"));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,15 +1,29 @@
 import type { ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
 import type { Refusal } from "../../../clients/client.js";
 import type { Turned } from "../../../clients/clients.js";
 
 /** The part of a response of HTTP/1.1 and HTTP/2 that answers to devices use. */
-export type HttpResponse = Pick<ServerResponse, "writeHead" | "end" | "destroyed" | "once" | "off">;
+export type HttpResponse = Pick<ServerResponse, "writeHead" | "end" | "destroyed" | "once" | "off"> & {
+  /** Of HTTP/2. */
+  readonly stream?: Pick<ServerHttp2Stream, "closed">;
+};
+
+/** Whether nobody waits for the answer any more: no `close` will come. */
+export function hasLeft({ destroyed, stream }: HttpResponse): boolean {
+  return destroyed || stream?.closed === true;
+}
 
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** Gives back the room that was taken for it. Absent: none has been. */
+  readonly release?: () => void;
 }
+
+/** Takes room for an answer of so many bytes; returns what gives it back, or null if there is none now. */
+export type TakeAnswerRoom = (bytes: number) => (() => void) | null;
 
 export const noContent: Answer = { status: 204 };
 
@@ -27,11 +41,20 @@ export function failure(
   return { status, headers: { "Content-Type": jsonType, ...headers }, body };
 }
 
-export function send(response: HttpResponse, { status, headers, body }: Answer): void {
-  if (response.destroyed) return;
+/** Sends it, once there is room for what the client may leave unread. */
+export function send(response: HttpResponse, answer: Answer, room: TakeAnswerRoom): void {
+  const { body } = answer;
+  const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+  const release = answer.release ?? room(bytes);
+  if (hasLeft(response)) return release?.();
+  if (release === null) return write(response, unread, Buffer.byteLength(String(unread.body)));
+  response.once("close", release);
+  write(response, answer, bytes);
+}
+
+function write(response: HttpResponse, { status, headers, body }: Answer, bytes: number): void {
   if (body === undefined) response.writeHead(status, headers).end();
-  else
-    response.writeHead(status, { ...headers, "Content-Length": String(Buffer.byteLength(body)) }).end(body);
+  else response.writeHead(status, { ...headers, "Content-Length": String(bytes) }).end(body);
 }
 
 const soon = { "Retry-After": "5" };
@@ -59,6 +82,9 @@ export const refusals: Readonly<Record<Refusal, Answer>> = {
 const basic = { "WWW-Authenticate": 'Basic realm="device", charset="UTF-8"' };
 const tooMany = (message: string): Answer =>
   failure(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
+
+/** For an answer that there is no room for. */
+export const unread = tooMany("answers to the tenant that are not read hold all that they may");
 
 export const turnedAway: Readonly<Record<Turned["reason"], Answer>> = {
   credentials: failure(401, "AUTH_FAILED", "the user name or the token of the device is wrong", basic, {

@@ -1,18 +1,20 @@
+import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import type { Shares } from "../../../../store/lib/shares.js";
 import { type Answer, failure } from "./answers.js";
+import type { BodyRooms } from "./body-room.js";
 
 const unzip = promisify(gunzip);
 
 /** Of a batch or of line protocol, after it is unpacked. */
 export const batchBytesMax = 16 * 1024 * 1024;
 
-/** Bodies of one tenant's devices, counted while they are held. */
-interface BodyRoom {
+/** Whose body it is, and where it is counted as it comes, for as long as it is held. */
+interface Sender {
   readonly tenant: number;
-  readonly shares: Shares<number>;
+  readonly device: number;
+  readonly rooms: BodyRooms;
 }
 
 /** A body, and what gives its room back. */
@@ -21,12 +23,17 @@ export interface Body {
   release(): void;
 }
 
-type BodyRequest = Pick<IncomingMessage, "headers" | "on" | "off" | "destroyed">;
+type BodyRequest = Pick<IncomingMessage, "headers" | "destroyed"> & Pick<EventEmitter, "on" | "off">;
 
 const nothing: Body = { bytes: Buffer.alloc(0), release: () => undefined };
-const full = failure(503, "SERVICE_UNAVAILABLE", "too many bytes of the tenant's requests are under way", {
-  "Retry-After": "1",
-});
+const full = failure(
+  503,
+  "SERVICE_UNAVAILABLE",
+  "too many bytes of requests of the device or its tenant are under way",
+  {
+    "Retry-After": "1",
+  },
+);
 
 /**
  * Reads a body of at most `bytesMax`, also after it is unpacked; an answer if it is not to be had. Undefined: the
@@ -35,7 +42,7 @@ const full = failure(503, "SERVICE_UNAVAILABLE", "too many bytes of the tenant's
 export async function readBody(
   request: BodyRequest,
   bytesMax: number,
-  { tenant, shares }: BodyRoom,
+  { tenant, device, rooms }: Sender,
 ): Promise<Body | Answer | undefined> {
   const { "content-length": length, "content-encoding": encoding = "identity" } = request.headers;
   const tooLarge = () => failure(413, "PAYLOAD_TOO_LARGE", `the body may have ${bytesMax} bytes`);
@@ -43,18 +50,21 @@ export async function readBody(
     return failure(415, "UNSUPPORTED_MEDIA_TYPE", "Content-Encoding may be gzip");
   if (length === "0") return nothing;
   if (length !== undefined && Number(length) > bytesMax) return tooLarge();
+  // What is said of its length holds nothing; only what has come does.
+  const isWhole = encoding === "identity" && length !== undefined;
+  const room = rooms(isWhole ? Number(length) : bytesMax);
   let held = 0;
   const take = (bytes: number): boolean => {
-    if (!shares.take(tenant, bytes)) return false;
+    if (!room.take(tenant, device, bytes)) return false;
     held += bytes;
     return true;
   };
-  const release = (): void => {
-    shares.give(tenant, held);
-    held = 0;
+  const keep = (bytes: number): void => {
+    room.give(tenant, device, held - bytes);
+    held = bytes;
   };
-  if (length !== undefined && !take(Number(length))) return full;
-  const packed = await collect(request, bytesMax, (bytes) => length !== undefined || take(bytes));
+  const release = (): void => keep(0);
+  const packed = await collect(request, bytesMax, take);
   if (!Buffer.isBuffer(packed)) {
     release();
     return packed === "large" ? tooLarge() : packed === "full" ? full : undefined;
@@ -67,6 +77,7 @@ export async function readBody(
   }
   try {
     const bytes = await unzip(packed, { maxOutputLength: bytesMax });
+    keep(bytes.length);
     return { bytes, release };
   } catch (error) {
     release();

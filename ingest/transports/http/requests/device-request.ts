@@ -4,7 +4,7 @@ import type { PolledInbox } from "../../../clients/polled-inbox.js";
 import type { Kept } from "../../../clients/waiting-for-disk.js";
 import type { LocalTime } from "../../../decode/time.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
-import type { Answer, HttpResponse } from "./answers.js";
+import type { Answer, HttpResponse, TakeAnswerRoom } from "./answers.js";
 import type { Body } from "./body.js";
 
 /** A request of a device that has shown who it is. */
@@ -17,6 +17,8 @@ export interface DeviceRequest {
   readonly response: HttpResponse;
   /** An answer where the body is not to be had; undefined: the client has gone. */
   body(bytesMax: number): Promise<Body | Answer | undefined>;
+  /** For an answer whose work is not to be done without room for it. */
+  readonly takeAnswerRoom: TakeAnswerRoom;
   /** The device of this deviceID, if it hangs below the one that asks. */
   findBelow(deviceID: string): Promise<DeviceEntry | undefined>;
   /** Reads a time without an offset. */

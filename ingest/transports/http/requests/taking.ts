@@ -1,11 +1,31 @@
-import type { Outcome, Publication } from "../../../clients/client.js";
+import { createSlice } from "../../../../store/lib/turns.js";
+import { newPatience, type Outcome, type Publication, type Refusal } from "../../../clients/client.js";
+import { hasLeft } from "./answers.js";
 import type { DeviceRequest } from "./device-request.js";
 
-/** Steps between two looks at the clock: each is about a line. */
-export const stepsPerLook = 16;
+/** Of a body, between two looks at the clock: as much as is read in a fraction of a slice. */
+const bytesPerLook = 4096;
+/** What a line costs besides its bytes, counted in these. */
+export const bytesPerLine = 64;
+
+/** Lets others in as a body is read: told of the bytes just passed, it says what to wait for, if anything. */
+export type Pace = (bytes: number) => Promise<void> | undefined;
+
+export function createPace(): Pace {
+  const slice = createSlice();
+  let passed = 0;
+  return (bytes) => {
+    passed += bytes;
+    if (passed < bytesPerLook) return undefined;
+    passed = 0;
+    return slice.isOver() ? slice.next() : undefined;
+  };
+}
 
 /** The messages of one request, taken in their order and told of as they reach the disk. */
 interface Taking {
+  /** Whether so many messages are within the limit, which is then waited for; if not, none is to be taken. */
+  isWithin(messages: number, bytes: number): Promise<boolean>;
   /** Undefined unless something has to be waited for before the next. `told` is called once. */
   take(message: Publication, told: (outcome: Outcome) => void): Promise<void> | undefined;
   /** Resolves once all of them have been told of. */
@@ -15,9 +35,16 @@ interface Taking {
 /** Messages of a request that wait for the disk together. */
 const waitingMax = 5000;
 
-export function createTaking({ client, ip, isFull, room }: DeviceRequest): Taking {
+/** Whether what comes after a message that is refused so need not be tried. */
+const endsAll = (outcome: Outcome): outcome is Refusal =>
+  outcome === "rate" || outcome === "unavailable" || outcome === "gone";
+
+export function createTaking({ client, ip, isFull, room, response }: DeviceRequest): Taking {
+  const patience = newPatience();
   let waiting = 0;
   let wake: (() => void) | null = null;
+  /** Why nothing more is taken. */
+  let over: Refusal | null = null;
 
   async function below(count: number): Promise<void> {
     while (waiting >= count) {
@@ -29,28 +56,39 @@ export function createTaking({ client, ip, isFull, room }: DeviceRequest): Takin
 
   async function takeInTurn(message: Publication, told: (outcome: Outcome) => void): Promise<void> {
     await below(waitingMax);
-    if (!(await room())) return told("unavailable");
-    const taken = await client.take(message, ip);
-    if (typeof taken === "string") return told(taken);
+    const taken = (await room()) ? await client.take(message, ip, patience) : "unavailable";
+    if (typeof taken === "string") return tell(told, taken);
     waiting++;
     void taken.outcome.then((outcome) => settle(told, outcome));
   }
 
   function settle(told: (outcome: Outcome) => void, outcome: Outcome): void {
     waiting--;
-    told(outcome);
+    tell(told, outcome);
     const woken = wake;
     wake = null;
     woken?.();
   }
 
+  function tell(told: (outcome: Outcome) => void, outcome: Outcome): void {
+    if (endsAll(outcome)) over = outcome;
+    told(outcome);
+  }
+
   return {
+    isWithin: (messages, bytes) => client.isWithin(messages, bytes, patience),
     take: (message, told) => {
+      // Nobody would hear what became of it, and whoever comes again must not find it taken twice.
+      if (over === null && hasLeft(response)) over = "unavailable";
+      if (over !== null) {
+        told(over);
+        return undefined;
+      }
       if (waiting >= waitingMax || isFull()) return takeInTurn(message, told);
-      const found = client.takeNow(message, ip, (outcome) => settle(told, outcome));
+      const found = client.takeNow(message, ip, patience, (outcome) => settle(told, outcome));
       if (found === "wait") return takeInTurn(message, told);
       if (found === null) waiting++;
-      else told(found);
+      else tell(told, found);
       return undefined;
     },
     settled: () => below(1),

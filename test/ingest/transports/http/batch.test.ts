@@ -150,5 +150,17 @@ worldSuite("HTTP, batches", (test, world) => {
     assert.is((await post("{}", { "Batch-Id": "x".repeat(129) })).status, 400);
     assert.is((await post("")).status, 200);
     assert.equal(await payloads(), []);
+    const line = (bytes: number) => `{"topic":"data","payload":{},"more":"${"x".repeat(bytes - 39)}"}`;
+    const long = statuses((await post(`${line(640 * 1024)}\n${line(640 * 1024 + 1)}`)).text);
+    assert.equal(
+      long.map(({ status }) => status),
+      [204, 413],
+    );
+    const parts = (count: number) => `{"topic":"data","payload":[${"{},".repeat(count)}{}]}`;
+    const many = statuses((await post(`${parts(5000)}\n${parts(20_000)}`)).text);
+    assert.equal(
+      many.map(({ status }) => status),
+      [204, 400],
+    );
   });
 });

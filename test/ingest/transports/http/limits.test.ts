@@ -1,10 +1,11 @@
 /** What a device may do over HTTP and WebSocket: the limits of MQTT, and as many clients as there is room for. */
+import { request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeDevice, makeProduct } from "../../../factories.js";
 import { assert, until } from "../../../suite.js";
 import { type Rec, worldSuite } from "../../../world.js";
 import { eventsOf } from "../../support.js";
-import { asDevice } from "./support.js";
+import { asDevice, basicOf } from "./support.js";
 
 const json = { "Content-Type": "application/json" };
 const placesMax = 8;
@@ -34,6 +35,48 @@ worldSuite(
       assert.is((await eventsOf(world, device)).length, byStatus(204).length, "what was refused is not kept");
     });
 
+    test("line protocol waits for all of its lines together, or is refused before any of it is kept", async () => {
+      const device = await makeDevice(world, product);
+      const write = (from: number, count: number) => {
+        const lines = Array.from(
+          { length: count },
+          (_, n) => `data n=${from + n}i ${1_767_225_600 + from + n}`,
+        );
+        return asDevice(world.http, device, "POST", "/api/v2/write?precision=s", lines.join("\n"));
+      };
+      assert.is((await write(0, 15)).status, 204);
+      const late = await write(100, 21);
+      assert.is(late.status, 429);
+      assert.ok(Number(late.headers.get("retry-after")) > 0);
+      assert.is((await eventsOf(world, device)).length, 15);
+    });
+
+    test("a batch waits as long as one message may; sent again it goes on where it was", async () => {
+      const device = await makeDevice(world, product);
+      const body = Array.from({ length: 30 }, (_, n) => `{"topic":"data","payload":{"n":${n}}}`).join("\n");
+      const batch = (signal?: AbortSignal) =>
+        fetch(`${world.http}/api/v1/uplinks`, {
+          method: "POST",
+          headers: { Authorization: basicOf(device), "Batch-Id": "b" },
+          body,
+          ...(signal === undefined ? {} : { signal }),
+        }).then(({ status }) => status);
+      const leaving = new AbortController();
+      const left = batch(leaving.signal).catch(() => 0);
+      await until(async () => (await eventsOf(world, device)).length > 2, { what: "some lines" });
+      leaving.abort();
+      assert.is(await left, 0);
+      const statuses = [await batch()];
+      while (statuses.at(-1) === 429 && statuses.length < 5) statuses.push(await batch());
+      assert.is(statuses[0], 429);
+      assert.is(statuses.at(-1), 200);
+      const payloads = (await eventsOf(world, device)).map(({ payload }) => payload).reverse();
+      assert.equal(
+        payloads,
+        Array.from({ length: 30 }, (_, n) => `{"n":${n}}`),
+      );
+    });
+
     test("more devices than there is room for take turns; none of them is shut out", async () => {
       const devices: Rec[] = [];
       for (let n = 0; n < placesMax + 4; n++) devices.push(await makeDevice(world, product));
@@ -43,6 +86,23 @@ worldSuite(
       await until(async () => (await online()) < devices.length, { what: "some to have given way" });
       assert.ok((await online()) > 0);
       assert.is((await post(devices[0] as Rec, 99)).status, 204, "the first may come again");
+    });
+
+    test("whose body is still coming keeps its place while others come", async () => {
+      const [slow, ...others] = await Promise.all(
+        Array.from({ length: placesMax + 4 }, () => makeDevice(world, product)),
+      );
+      const headers = { Authorization: basicOf(slow as Rec), ...json, "Content-Length": "7" };
+      const asked = request(`${world.http}/api/v1/uplinks/data`, { method: "POST", headers });
+      const status = new Promise((resolve) => {
+        asked.once("response", (response) => resolve(response.resume().statusCode));
+      });
+      asked.flushHeaders();
+      await until(async () => (await statusOf(slow as Rec)) === 1, { what: "the slow one" });
+      for (const [n, other] of others.entries()) assert.is((await post(other, n)).status, 204);
+      asked.end('{"n":1}');
+      assert.is(await status, 204);
+      assert.is((await eventsOf(world, slow as Rec)).length, 1);
     });
 
     test("a waiting poll keeps its place, and ends when its client leaves", async () => {

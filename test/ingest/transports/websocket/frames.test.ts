@@ -1,11 +1,12 @@
 /** Plain frames of devices: what goes up is on disk when it is acknowledged, what comes down waits for its receipt. */
+import { connect } from "node:net";
 import { decode, encode } from "cborg";
 import { WebSocket } from "ws";
 import { makeDataPoint, makeDevice, makeProduct } from "../../../factories.js";
 import { assert, until } from "../../../suite.js";
 import { type Rec, worldSuite } from "../../../world.js";
 import { eventsOf, valuesOf } from "../../support.js";
-import { basicOf } from "../http/support.js";
+import { asDevice, basicOf } from "../http/support.js";
 
 type Frame = Readonly<Record<string, unknown>>;
 
@@ -176,6 +177,23 @@ worldSuite(
       assert.equal(await payloads(), ['{"n":1}', '{"n":2}']);
     });
 
+    test("a message with a key is taken once, whichever of the device's clients brings it", async () => {
+      const [a, b] = [open("?clientID=a"), open("?clientID=b")];
+      const post = (key: string) =>
+        asDevice(world.http, device, "POST", "/api/v1/uplinks/data", "{}", { "Message-Id": key });
+      for (const key of ["k1", "k2"]) {
+        for (const client of [a, b]) {
+          client.send({ id: key, topic: "data", payload: {}, key });
+          assert.equal(await client.next(), { ack: key });
+        }
+        assert.is((await post(key)).status, 204);
+      }
+      a.socket.terminate();
+      await a.ended;
+      assert.is((await post("k2")).status, 204);
+      assert.is((await payloads()).length, 2);
+    });
+
     test("a command comes down, and is confirmed by its ack", async () => {
       const client = open();
       client.send({ id: 1, topic: "data", payload: {} });
@@ -241,6 +259,30 @@ worldSuite(
         async () => (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus === 0,
         { what: "the deaf one to be gone" },
       );
+    });
+
+    test("a refused upgrade is closed, though its client leaves it open", async () => {
+      const { port, hostname } = new URL(world.http);
+      const key = "dGhlIHNhbXBsZSBub25jZQ==";
+      const head = ["GET /ws?sessionExpiry=x HTTP/1.1", `Host: ${hostname}`, "Upgrade: websocket"];
+      head.push("Connection: Upgrade", "Sec-WebSocket-Version: 13", `Sec-WebSocket-Key: ${key}`);
+      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+      let [text, isOver] = ["", false];
+      socket.on("data", (bytes) => {
+        text += bytes;
+      });
+      socket.on("error", () => {
+        isOver = true;
+      });
+      socket.write(`${head.join("\r\n")}\r\n\r\n`);
+      await until(() => text.startsWith("HTTP/1.1 400"), { what: "the refusal" });
+      // What is written to a connection that the other side has closed is answered by a reset.
+      const isReset = () => {
+        if (!isOver) socket.write("x");
+        return isOver;
+      };
+      await until(isReset, { what: "the end", timeoutMs: 10_000 });
+      socket.destroy();
     });
 
     test("other upgrades are no upgrades, and other paths no WebSockets", async () => {

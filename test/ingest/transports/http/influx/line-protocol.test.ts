@@ -22,7 +22,7 @@ interface Read {
 /** In pieces of so many characters. */
 async function read(text: string, piece = text.length): Promise<Read[]> {
   const all: Read[] = [];
-  const reader = createLineReader();
+  const reader = createLineReader(() => undefined);
   const take = (line: Line): undefined => {
     const head = line.fault === null ? readHead(line.head) : null;
     all.push({

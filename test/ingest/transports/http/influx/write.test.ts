@@ -1,5 +1,6 @@
 /** What writes to InfluxDB 2 writes here: its own client, and line protocol by itself. */
 import { isDeepStrictEqual } from "node:util";
+import { gzipSync } from "node:zlib";
 import { InfluxDB, Point, setLogger } from "@influxdata/influxdb-client";
 import { makeDataPoint, makeDevice, makeGateway, makeProduct } from "../../../../factories.js";
 import { assert, until } from "../../../../suite.js";
@@ -138,6 +139,20 @@ worldSuite("HTTP, InfluxDB line protocol", (test, world) => {
     const huge = await write(`cpu name="${"x".repeat(300_000)}"`);
     assert.match(huge.text, /line 1: is larger than a message may be/);
     assert.is((await write("x".repeat(17 * 1024 * 1024))).status, 413);
+  });
+
+  test("a body may be packed, and has 16 MiB unpacked", async () => {
+    const packed = { "Content-Encoding": "gzip" };
+    const post = (body: Uint8Array) => asDevice(world.http, device, "POST", "/api/v2/write", body, packed);
+    assert.is((await post(gzipSync("cpu usage=1"))).status, 204);
+    const large = await post(gzipSync(Buffer.alloc(16 * 1024 * 1024 + 1, 0x0a)));
+    assert.equal(
+      [large.status, (JSON.parse(large.text) as { code: string }).code],
+      [413, "request too large"],
+    );
+    const wrong = await post(Buffer.from("cpu usage=1"));
+    assert.equal([wrong.status, (JSON.parse(wrong.text) as { code: string }).code], [400, "invalid"]);
+    assert.is((await events()).length, 1);
   });
 
   test("/ping and /health answer without credentials", async () => {

@@ -1,0 +1,83 @@
+/** Bodies are counted as they come: by tenant, and within it by device. */
+import { EventEmitter } from "node:events";
+import { gzipSync } from "node:zlib";
+import type { Answer } from "../../../../ingest/transports/http/requests/answers.js";
+import { batchBytesMax, readBody } from "../../../../ingest/transports/http/requests/body.js";
+import { createBodyRoom, createBodyRooms } from "../../../../ingest/transports/http/requests/body-room.js";
+import { nextTurn } from "../../../../store/lib/turns.js";
+import { assert, suite } from "../../../suite.js";
+
+const MiB = 1024 * 1024;
+
+class Request extends EventEmitter {
+  readonly destroyed = false;
+  constructor(readonly headers: Readonly<Record<string, string>>) {
+    super();
+  }
+}
+
+suite("room for bodies", (test) => {
+  test("a device leaves some to its tenant, and a tenant to the others", () => {
+    const room = createBodyRoom(64 * MiB);
+    let taken = 0;
+    while (room.take(1, 1, MiB)) taken++;
+    assert.is(taken, 49, "7/8 of 7/8");
+    assert.ok(room.take(1, 2, MiB));
+    for (let device = 3; room.take(1, device, 1000); device++);
+    assert.ok(room.take(2, 1, MiB));
+    room.give(1, 1, taken * MiB);
+    assert.ok(room.take(1, 3, MiB));
+  });
+
+  test("what is only declared holds nothing, and single messages do not wait for batches", async () => {
+    const rooms = createBodyRooms();
+    const read = (headers: Readonly<Record<string, string>>, device: number, bytesMax = batchBytesMax) => {
+      const request = new Request(headers);
+      return { request, body: readBody(request, bytesMax, { tenant: 1, device, rooms }) };
+    };
+    const declared = { "content-length": String(batchBytesMax) };
+    const waiting = Array.from({ length: 50 }, () => read(declared, 1));
+    const batch = read(declared, 2);
+    batch.request.emit("data", Buffer.alloc(MiB));
+    // Now the first device brings all that it may.
+    const statuses: number[] = [];
+    for (const { request, body } of waiting) {
+      void body.then((answer) => statuses.push((answer as Answer).status));
+      request.emit("data", Buffer.alloc(4 * MiB));
+    }
+    await nextTurn();
+    assert.ok(statuses.length > 0 && statuses.length < waiting.length, "some have room, and wait for more");
+    for (const status of statuses) assert.is(status, 503);
+    batch.request.emit("data", Buffer.alloc(MiB));
+    batch.request.emit("end");
+    const whole = await batch.body;
+    assert.ok(whole !== undefined && "bytes" in whole && whole.bytes.length === 2 * MiB);
+    const small = read({}, 1, 256 * 1024);
+    small.request.emit("data", Buffer.from("{}"));
+    small.request.emit("end");
+    const message = await small.body;
+    assert.ok(message !== undefined && "bytes" in message, "a message of the same device has room");
+  });
+
+  test("what is unpacked holds as much as it became", async () => {
+    let held = 0;
+    const room = {
+      take: (_tenant: number, _device: number, bytes: number) => {
+        held += bytes;
+        return true;
+      },
+      give: (_tenant: number, _device: number, bytes: number) => {
+        held -= bytes;
+      },
+    };
+    const request = new Request({ "content-encoding": "gzip" });
+    const reading = readBody(request, batchBytesMax, { tenant: 1, device: 1, rooms: () => room });
+    request.emit("data", gzipSync("x".repeat(5000)));
+    request.emit("end");
+    const body = await reading;
+    assert.ok(body !== undefined && "bytes" in body && body.bytes.length === 5000);
+    assert.is(held, 5000);
+    if (body !== undefined && "release" in body) body.release?.();
+    assert.is(held, 0);
+  });
+});
