@@ -112,6 +112,7 @@ const sites: Readonly<Record<string, readonly Listener[]>> = {
 /** What looks like one of these and takes nothing from outside. */
 const others: Readonly<Record<string, string>> = {
   "src/commands/issued.js: listen": "hears which commands were acknowledged",
+  "src/contact-points/webhook.js: on upgrade": "an answer to a request of ours, which it refuses",
 };
 
 const makers: Readonly<Record<string, readonly string[]>> = {
