@@ -38,7 +38,7 @@ export async function serve(
   const addressFile = join(config.dataDir, "service.json");
   await writeFile(addressFile, JSON.stringify({ http, pid: process.pid }), { mode: 0o600 });
   await writeFile(join(config.dataDir, "authority.crt"), storage.metadata.authority.root);
-  log.info("listening", addresses);
+  log.info("listening", { ...addresses, console: `${http}/console/` });
 
   return {
     ...addresses,

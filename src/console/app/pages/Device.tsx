@@ -11,24 +11,8 @@ import { DeviceAccess } from "./DeviceAccess.js";
 import { DeviceCommands } from "./DeviceCommands.js";
 import { DeviceMessages } from "./DeviceMessages.js";
 import { DeviceValues } from "./DeviceValues.js";
+import type { DeviceRecord } from "./device-record.js";
 import { Tabs } from "./Tabs.js";
-
-export interface DeviceRecord {
-  readonly id: number;
-  readonly deviceID: string;
-  readonly deviceName: string;
-  readonly deviceUsername: string;
-  readonly token: string | null;
-  readonly authType: number;
-  readonly blocked: number;
-  readonly deviceStatus: number;
-  readonly productID: string;
-  readonly productIntID: number;
-  readonly productName: string;
-  readonly clientIP: string | null;
-  readonly connectedAt: string | null;
-  readonly description: string | null;
-}
 
 const tones: readonly Tone[] = ["idle", "good", "warn"];
 const refreshMs = 5000;

@@ -6,7 +6,7 @@ import { t } from "../i18n.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { CopyButton } from "../shell/CopyButton.js";
-import type { DeviceRecord } from "./Device.js";
+import type { DeviceRecord } from "./device-record.js";
 import { snippets } from "./snippets.js";
 
 interface Brokers {

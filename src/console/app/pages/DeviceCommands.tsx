@@ -5,7 +5,7 @@ import { t } from "../i18n.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { me } from "../session.js";
-import type { DeviceRecord } from "./Device.js";
+import type { DeviceRecord } from "./device-record.js";
 
 const refreshMs = 1000;
 

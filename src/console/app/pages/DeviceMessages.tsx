@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
-import type { DeviceRecord } from "./Device.js";
+import type { DeviceRecord } from "./device-record.js";
 
 interface EventRow {
   readonly id: number;

@@ -8,7 +8,7 @@ import { t } from "../i18n.js";
 import { type NewestPoint, useLiveValues } from "../live.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
-import type { DeviceRecord } from "./Device.js";
+import type { DeviceRecord } from "./device-record.js";
 import { RawChart } from "./RawChart.js";
 
 interface DataPoint {

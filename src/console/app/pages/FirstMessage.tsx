@@ -5,8 +5,8 @@ import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { hrefOf } from "../router.js";
 import { Status } from "../shell/Status.js";
-import type { DeviceRecord } from "./Device.js";
 import { DeviceAccess } from "./DeviceAccess.js";
+import type { DeviceRecord } from "./device-record.js";
 
 interface EventRow {
   readonly id: number;

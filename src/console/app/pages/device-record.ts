@@ -1,0 +1,17 @@
+/** What GET /devices/{id} answers, as far as it is shown. */
+export interface DeviceRecord {
+  readonly id: number;
+  readonly deviceID: string;
+  readonly deviceName: string;
+  readonly deviceUsername: string;
+  readonly token: string | null;
+  readonly authType: number;
+  readonly blocked: number;
+  readonly deviceStatus: number;
+  readonly productID: string;
+  readonly productIntID: number;
+  readonly productName: string;
+  readonly clientIP: string | null;
+  readonly connectedAt: string | null;
+  readonly description: string | null;
+}
