@@ -1,0 +1,80 @@
+/** Every page, light and dark, by axe: nothing that keeps somebody out. Flow 26 of the console. */
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { makeDevice, makeProduct } from "../factories.js";
+import { assert } from "../suite.js";
+import type { Rec } from "../world.js";
+import { consoleSuite } from "./browser.js";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly { readonly target: readonly string[] }[];
+}
+
+/** What axe calls serious or critical, with where it is. */
+async function seriousOn(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate<{ violations: readonly Finding[] }>(
+    "axe.run(document, { resultTypes: ['violations'] })",
+  );
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
+}
+
+consoleSuite("console: accessibility", (test, world, web) => {
+  let device: Rec;
+  let product: Rec;
+  test.before(async () => {
+    product = await makeProduct(world);
+    device = await makeDevice(world, product);
+    await world.publish(device, { temp: 1, nobody: 2 });
+  });
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`no serious finding on any page, ${colorScheme}`, async () => {
+      const login = await web.open({ colorScheme });
+      await login.page.getByLabel("Password").waitFor();
+      assert.equal(await seriousOn(login.page), [], "the login");
+      await login.page.evaluate("document.querySelector('main').append(document.createElement('button'))");
+      assert.is((await seriousOn(login.page)).length, 1, "a button without a name is found");
+      const { page } = await web.openIn("/", { colorScheme });
+      const pages = [
+        ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
+        ...["", "?tab=messages", "?tab=commands", "?tab=access"].map((tab) => `/devices/${device.id}${tab}`),
+        ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
+        ...["/messages", "/access", "/access?tab=policies"],
+      ];
+      for (const path of pages) {
+        await page.goto(`${world.http}/console${path}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+        assert.equal(await seriousOn(page), [], path);
+      }
+    });
+  }
+
+  test("a form is filled in, saved and left by the keyboard alone", async () => {
+    const { page } = await web.openIn("/products");
+    await page.getByRole("button", { name: "New" }).focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    assert.equal(await seriousOn(page), []);
+    await dialog.getByLabel("Product *").focus();
+    await page.keyboard.type("By keys");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("nothing but keys");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("row").filter({ hasText: "By keys" }).waitFor();
+  });
+});
