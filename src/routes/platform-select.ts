@@ -10,7 +10,7 @@ import {
 } from "../../store/metadata/selections.js";
 import { invalid } from "../http/errors.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/list-query.js";
-import { type Route, route, type Variant } from "../http/route.js";
+import { type Answer, type Route, route, type Variant } from "../http/route.js";
 import { int } from "../http/schemas.js";
 import {
   dataPointSelection,
@@ -160,7 +160,12 @@ function pointForm(intID: unknown, { filters }: PageRequest): PointForm {
 }
 
 function dictCodeRoute(): Route {
-  const answer = (variant: Variant) => ({ status: 200, body: dictCode(variant) }) as const;
+  const answer = (variant: Variant, { headers }: Request): Answer => {
+    const language = headers.get("label-language") ?? "zh";
+    if (language !== "zh" && language !== "en") throw invalid({ "Label-Language": "must be zh or en" });
+    const told = { "Label-Language": language, Vary: "Label-Language" };
+    return { status: 200, body: dictCode(variant, language), headers: told };
+  };
   return route(
     {
       method: "get",
@@ -169,11 +174,11 @@ function dictCodeRoute(): Route {
       tag,
       summary: "The codes of the interface and their labels",
       answer: { status: 200, schema: dictSchema("A").openapi("DictCode") },
-      handle: () => answer("A"),
+      handle: ({ request }) => answer("A", request),
     },
     {
       answer: { status: 200, schema: dictSchema("B").openapi("DictCodeB") },
-      handle: () => answer("B"),
+      handle: ({ request }) => answer("B", request),
     },
   );
 }

@@ -5,6 +5,7 @@ import type {
   Selection,
 } from "../../store/metadata/selections.js";
 import { dictionary, dictionaryB, textDictionary } from "../http/labels.js";
+import { dictionaryBEn, dictionaryEn, textDictionaryEn } from "../http/labels-en.js";
 import type { Variant } from "../http/route.js";
 
 export function selection({ label, value }: Selection) {
@@ -37,11 +38,22 @@ interface DictEntry {
 type Labels = Readonly<Record<string, string>>;
 
 /** Every name of the dictionary in a variant, with its codes ascending. */
-export function dictCode(variant: Variant): Readonly<Record<string, DictEntry[]>> {
-  const { deviceType, status } = dictionaryB;
-  const numbers = entries({ ...dictionary, ...(variant === "B" ? { deviceType, status } : {}) }, Number);
-  return Object.fromEntries([...numbers, ...entries(textDictionary, String)]);
+export function dictCode(
+  variant: Variant,
+  language: LabelLanguage = "zh",
+): Readonly<Record<string, DictEntry[]>> {
+  const { all, ofB, ofTexts } = dictionaries[language];
+  const { deviceType, status } = ofB;
+  const numbers = entries({ ...all, ...(variant === "B" ? { deviceType, status } : {}) }, Number);
+  return Object.fromEntries([...numbers, ...entries(ofTexts, String)]);
 }
+
+export type LabelLanguage = "zh" | "en";
+
+const dictionaries = {
+  zh: { all: dictionary, ofB: dictionaryB, ofTexts: textDictionary },
+  en: { all: dictionaryEn, ofB: dictionaryBEn, ofTexts: textDictionaryEn },
+} as const;
 
 function entries(
   names: Readonly<Record<string, Labels>>,

@@ -178,4 +178,26 @@ worldSuite("selection helpers", (test, world) => {
       assert.is((await select(name, { key: await world.keyOf("viewer") })) === undefined, false);
     }
   });
+
+  test("labels are in English where that is asked for, with the same names and codes", async () => {
+    const path = "/api/v1/platform_select/dict_code";
+    type Dictionary = Record<string, { label: string; value: unknown }[]>;
+    for (const variant of ["A", "B"]) {
+      const ask = async (language: string) => {
+        const headers = { "Label-Language": language, "Api-Variant": variant };
+        return world.call("GET", path, undefined, { headers });
+      };
+      const [chinese, english] = [await ask("zh"), await ask("en")];
+      assert.is(english.headers.get("label-language"), "en");
+      const codesOf = ({ text }: { text: string }) =>
+        Object.entries(JSON.parse(text) as Dictionary).map(([name, all]) => [
+          name,
+          all.map(({ value }) => value).sort(),
+        ]);
+      assert.equal(codesOf(english).sort(), codesOf(chinese).sort());
+      assert.not.match(english.text, /[\u4e00-\u9fff]/);
+      assert.match(chinese.text, "在线");
+      refused(await ask("fr"), "PARAMETER_INVALID", "Label-Language");
+    }
+  });
 });

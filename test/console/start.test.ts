@@ -28,7 +28,7 @@ consoleSuite("console: the first run", (test, world, web) => {
     await page.getByRole("link", { name: "To the device" }).click();
     await page.locator(".values .big", { hasText: "22.25" }).waitFor();
     await page.getByRole("link", { name: "Overview" }).click();
-    await page.getByText("1 在线").or(page.getByText("1 离线")).first().waitFor();
+    await page.getByText("1 online").or(page.getByText("1 offline")).first().waitFor();
   });
 
   test("a payload in no form is told as that; a name that is taken stays in the form with the reason", async () => {

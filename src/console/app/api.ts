@@ -28,6 +28,7 @@ type Query = Readonly<Record<string, string | number | boolean | null | undefine
 interface CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
@@ -53,13 +54,14 @@ function pathOf(path: string, query: Query = {}): string {
 
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
-  const { query, body, signal } = options;
+  const { query, body, headers = {}, signal } = options;
   let response: Response;
   try {
     response = await fetch(pathOf(`/api/v1${path}`, query), {
       method,
       headers: {
         "X-Tidemark": "1",
+        ...headers,
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       },
       credentials: "same-origin",

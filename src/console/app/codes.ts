@@ -1,6 +1,7 @@
 /** Words for the codes of records, as the API's dictionary has them. */
 import { signal } from "@preact/signals";
 import { call } from "./api.js";
+import { language } from "./i18n.js";
 
 interface Word {
   readonly label: string;
@@ -8,18 +9,21 @@ interface Word {
 }
 
 const dictionary = signal<Readonly<Record<string, readonly Word[]>>>({});
-let isAsked = false;
+/** The language that it was asked for in. */
+let asked: string | null = null;
 
 /** The word of a code; the code itself until the dictionary has come, and where it has none. */
 export function wordOf(field: string, code: unknown): string {
-  if (!isAsked) {
-    isAsked = true;
-    call<Record<string, readonly Word[]>>("GET", "/platform_select/dict_code").then(
+  const wanted = language.value;
+  if (asked !== wanted) {
+    asked = wanted;
+    const headers = { "Label-Language": wanted };
+    call<Record<string, readonly Word[]>>("GET", "/platform_select/dict_code", { headers }).then(
       (found) => {
-        dictionary.value = found;
+        if (asked === wanted) dictionary.value = found;
       },
       () => {
-        isAsked = false;
+        asked = null;
       },
     );
   }
