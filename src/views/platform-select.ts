@@ -48,7 +48,7 @@ export function dictCode(
   return Object.fromEntries([...numbers, ...entries(ofTexts, String)]);
 }
 
-export type LabelLanguage = "zh" | "en";
+type LabelLanguage = "zh" | "en";
 
 const dictionaries = {
   zh: { all: dictionary, ofB: dictionaryB, ofTexts: textDictionary },
