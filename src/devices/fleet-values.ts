@@ -49,10 +49,13 @@ export function createFleetValues(deps: ReaderDeps, waitMs = valuesWaitMs): Flee
   return {
     read: async (tenant, rows, signal) => {
       if (!places.take(tenant, 1)) return { of: new Map(), lack: "unavailable" };
-      const leaving = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+      const late = new AbortController();
+      // Not AbortSignal.timeout, which lets the process end before it fires.
+      const timer = setTimeout(() => late.abort(), waitMs);
       try {
-        return await readAll(deps, rows, leaving);
+        return await readAll(deps, rows, AbortSignal.any([signal, late.signal]));
       } finally {
+        clearTimeout(timer);
         places.give(tenant, 1);
       }
     },

@@ -3,6 +3,7 @@ import { changedIfAny } from "../db/changed-if-any.js";
 import { type Actor, changed, changedAll } from "../db/changes.js";
 import { type Db, lookUpFirst, type SqlValue } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
+import { bytesOf } from "../db/page-bytes.js";
 import {
   integer,
   type Listing,
@@ -36,6 +37,7 @@ const columns = `r.id, r.tenant, r.dashboardIntID, r.name, r.allowedOrigins, r.e
   r.createAt, r.lastUsedAt`;
 
 const listing: Listing = {
+  bytes: bytesOf("r.allowedOrigins"),
   select: columns,
   from: "dashboard_share r",
   filters: {

@@ -8,6 +8,7 @@ const names: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   alertSeverity: ["Severity", "告警级别"],
   alertTimes: ["Times", "次数"],
   allow: ["Effect", "规则"],
+  allowedOrigins: ["Pages that may show it", "可嵌入的页面"],
   appID: ["Key", "密钥 ID"],
   authType: ["Log in by", "认证方式"],
   autoSub: ["Observe by itself", "自动订阅"],
@@ -44,6 +45,7 @@ const names: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   deviceStatus: ["State", "状态"],
   deviceType: ["Kind", "设备类型"],
   deviceUsername: ["User name", "连接用户名"],
+  document: ["Document", "内容定义"],
   duration: ["Seconds it must last", "持续秒数"],
   enable: ["In use", "启用"],
   endTime: ["End", "结束时间"],
@@ -56,8 +58,8 @@ const names: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   gatewayProtocol: ["Protocol", "网关协议"],
   groupBy: ["One message for each", "分组方式"],
   groupID: ["Group ID", "分组编号"],
-  groupIntID: ["Group", "分组"],
   groupInterval: ["Seconds between messages", "分组间隔（秒）"],
+  groupIntID: ["Group", "分组"],
   groupName: ["Name", "分组名称"],
   hardwareVersion: ["Hardware", "硬件版本"],
   IMEI: ["IMEI", "IMEI"],
@@ -134,6 +136,7 @@ const names: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   upLinkSystem: ["Connected through", "上行方式"],
   upperLimit: ["Upper limit", "上限"],
   username: ["User name", "用户名"],
+  version: ["Version", "版本"],
   wait: ["Seconds to wait", "等待（秒）"],
 };
 

@@ -10,7 +10,7 @@ import { assert, suite, withTempDir } from "../../../suite.js";
 const long = [
   ...["description", "remark", "detail", "enum", "payload", "places"],
   ...["alertContent", "alertDetail", "location", "lora", "metaData", "scopes"],
-  ...["settings", "bodyTemplate", "muteWindows", "comment"],
+  ...["settings", "bodyTemplate", "muteWindows", "comment", "allowedOrigins"],
 ];
 /** Those whose values may not: names, codes, ids, and texts that their schemas bound. */
 const short = [
@@ -50,6 +50,7 @@ const short = [
   ],
   ...["subjectTemplate", "timezone", "type"],
   ...["tenantName", "token", "topic", "unitName", "unitSymbol", "username", "clientIP", "passwordHash"],
+  ...["tokenHash", "updateUser"],
 ];
 /** Tables that no list shows: their columns are nobody's page. */
 const unlisted = new Set([
@@ -57,9 +58,13 @@ const unlisted = new Set([
   ...["influx_bucket", "influx_conflict", "quarantine", "removal", "session", "sqlite_sequence", "task"],
   ...["template_default", "device_text", "device_text_config", "device_text_data", "device_text_idx"],
   ...["alert_outbox", "notification_group", "notification_member", "notifier_lease", "route_contact"],
+  ...["bulk_action", "bulk_part"],
 ]);
 /** Columns of listed tables that their lists leave out. */
-const left = new Set(["cert.cert", "cert.key", "cert.root", "contact_point.secrets", "notification.message"]);
+const left = new Set([
+  ...["cert.cert", "cert.key", "cert.root"],
+  ...["contact_point.secrets", "notification.message", "dashboard_revision.document"],
+]);
 
 suite("bytes of a page", (test) => {
   test("a page holds rows up to its bytes, at least one, and none after the first that does not fit", () => {
