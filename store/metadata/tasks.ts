@@ -6,10 +6,12 @@ import {
   conditionOf,
   fromJson,
   insertInto,
+  integer,
   type Listing,
   type Page,
   type PageRequest,
   text,
+  time,
 } from "./db/table.js";
 
 export const taskStates = ["PENDING", "STARTED", "PROGRESS", "SUCCESS", "FAILURE"] as const;
@@ -91,11 +93,21 @@ export interface ListedTask
 /** Characters of the JSON of a task's message that a list reads. */
 const msgStartMax = 1000;
 
+const endAt = "case when r.state in ('SUCCESS', 'FAILURE') then r.updateAt end";
+
 const listing: Listing = {
   select: `r.id, r.kind, r.state, r.current, r.username, r.createAt, substr(r.msg, 1, ${msgStartMax}) msgStart,
-    case when r.state in ('SUCCESS', 'FAILURE') then r.updateAt end endAt`,
+    ${endAt} endAt`,
   from: "task r",
-  filters: { kind: text("kind"), state: text("state") },
+  filters: {
+    taskID: text("id"),
+    kind: text("kind"),
+    state: text("state"),
+    current: integer("current"),
+    createUser: text("username"),
+    createAt: time("createAt"),
+    endAt: { column: endAt, type: "time" },
+  },
 };
 
 export const taskFilters = listing.filters;

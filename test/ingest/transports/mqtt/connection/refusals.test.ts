@@ -73,7 +73,7 @@ function guarded(version: Version, keepsAtOnce = true, access = denied) {
     takenBefore: () => Promise.resolve(new Set<string>()),
   } as unknown as InboundContext;
   const owner = {
-    origin: { device: { id: 1, access }, connection: 1, session: 1, ip: "" },
+    origin: { device: { id: 1, access, device: { tenant: 1 } }, connection: 1, session: 1, ip: "" },
     terms: termsOf(version),
     isClosed: false,
     end: (reason: string) => answered.push(`end ${reason}`),
