@@ -1,4 +1,4 @@
-import { orAborted } from "../../store/lib/abortable.js";
+import { orAborted, withDeadline } from "../../store/lib/abortable.js";
 import type { OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
 
 /** A message as it goes out. */
@@ -33,22 +33,15 @@ const sendMs = 15_000;
  * One attempt to send, which ends in time whatever the other side does.
  * @param ending aborted when the service waits no longer
  */
-export async function attempt(
+export function attempt(
   send: (signal: AbortSignal) => Promise<Outcome>,
   ending: AbortSignal,
 ): Promise<Outcome> {
-  const late = new AbortController();
-  const deadline = setTimeout(() => late.abort(), sendMs);
-  const signal = AbortSignal.any([late.signal, ending]);
-  try {
+  return withDeadline(sendMs, ending, async (signal, isLate) => {
     const outcome = signal.aborted ? undefined : await orAborted(send(signal), signal);
     if (outcome !== undefined) return outcome;
-    return failed(
-      late.signal.aborted ? `no answer within ${sendMs / 1000} seconds` : "the service was stopped",
-    );
-  } finally {
-    clearTimeout(deadline);
-  }
+    return failed(isLate() ? `no answer within ${sendMs / 1000} seconds` : "the service was stopped");
+  });
 }
 
 /** Characters of what the other side said that are kept. */

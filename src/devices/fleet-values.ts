@@ -1,6 +1,6 @@
 import { type Newest, newestWithin } from "../../query/newest.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
-import { orAborted } from "../../store/lib/abortable.js";
+import { orAborted, withDeadline } from "../../store/lib/abortable.js";
 import { isUnavailable } from "../../store/lib/errors.js";
 import { createShares } from "../../store/lib/shares.js";
 import { nextTurn } from "../../store/lib/turns.js";
@@ -49,13 +49,9 @@ export function createFleetValues(deps: ReaderDeps, waitMs = valuesWaitMs): Flee
   return {
     read: async (tenant, rows, signal) => {
       if (!places.take(tenant, 1)) return { of: new Map(), lack: "unavailable" };
-      const late = new AbortController();
-      // Not AbortSignal.timeout, which lets the process end before it fires.
-      const timer = setTimeout(() => late.abort(), waitMs);
       try {
-        return await readAll(deps, rows, AbortSignal.any([signal, late.signal]));
+        return await withDeadline(waitMs, signal, (ended) => readAll(deps, rows, ended));
       } finally {
-        clearTimeout(timer);
         places.give(tenant, 1);
       }
     },

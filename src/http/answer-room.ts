@@ -3,6 +3,7 @@
  * its answer leaves room for others. Small responses are not counted and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
+import { withDeadline } from "../../store/lib/abortable.js";
 import { createSemaphore, type Semaphore } from "../../store/lib/semaphore.js";
 import { createShares } from "../../store/lib/shares.js";
 import { ApiError } from "./errors.js";
@@ -79,13 +80,11 @@ export function createAnswerRoom(
     },
     wait: async (tenant, more, signal) => {
       if (!waiting.take(tenant, more)) throw noRoom();
-      const late = new AbortController();
-      const timer = setTimeout(() => late.abort(), waitMs);
       try {
-        const left = () => (late.signal.aborted ? noRoom() : hasLeft());
-        await bytes.enter(tenant, more, { signal: AbortSignal.any([signal, late.signal]), left });
+        await withDeadline(waitMs, signal, (ended, isLate) =>
+          bytes.enter(tenant, more, { signal: ended, left: () => (isLate() ? noRoom() : hasLeft()) }),
+        );
       } finally {
-        clearTimeout(timer);
         waiting.give(tenant, more);
       }
     },

@@ -42,3 +42,19 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T |
     if (signal.aborted) leave();
   });
 }
+
+/** The result of `work`, whose signal is aborted with `signal`, or after `ms` milliseconds: then `isLate()`. */
+export async function withDeadline<T>(
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal, isLate: () => boolean) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  // Not AbortSignal.timeout, which lets the process end before it fires.
+  const timer = setTimeout(() => late.abort(), ms);
+  try {
+    return await work(AbortSignal.any([signal, late.signal]), () => late.signal.aborted);
+  } finally {
+    clearTimeout(timer);
+  }
+}

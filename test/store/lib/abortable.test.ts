@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { orAborted, sleep, waitUntil } from "../../../store/lib/abortable.js";
+import { orAborted, sleep, waitUntil, withDeadline } from "../../../store/lib/abortable.js";
 import { assert, suite } from "../../suite.js";
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -28,6 +28,24 @@ suite("waits that a signal ends", (test) => {
     stop.abort();
     assert.is(await waiting, undefined);
     assert.is(await orAborted(never, stop.signal), undefined);
+  });
+
+  test("work with a deadline learns whether it is late or nobody waits any more", async () => {
+    const stop = new AbortController();
+    const ended = (ms: number) =>
+      withDeadline(ms, stop.signal, async (signal, isLate) => {
+        await waitUntil(signal, () => undefined);
+        return isLate();
+      });
+    assert.is(await withDeadline(3_600_000, stop.signal, async (signal) => signal.aborted), false);
+    assert.is(await ended(1), true);
+    const left = ended(3_600_000);
+    stop.abort();
+    assert.is(await left, false);
+    assert.is(
+      await failureOf(withDeadline(3_600_000, stop.signal, () => Promise.reject(new Error("away")))),
+      "away",
+    );
   });
 
   test("one signal ends any number of waits, without a warning of a leak, and keeps none that has ended", async () => {
