@@ -1,10 +1,9 @@
 /** Lists and forms of every resource, in a real browser. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bodyOf } from "../../src/console/app/resources/form-values.js";
-import { en } from "../../src/console/app/texts/en.js";
 import { namedFields } from "../../src/console/app/texts/fields.js";
-import { zh } from "../../src/console/app/texts/zh.js";
+import { texts } from "../../src/console/app/texts/texts.js";
 import { formsOf } from "../../src/console/forms.js";
 import { unique } from "../factories.js";
 import { repositoryRoot } from "../repository.js";
@@ -23,13 +22,38 @@ suite("console: forms and texts", (test) => {
     );
   });
 
-  test("both languages have the same keys, and the same values in them", () => {
-    assert.equal(Object.keys(zh).sort(), Object.keys(en).sort());
+  test("every text is there in both languages, with the same values in it", () => {
     const valuesIn = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([value]) => value).sort();
-    for (const key of Object.keys(en) as (keyof typeof en)[]) {
-      assert.ok(zh[key].length > 0, key);
-      assert.equal(valuesIn(zh[key]), valuesIn(en[key]), key);
+    for (const [key, [en, zh]] of Object.entries(texts)) {
+      assert.ok(en.length > 0 && zh.length > 0, key);
+      assert.equal(valuesIn(zh), valuesIn(en), key);
     }
+  });
+
+  test("no two files of texts have a key in common, and none is without a user", () => {
+    const folder = join(repositoryRoot(), "src/console/app");
+    const read = (name: string) => readFileSync(join(folder, name), "utf8");
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      /\.tsx?$/.test(name),
+    );
+    const isOfTexts = (name: string) => name.startsWith("texts/");
+    const keys = names
+      .filter(isOfTexts)
+      .flatMap((name) => [...read(name).matchAll(/^ {2}"([^"]+)": \[/gm)].map(([, key = ""]) => key));
+    assert.ok(keys.length >= Object.keys(texts).length);
+    assert.equal(
+      keys.filter((key, i) => keys.indexOf(key) !== i),
+      [],
+    );
+    const code = names
+      .filter((name) => !isOfTexts(name))
+      .map(read)
+      .join();
+    const made = [...code.matchAll(/`([a-z]+)\.\$\{/g)].map(([, prefix]) => `${prefix}.`);
+    assert.equal(
+      keys.filter((key) => !code.includes(`"${key}"`) && !made.some((prefix) => key.startsWith(prefix))),
+      [],
+    );
   });
 
   test("a form asks for what the API needs first, and of an edit for nothing that is fixed", () => {

@@ -1,11 +1,11 @@
-/** Texts in the language of the page: English or Chinese, with the same keys. */
+/** Texts in the language of the page: English or Chinese, both of every text. */
 import { signal } from "@preact/signals";
-import { en, type TextKey } from "./texts/en.js";
-import { zh } from "./texts/zh.js";
+import { type TextKey, texts } from "./texts/texts.js";
 
 type Language = "en" | "zh";
 
-const dictionaries: Readonly<Record<Language, Readonly<Record<TextKey, string>>>> = { en, zh };
+/** Where a language stands in each text. */
+const places = { en: 0, zh: 1 } as const;
 const storedAt = "tidemark.language";
 
 export const language = signal<Language>(initial());
@@ -26,7 +26,7 @@ document.documentElement.lang = language.value;
 
 /** The text of a key, with `{name}` replaced by its value. */
 export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-  return dictionaries[language.value][key].replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
+  return texts[key][places[language.value]].replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
     Object.hasOwn(values, name) ? String(values[name]) : whole,
   );
 }

@@ -3,7 +3,7 @@ import { t } from "../i18n.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { type Resource, resources } from "../resources/resources.js";
 import { me } from "../session.js";
-import type { TextKey } from "../texts/en.js";
+import type { TextKey } from "../texts/texts.js";
 import { Tabs } from "./Tabs.js";
 
 type Name = keyof typeof resources & string;

@@ -1,5 +1,5 @@
 /** The resources that are lists with forms: what is shown of each, and what may be done with it. */
-import type { TextKey } from "../texts/en.js";
+import type { TextKey } from "../texts/texts.js";
 
 export type Row = Readonly<Record<string, unknown>> & { readonly id: number };
 

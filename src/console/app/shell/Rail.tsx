@@ -1,7 +1,7 @@
 import { t } from "../i18n.js";
 import { hrefOf, path } from "../router.js";
 import { me } from "../session.js";
-import type { TextKey } from "../texts/en.js";
+import type { TextKey } from "../texts/texts.js";
 import { Icon, type IconName } from "./icons.js";
 import { You } from "./You.js";
 

@@ -1,0 +1,20 @@
+/** All texts of the console, each in English and Chinese. `{name}` stands for a value. */
+import { deviceTexts } from "./device.js";
+import { exploreTexts } from "./explore.js";
+import { fleetTexts } from "./fleet.js";
+import { listsTexts } from "./lists.js";
+import { overviewTexts } from "./overview.js";
+import { shellTexts } from "./shell.js";
+import { startTexts } from "./start.js";
+
+export const texts = {
+  ...shellTexts,
+  ...listsTexts,
+  ...exploreTexts,
+  ...deviceTexts,
+  ...overviewTexts,
+  ...fleetTexts,
+  ...startTexts,
+} as const;
+
+export type TextKey = keyof typeof texts;
