@@ -30,7 +30,7 @@ import { answerMap, mapSchema } from "./shared-map.js";
 
 /** The range and form that a visitor may choose. */
 export const panelQuery = originalQuery
-  .pick({ startTime: true, endTime: true, timezone: true, timeFormat: true, maxPoints: true })
+  .pick({ startTime: true, endTime: true, timezone: true, timeFormat: true, limit: true, maxPoints: true })
   .extend(viewQuery.shape);
 type PanelQuery = z.output<typeof panelQuery>;
 
@@ -143,7 +143,9 @@ async function answerSeries(
         timezone: place.name,
         fill: panel.fill,
         timeFormat: query.timeFormat,
-        maxPoints: query.maxPoints || maxPointsDefault,
+        ...(query.limit
+          ? { limit: query.limit, maxPoints: query.maxPoints }
+          : { maxPoints: query.maxPoints || maxPointsDefault }),
       } satisfies ChartQuery);
       form = formOfTimes(asked);
       points[i] = await pointOf(deps, asked, dataPointIntID);

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure } from "./api.js";
 import { t } from "./i18n.js";
 
-interface Asked<T> {
+export interface Asked<T> {
   /** The newest answer, which stays while the next one is asked for. */
   readonly data: T | undefined;
   readonly failure: ApiFailure | null;
@@ -17,16 +17,25 @@ const firstDelayMs = 1000;
 const longestDelayMs = 15_000;
 
 /**
- * @param key what the question depends on: another key asks anew
+ * @param key what the question depends on: another key asks anew; null: nobody looks, and what is known stays
  * @param everyMs asked again after so long; absent: once
  */
-export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<T>, everyMs?: number): Asked<T> {
+export function useAsk<T>(
+  key: string | null,
+  ask: (signal: AbortSignal) => Promise<T>,
+  everyMs?: number,
+): Asked<T> {
   const state = useSignal<Omit<Asked<T>, "again">>({ data: undefined, failure: null, isLoading: true });
   const round = useSignal(0);
   const asking = useRef(ask);
   asking.current = ask;
+  /** The question whose answer is there. */
+  const answered = useRef<string | null>(null);
 
   useEffect(() => {
+    const question = `${key} ${round.value}`;
+    // Whoever comes back into sight with the same question has its answer still.
+    if (key === null || (everyMs === undefined && answered.current === question)) return;
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let delayMs = firstDelayMs;
@@ -38,6 +47,7 @@ export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<T>,
       try {
         const data = await asking.current(stop.signal);
         if (stop.signal.aborted) return;
+        answered.current = question;
         state.value = { data, failure: null, isLoading: false };
         delayMs = firstDelayMs;
         if (everyMs !== undefined) later(everyMs);

@@ -1,5 +1,6 @@
 import { render } from "preact";
-import { startRouter } from "./router.js";
+import { lazily } from "./lazy.js";
+import { path, startRouter } from "./router.js";
 import { openSession } from "./session.js";
 import { App } from "./shell/App.js";
 import "./styles/tokens.css";
@@ -8,7 +9,12 @@ import "./styles/parts.css";
 import "./styles/shell.css";
 import "./styles/lists.css";
 import "./styles/chart.css";
+import "./styles/boards.css";
+
+const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js")).SharedPage);
 
 startRouter();
-void openSession();
-render(<App />, document.body);
+// Whoever sees a share has no session, and asks for none.
+const isShared = path.value.startsWith("/shared/");
+if (!isShared) void openSession();
+render(isShared ? <SharedPage /> : <App />, document.body);
