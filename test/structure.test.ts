@@ -73,6 +73,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/cli/points-tools.ts", "records"],
   ["src/commands/", "records, ttl of commands, schedules"],
   ["src/live/stream.ts", "shown: the time of hello and gap"],
+  ["src/live/overview.ts", "shown: the time of rates"],
   ["src/import-export/points/", "records, and bounds of the times of points"],
   ["src/http/auth.ts", "expiry of API keys and sessions"],
   ["src/http/credential-cache.ts", "expiry of API keys and sessions"],
@@ -147,7 +148,14 @@ suite("structure", (test) => {
     const libraries = new Set(
       app.flatMap(({ imports }) => imports.filter((one) => !ours(one)).map((one) => one.split("/")[0])),
     );
-    assert.equal([...libraries].sort(), ["@preact", "@tanstack", "preact", "tidemark:forms", "uplot"]);
+    assert.equal([...libraries].sort(), [
+      "@preact",
+      "@tanstack",
+      "preact",
+      "tidemark:forms",
+      "tidemark:live-worker",
+      "uplot",
+    ]);
     const markup = app.filter(({ text }) =>
       /innerHTML|insertAdjacentHTML|document\.write|\beval\(/i.test(text),
     );

@@ -1,6 +1,7 @@
 import { render } from "preact";
+import { startLive } from "./live/link.js";
 import { startRouter } from "./router.js";
-import { openSession } from "./session.js";
+import { followOtherWindows, openSession } from "./session.js";
 import { App } from "./shell/App.js";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -10,5 +11,7 @@ import "./styles/lists.css";
 import "./styles/chart.css";
 
 startRouter();
+followOtherWindows();
 void openSession();
+startLive();
 render(<App />, document.body);
