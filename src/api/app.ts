@@ -5,8 +5,10 @@ import { createProxies, type Proxies } from "../../ingest/access/proxies.js";
 import { mountConsole } from "../console/serve.js";
 import { clientAddress } from "../http/client-address.js";
 import { mountRoutes } from "../http/frame.js";
+import { createWritings } from "../http/writing.js";
 import type { AppDeps } from "../routes/deps.js";
 import { peerOf } from "../server/peers.js";
+import { createStamp } from "../views/context.js";
 import { apiRoutes } from "./routes.js";
 
 /** The HTTP API. It does not listen; `src/server` does. */
@@ -21,6 +23,7 @@ export function createApp(deps: AppDeps): Hono {
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,
+    writingOf: createWritings(createStamp(deps.zone)),
     room: deps.answers,
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.

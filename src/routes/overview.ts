@@ -5,6 +5,7 @@ import { isDeployment } from "../http/caller.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
 import { overviewOf, rateIntervalMs, shownRates } from "../live/overview.js";
+import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 
 const perSecond = z
@@ -72,11 +73,11 @@ export function overviewRoutes(deps: AppDeps): Route[] {
       summary:
         "Counts and alerts of the tenant, what came in each second of the last 10 minutes, and how the service does",
       answer: { status: 200, schema: overview },
-      handle: async ({ caller }) => {
+      handle: async ({ caller, writing }) => {
         const isOfDeployment = isDeployment(caller) && caller.role === "admin";
         const body = {
           ...(await overviewOf(deps, caller.tenant)),
-          deployment: isOfDeployment ? deploymentOf(deps) : null,
+          deployment: isOfDeployment ? deploymentOf(deps, writing) : null,
         };
         return { status: 200, body, headers: { "Cache-Control": "no-store" } };
       },
@@ -84,8 +85,8 @@ export function overviewRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-function deploymentOf(deps: AppDeps): object {
-  const { meter, status, build, config, stamp } = deps;
+function deploymentOf(deps: AppDeps, { stamp }: Stamped): object {
+  const { meter, status, build, config } = deps;
   const rated = meter.rates.all();
   const { eventLoopDelayP99Ms, startedAt } = status.figures();
   const notReady = status.notReady();
