@@ -21,7 +21,7 @@ import type { Answer, Variant } from "../http/route.js";
 import type { Writing } from "../http/writing.js";
 import { alertForms } from "./alerts.js";
 import { createBudget, formOfTimes } from "./data-answers.js";
-import { type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
+import { type AskedChart, type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
 import { metricItemSchema, originalItemSchema } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
 import { viewQuery } from "./device-places.js";
@@ -31,11 +31,19 @@ import { answerMap, mapSchema } from "./shared-map.js";
 
 /** The range and form that a visitor may choose. */
 export const panelQuery = originalQuery
-  .pick({ startTime: true, endTime: true, timezone: true, timeFormat: true, maxPoints: true })
+  .pick({ startTime: true, endTime: true, timezone: true, timeFormat: true, limit: true, maxPoints: true })
   .extend(viewQuery.shape);
 type PanelQuery = z.output<typeof panelQuery>;
 
 const alertSchema = z.union([alertForms.history.schema, alertForms.current.schema]);
+const pointSchema = z
+  .object({
+    dataPointName: z.string(),
+    unitSymbol: z.string().nullable(),
+    lowerLimit: z.number().nullable(),
+    upperLimit: z.number().nullable(),
+  })
+  .openapi("SharedDataPoint");
 export const panelSchema = z
   .union([
     z.object({
@@ -44,6 +52,9 @@ export const panelSchema = z
       endTime: z.string(),
       series: z.array(z.array(z.union([metricItemSchema, originalItemSchema]))).openapi({
         description: "by series of the panel: what metrics_data or original_data answer of it",
+      }),
+      points: z.array(pointSchema.nullable()).openapi({
+        description: "by series of the panel: the data point that it shows; null for metrics",
       }),
     }),
     z.object({ type: z.literal("alerts"), alerts: z.array(alertSchema) }),
@@ -120,7 +131,9 @@ async function answerSeries(
   let truncated = false;
   let form = "";
   const series: object[][] = [];
-  for (const { deviceID, dataPointIntID, metricIntID } of panel.series) {
+  const points: (z.output<typeof pointSchema> | null)[] = [];
+  for (const [i, { deviceID, dataPointIntID, metricIntID }] of panel.series.entries()) {
+    points[i] = null;
     const target = targetOf(document, deviceID, "device");
     const items = async (): Promise<object[]> => {
       if (target === null) return [];
@@ -133,9 +146,12 @@ async function answerSeries(
         timezone: place.name,
         fill: panel.fill,
         timeFormat: query.timeFormat,
-        maxPoints: query.maxPoints || maxPointsDefault,
+        ...(query.limit
+          ? { limit: query.limit, maxPoints: query.maxPoints }
+          : { maxPoints: query.maxPoints || maxPointsDefault }),
       } satisfies ChartQuery);
       form = formOfTimes(asked);
+      points[i] = await pointOf(deps, asked, dataPointIntID);
       if (metricIntID !== undefined) {
         const found = await metricItems(deps, asked, ({ id }) => id === metricIntID, means);
         errors += found.errors;
@@ -154,7 +170,23 @@ async function answerSeries(
     ...(truncated ? { Truncated: "true" } : {}),
   };
   const [startTime, endTime] = [start, end].map((ms) => wallText(place, ms));
-  return conditionalAnswer(request, { type: panel.type, startTime, endTime, series }, headers, form);
+  return conditionalAnswer(request, { type: panel.type, startTime, endTime, series, points }, headers, form);
+}
+
+/** What an axis and its limits need to know of a data point. */
+async function pointOf(
+  { catalog }: AppDeps,
+  { devices }: AskedChart,
+  id: number | undefined,
+): Promise<z.output<typeof pointSchema> | null> {
+  if (id === undefined) return null;
+  for (const product of new Set(devices.map(({ productIntID }) => productIntID))) {
+    const found = (await catalog.model(product)).points.find((point) => point.id === id);
+    if (found === undefined) continue;
+    const { dataPointName, unitSymbol, lowerLimit, upperLimit } = found;
+    return { dataPointName, unitSymbol, lowerLimit, upperLimit };
+  }
+  return null;
 }
 
 /** A device or metric that has been deleted since leaves the panel's other series as they are. */

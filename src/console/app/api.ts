@@ -30,6 +30,8 @@ interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** The answer is no JSON. */
+  readonly isText?: boolean;
 }
 
 /** A page of a list. */
@@ -54,7 +56,7 @@ function pathOf(path: string, query: Query = {}): string {
 
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
-  const { query, body, headers = {}, signal } = options;
+  const { query, body, headers = {}, signal, isText = false } = options;
   let response: Response;
   try {
     response = await fetch(pathOf(`/api/v1${path}`, query), {
@@ -73,14 +75,16 @@ export async function call<T>(method: Method, path: string, options: CallOptions
     if (signal?.aborted === true) throw error;
     throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");
   }
-  if (response.ok) return (response.status === 204 ? undefined : await read(response)) as T;
+  if (response.ok) return (response.status === 204 ? undefined : await read(response, isText)) as T;
   const failure = await failureOf(response);
-  if (response.status === 401 && path !== "/login") onLoggedOut();
+  // The token of a share is no session.
+  if (response.status === 401 && path !== "/login" && headers.Authorization === undefined) onLoggedOut();
   throw failure;
 }
 
-async function read(response: Response): Promise<unknown> {
+async function read(response: Response, isText: boolean): Promise<unknown> {
   const text = await response.text();
+  if (isText) return text;
   return text === "" ? undefined : JSON.parse(text);
 }
 

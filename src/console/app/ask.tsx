@@ -7,7 +7,7 @@ import { t } from "./i18n.js";
 import { linkState } from "./live/link.js";
 import { missedAt } from "./live/missed.js";
 
-interface Asked<T> {
+export interface Asked<T> {
   /** The newest answer, which stays while the next one is asked for. */
   readonly data: T | undefined;
   readonly failure: ApiFailure | null;
@@ -20,16 +20,25 @@ const longestDelayMs = 15_000;
 
 /**
  * Asks once more when something may have been missed: after the service was away, for instance.
- * @param key what the question depends on: another key asks anew
+ * @param key what the question depends on: another key asks anew; null: nobody looks, and what is known stays
  * @param everyMs asked again after so long; absent: once
  */
-export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<T>, everyMs?: number): Asked<T> {
+export function useAsk<T>(
+  key: string | null,
+  ask: (signal: AbortSignal) => Promise<T>,
+  everyMs?: number,
+): Asked<T> {
   const state = useSignal<Omit<Asked<T>, "again">>({ data: undefined, failure: null, isLoading: true });
   const round = useSignal(0);
   const asking = useRef(ask);
   asking.current = ask;
+  /** The question whose answer is there. */
+  const answered = useRef<string | null>(null);
 
   useEffect(() => {
+    const question = `${key} ${round.value}`;
+    // Whoever comes back into sight with the same question has its answer still.
+    if (key === null || (everyMs === undefined && answered.current === question)) return;
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let delayMs = firstDelayMs;
@@ -41,6 +50,7 @@ export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<T>,
       try {
         const data = await asking.current(stop.signal);
         if (stop.signal.aborted) return;
+        answered.current = question;
         state.value = { data, failure: null, isLoading: false };
         delayMs = firstDelayMs;
         if (everyMs !== undefined) later(everyMs);

@@ -1,6 +1,7 @@
 import { render } from "preact";
+import { lazily } from "./lazy.js";
 import { startLive } from "./live/link.js";
-import { startRouter } from "./router.js";
+import { path, startRouter } from "./router.js";
 import { followOtherWindows, openSession } from "./session.js";
 import { App } from "./shell/App.js";
 import "./styles/tokens.css";
@@ -9,9 +10,16 @@ import "./styles/parts.css";
 import "./styles/shell.css";
 import "./styles/lists.css";
 import "./styles/chart.css";
+import "./styles/boards.css";
+
+const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js")).SharedPage);
 
 startRouter();
-followOtherWindows();
-void openSession();
-startLive();
-render(<App />, document.body);
+// Whoever sees a share has no session, and asks for none.
+const isShared = path.value.startsWith("/shared/");
+if (!isShared) {
+  followOtherWindows();
+  void openSession();
+  startLive();
+}
+render(isShared ? <SharedPage /> : <App />, document.body);

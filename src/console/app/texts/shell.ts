@@ -6,6 +6,7 @@ export const shellTexts = {
   "nav.devices": ["Devices", "设备"],
   "nav.products": ["Products", "产品"],
   "nav.explore": ["Explore", "探索"],
+  "nav.dashboards": ["Dashboards", "仪表板"],
   "nav.alerts": ["Alerts", "告警"],
   "nav.commands": ["Commands", "命令"],
   "nav.messages": ["Messages", "消息"],
