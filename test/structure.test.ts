@@ -74,6 +74,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/cli/points-tools.ts", "records"],
   ["src/commands/", "records, ttl of commands, schedules"],
   ["src/live/stream.ts", "shown: the time of hello and gap"],
+  ["src/live/overview.ts", "shown: the time of rates"],
   ["src/import-export/points/", "records, and bounds of the times of points"],
   ["src/http/auth.ts", "expiry of API keys and sessions"],
   ["src/http/credential-cache.ts", "expiry of API keys and sessions"],
@@ -154,6 +155,7 @@ suite("structure", (test) => {
       "marked",
       "preact",
       "tidemark:forms",
+      "tidemark:live-worker",
       "uplot",
     ]);
     const markup = app.filter(({ text }) =>

@@ -4,6 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure } from "./api.js";
 import { t } from "./i18n.js";
+import { linkState } from "./live/link.js";
+import { missedAt } from "./live/missed.js";
 
 export interface Asked<T> {
   /** The newest answer, which stays while the next one is asked for. */
@@ -17,6 +19,7 @@ const firstDelayMs = 1000;
 const longestDelayMs = 15_000;
 
 /**
+ * Asks once more when something may have been missed: after the service was away, for instance.
  * @param key what the question depends on: another key asks anew; null: nobody looks, and what is known stays
  * @param everyMs asked again after so long; absent: once
  */
@@ -66,7 +69,7 @@ export function useAsk<T>(
       stop.abort();
       clearTimeout(timer);
     };
-  }, [key, round.value, everyMs]);
+  }, [key, round.value, everyMs, missedAt.value]);
 
   return { ...state.value, again: () => round.value++ };
 }
@@ -76,11 +79,14 @@ interface AnswerProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
+/** The banner of every page says that the service is away: a page that has something to show does not say so again. */
+const isSaidAbove = ({ status }: ApiFailure): boolean => status === 0 && linkState.value === "away";
+
 /** What came of a question: the answer, why there is none, or that it is on its way. */
 export function Answer<T>({ asked: { data, failure, isLoading, again }, children }: AnswerProps<T>) {
   return (
     <>
-      {failure !== null && (
+      {failure !== null && !(isSaidAbove(failure) && data !== undefined) && (
         <p class={`notice ${failure.isTransient ? "warn" : "bad"}`} role="alert">
           {failure.status === 404
             ? t("state.notFound")

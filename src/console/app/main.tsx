@@ -1,7 +1,8 @@
 import { render } from "preact";
 import { lazily } from "./lazy.js";
+import { startLive } from "./live/link.js";
 import { path, startRouter } from "./router.js";
-import { openSession } from "./session.js";
+import { followOtherWindows, openSession } from "./session.js";
 import { App } from "./shell/App.js";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -16,5 +17,9 @@ const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js"
 startRouter();
 // Whoever sees a share has no session, and asks for none.
 const isShared = path.value.startsWith("/shared/");
-if (!isShared) void openSession();
+if (!isShared) {
+  followOtherWindows();
+  void openSession();
+  startLive();
+}
 render(isShared ? <SharedPage /> : <App />, document.body);

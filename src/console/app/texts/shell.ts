@@ -27,6 +27,7 @@ export const shellTexts = {
     "首次启动时打印了密码，也保存在数据目录的 first-start.json 中。",
   ],
   "state.away": ["The service does not answer. Trying again …", "服务没有响应，正在重试……"],
+  "state.back": ["The service is back: what you see is up to date.", "服务已恢复，本页内容已更新。"],
   "state.loading": ["Loading …", "加载中……"],
   "state.retry": ["Try again", "重试"],
   "state.failed": ["That did not work: {reason}", "操作失败：{reason}"],
