@@ -1,7 +1,7 @@
 /**
  * npm run screenshots [-- --to FOLDER] [--readme] [--only NAME,NAME] [--devices N] [--widths 1440,1024,360]
  * [--themes light,dark] [--locale zh-CN]: fills a service of its own and takes every page of the console as PNG.
- * `--readme` writes the two of README into docs/images instead.
+ * `--readme` writes the two that README shows instead.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -24,6 +24,11 @@ export interface FleetDevice {
 const [numberType, booleanType] = [1, 5];
 const [reportOnly, bothWays] = [1, 3];
 const mqttProtocol = 1;
+const aggregates = [
+  ["mean", 3],
+  ["highest", 1],
+  ["lowest", 2],
+] as const;
 const lanes = 8;
 
 /** `suffix` tells the products of one run from those of another. */
@@ -43,6 +48,20 @@ async function makeProduct(client: Client, kind: ProductKind, suffix: string): P
     description: kind.description,
     cloudProtocol: mqttProtocol,
   });
+  const points = await makePoints(client, kind, productID);
+  if (kind.rule !== undefined) {
+    const { of, ...rule } = kind.rule;
+    await client.post("/api/v1/alert_rules", { ...rule, dataPointIntID: points.get(of) });
+  }
+  return { kind, productID, points };
+}
+
+/** The data points, and for numbers what windows of them show. */
+async function makePoints(
+  client: Client,
+  kind: ProductKind,
+  productID: string,
+): Promise<ReadonlyMap<string, number>> {
   const points = new Map<string, number>();
   for (const { read, isSet, ...point } of kind.points) {
     const { id } = await client.post<{ id: number }>("/api/v1/data_points", {
@@ -53,11 +72,17 @@ async function makeProduct(client: Client, kind: ProductKind, suffix: string): P
     });
     points.set(point.dataPointID, id);
   }
-  if (kind.rule !== undefined) {
-    const { of, ...rule } = kind.rule;
-    await client.post("/api/v1/alert_rules", { ...rule, dataPointIntID: points.get(of) });
+  for (const { dataPointID, dataPointName, read } of kind.points) {
+    if (typeof read(0, 0, new Map()) === "boolean") continue;
+    for (const [word, aggregateType] of aggregates) {
+      await client.post("/api/v1/metrics", {
+        metricName: `${dataPointName}, ${word}`,
+        dataPointIntID: points.get(dataPointID),
+        aggregateType,
+      });
+    }
   }
-  return { kind, productID, points };
+  return points;
 }
 
 /** Makes `count` devices of the products in turn, numbered from 0, in the order of their numbers. */

@@ -1,7 +1,7 @@
 /** Ten products of a fleet: what their devices measure, and when that is an alert. */
 import { type Reading, rounded, type Settings, setting, spell, wave } from "./waves.js";
 
-export interface PointKind {
+interface PointKind {
   readonly dataPointID: string;
   readonly dataPointName: string;
   readonly unitSymbol?: string;

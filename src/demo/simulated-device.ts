@@ -17,7 +17,7 @@ const topic = "telemetry";
 const reconnectMs = 2_000;
 
 /** By the machine's clock as this process found it. */
-export const machineTime = (): number => performance.timeOrigin + performance.now();
+const machineTime = (): number => performance.timeOrigin + performance.now();
 
 export async function connectDevice(mqtt: string, device: FleetDevice): Promise<SimulatedDevice> {
   const kind = productKinds.find(({ prefix }) => prefix === device.prefix);
