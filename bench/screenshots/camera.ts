@@ -1,6 +1,7 @@
 /** A browser that looks at pages of a running service. */
-import { type BrowserContext, devices, type Page } from "playwright-core";
+import { devices } from "playwright-core";
 import { launchChromium } from "../../test/console/chromium.js";
+import { logIn, type User } from "../console/session.js";
 
 export interface Look {
   readonly width: number;
@@ -16,11 +17,6 @@ interface Camera {
   close(): Promise<void>;
 }
 
-interface User {
-  readonly username: string;
-  readonly password: string;
-}
-
 const waitMs = 15_000;
 /** Live values and lines settle. */
 const settleMs = 900;
@@ -30,8 +26,7 @@ export async function openCamera(http: string, user: User | null, look: Look): P
   const browser = await launchChromium();
   const context = await browser.newContext(optionsOf(look));
   const page = await context.newPage();
-  await page.goto(`${http}/console/`);
-  if (user !== null) await logIn(page, context, user);
+  if (user !== null) await logIn(context, http, user);
   return {
     take: async (path, whole) => {
       await page.goto(`${http}/console${path}`);
@@ -47,14 +42,4 @@ function optionsOf({ width, height, theme, locale }: Look) {
   const phone =
     width < 720 ? { hasTouch: true, isMobile: true, userAgent: devices["Pixel 7"]?.userAgent ?? "" } : {};
   return { viewport: { width, height }, colorScheme: theme, locale, ...phone };
-}
-
-/** The session is a cookie of the context, whichever page asks for it. */
-async function logIn(page: Page, context: BrowserContext, { username, password }: User): Promise<void> {
-  const { origin } = new URL(page.url());
-  const answer = await context.request.post(`${origin}/api/v1/login`, {
-    headers: { Origin: origin, "X-Tidemark": "1" },
-    data: { username, password, cookie: true },
-  });
-  if (!answer.ok()) throw new Error(`cannot log in: ${answer.status()} ${await answer.text()}`);
 }
