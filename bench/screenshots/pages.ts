@@ -19,7 +19,7 @@ export function pagesOf({ devices, productIntID, dashboards }: Scene): Readonly<
     product: `/products/${productIntID}`,
     start: "/start",
     explore: `/explore?d=${of("cold")?.deviceID}&from=-24h`,
-    "explore-year": `/explore?d=${of("mast")?.deviceID}&u=day&from=-1y`,
+    "explore-year": `/explore?d=${of("mast")?.deviceID}&p=temperature&u=day&from=-1y`,
     alerts: "/alerts",
     "alerts-history": "/alerts?tab=historyAlerts",
     "alert-rules": "/alerts?tab=alertRules",
@@ -37,4 +37,4 @@ export function pagesOf({ devices, productIntID, dashboards }: Scene): Readonly<
 }
 
 /** What README shows. */
-export const readmePages = ["overview", "dashboard-weather"] as const;
+export const readmePages = ["devices", "dashboard-weather"] as const;

@@ -23,6 +23,9 @@ const hour = 60 * minute;
 const day = 24 * hour;
 /** Of the devices: so many stay connected, so many have been. */
 const [connectedPart, seenPart] = [0.6, 0.9];
+/** From 0 to 1, the same for devices of every product. */
+const placeOf = (n: number): number => (Math.floor(n / productKinds.length) * 0.07) % 1;
+const staysConnected = ({ n }: FleetDevice): boolean => placeOf(n) < connectedPart;
 const sendEveryMs = 5_000;
 const connectingAtOnce = 32;
 const mastsWithAYear = 12;
@@ -72,11 +75,12 @@ async function makeDashboards(
   devices: readonly FleetDevice[],
 ): Promise<Scene["dashboards"]> {
   const station = await createStation(client);
+  const staying = devices.filter(staysConnected);
   await publishYear(mqtt, station, readYear(), () => undefined);
   await settled(client);
   return {
     weather: await makeDashboard(client, "Seattle, a year of weather", weatherDashboard(station)),
-    fleet: await makeDashboard(client, "Masts, stores and pumps", fleetDashboard(products, devices)),
+    fleet: await makeDashboard(client, "Masts, stores and pumps", fleetDashboard(products, staying)),
   };
 }
 
@@ -104,11 +108,11 @@ async function makeOthers(
 
 async function connectAll(mqtt: string, devices: readonly FleetDevice[]): Promise<SimulatedDevice[]> {
   const connected: SimulatedDevice[] = [];
-  const seen = devices.filter(({ n }) => (n * 7) % 100 < seenPart * 100);
+  const seen = devices.filter(({ n }) => placeOf(n) < seenPart);
   await inLanes(seen, connectingAtOnce, async (device) => {
     const one = await connectDevice(mqtt, device);
     await one.send();
-    if ((device.n * 7) % 100 < connectedPart * 100) connected.push(one);
+    if (staysConnected(device)) connected.push(one);
     else await one.close();
   });
   return connected;

@@ -3,12 +3,15 @@ import type { Client } from "./client.js";
 import { inLanes } from "./lanes.js";
 import type { ProductKind } from "./product-kinds.js";
 import { siteOf } from "./sites.js";
+import type { Reading } from "./waves.js";
 
 export interface FleetProduct {
   readonly kind: ProductKind;
   readonly productID: string;
   /** Record ids by dataPointID. */
   readonly points: ReadonlyMap<string, number>;
+  /** Record ids of means by dataPointID. */
+  readonly means: ReadonlyMap<string, number>;
 }
 
 export interface FleetDevice {
@@ -53,10 +56,9 @@ async function makeProduct(client: Client, kind: ProductKind, suffix: string): P
     const { of, ...rule } = kind.rule;
     await client.post("/api/v1/alert_rules", { ...rule, dataPointIntID: points.get(of) });
   }
-  return { kind, productID, points };
+  return { kind, productID, points, means: await makeMetrics(client, kind, points) };
 }
 
-/** The data points, and for numbers what windows of them show. */
 async function makePoints(
   client: Client,
   kind: ProductKind,
@@ -67,23 +69,36 @@ async function makePoints(
     const { id } = await client.post<{ id: number }>("/api/v1/data_points", {
       ...point,
       productID,
-      pointDataType: typeof read(0, 0, new Map()) === "boolean" ? booleanType : numberType,
+      pointDataType: isBoolean(read) ? booleanType : numberType,
       dataTransType: isSet ? bothWays : reportOnly,
     });
     points.set(point.dataPointID, id);
   }
+  return points;
+}
+
+/** What windows show of each number; answers the means. */
+async function makeMetrics(
+  client: Client,
+  kind: ProductKind,
+  points: ReadonlyMap<string, number>,
+): Promise<ReadonlyMap<string, number>> {
+  const means = new Map<string, number>();
   for (const { dataPointID, dataPointName, read } of kind.points) {
-    if (typeof read(0, 0, new Map()) === "boolean") continue;
+    if (isBoolean(read)) continue;
     for (const [word, aggregateType] of aggregates) {
-      await client.post("/api/v1/metrics", {
+      const { id } = await client.post<{ id: number }>("/api/v1/metrics", {
         metricName: `${dataPointName}, ${word}`,
         dataPointIntID: points.get(dataPointID),
         aggregateType,
       });
+      if (word === "mean") means.set(dataPointID, id);
     }
   }
-  return points;
+  return means;
 }
+
+const isBoolean = (read: Reading): boolean => typeof read(0, 0, new Map()) === "boolean";
 
 /** Makes `count` devices of the products in turn, numbered from 0, in the order of their numbers. */
 export async function makeDevices(

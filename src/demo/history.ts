@@ -13,6 +13,7 @@ interface Span {
   readonly everyMs: number;
 }
 
+const dayMs = 86_400_000;
 const rowsAFile = 100_000;
 const noSettings: Settings = new Map();
 /** Devices that send their past at once; the messages of each come one after the other. */
@@ -50,14 +51,16 @@ export async function sendReadings(devices: readonly SimulatedDevice[], span: Sp
   });
 }
 
-/** Imports the measured year for devices of the weather mast: each hour as it last was before `now`. */
+/** Imports the measured year for devices of the weather mast: each hour as it last was before `now`, but for its last day. */
 export async function importWeather(
   client: Client,
   devices: readonly FleetDevice[],
   hours: readonly Hour[],
   now: number,
 ): Promise<void> {
-  const past = hours.map((hour) => ({ ...hour, time: lastBefore(hour.time, now) }));
+  const past = hours
+    .map((hour) => ({ ...hour, time: lastBefore(hour.time, now) }))
+    .filter(({ time }) => time < now - dayMs);
   for (const { deviceID, n } of devices) {
     const rows = past.map(({ time, temperature, pressure, wind }) =>
       [deviceID, new Date(time).toISOString(), (temperature - n / 20).toFixed(1), pressure, wind].join(","),

@@ -32,6 +32,7 @@ const clogged = (time: number, device: number): boolean =>
   spell(time, device, { everyMinutes: 90, minutes: 3 });
 const cold = wave({ mean: 4, spread: 1.5, noise: 0.6, decimals: 2 });
 const flowNoise = wave({ mean: 1, noise: 0.03, decimals: 4 });
+const head = wave({ mean: 1.4, spread: 0.2, noise: 0.3, decimals: 2 });
 const sun = wave({ mean: -400, spread: 300, seasons: 600, days: 3600, noise: 700, decimals: 0, min: 0 });
 
 function flow(time: number, device: number, settings: Settings): number {
@@ -94,7 +95,7 @@ export const coldStore: ProductKind = {
     },
     { dataPointID: "door", dataPointName: "Door open", read: doorOpen },
   ],
-  rule: { of: "temperature", alertName: "Too warm", condition: "dataPoint > 7", alertSeverity: 2 },
+  rule: { of: "temperature", alertName: "Food at risk", condition: "dataPoint > 8.5", alertSeverity: 1 },
 };
 
 export const pump: ProductKind = {
@@ -107,8 +108,8 @@ export const pump: ProductKind = {
       dataPointID: "pressure",
       dataPointName: "Outlet pressure",
       unitSymbol: "bar",
-      lowerLimit: 3,
-      read: (time, device, settings) => rounded(1.2 + 0.075 * flow(time, device, settings), 2),
+      read: (time, device, settings) =>
+        rounded(Number(head(time, device, settings)) + 0.07 * flow(time, device, settings), 2),
     },
     {
       dataPointID: "power",
@@ -124,7 +125,7 @@ export const pump: ProductKind = {
       read: setting("target", 42),
     },
   ],
-  rule: { of: "pressure", alertName: "Low pressure", condition: "dataPoint < 3", alertSeverity: 1 },
+  rule: { of: "pressure", alertName: "Low pressure", condition: "dataPoint < 3", alertSeverity: 2 },
 };
 
 export const productKinds: readonly ProductKind[] = [
