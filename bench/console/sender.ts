@@ -9,7 +9,7 @@ export interface CountingDevice {
   readonly password: string;
 }
 
-export interface Sender {
+interface Sender {
   /** Sends one number; when its PUBACK was there, in milliseconds since 1970. */
   send(number: number): Promise<number>;
   /** So many messages a second; the last number that was acknowledged. */

@@ -48,7 +48,8 @@ export async function makeScene(
   await makeOthers(client, products, devices);
   say("they connect");
   const connected = await connectAll(mqtt, devices);
-  await sendReadings(connected.slice(0, 60), { from: now - 3 * hour, to: now, everyMs: minute });
+  const { time: then } = await client.get<{ time: number }>("/api/v1/time");
+  await sendReadings(connected.slice(0, 60), { from: now - 3 * hour, to: then, everyMs: minute });
   const stop = keepSending(connected);
   await sendStrange(mqtt, devices);
   await command(client, devices);
