@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { startKeys } from "./keys/keys.js";
 import { startRouter } from "./router.js";
 import { openSession } from "./session.js";
 import { App } from "./shell/App.js";
@@ -8,7 +9,9 @@ import "./styles/parts.css";
 import "./styles/shell.css";
 import "./styles/lists.css";
 import "./styles/chart.css";
+import "./styles/search.css";
 
 startRouter();
+startKeys();
 void openSession();
 render(<App />, document.body);

@@ -47,6 +47,11 @@ export function hrefOf(path: string, query: Readonly<Record<string, string | und
   return base + path + (given.length === 0 ? "" : `?${new URLSearchParams(given)}`);
 }
 
+/** Follows a link as a click on it would. */
+export function goTo(href: string): void {
+  go(href.slice(base.length));
+}
+
 function go(to: string, { replace = false } = {}): void {
   const url = new URL(base + to, location.origin);
   if (replace) history.replaceState(null, "", url);

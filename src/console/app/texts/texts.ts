@@ -4,6 +4,7 @@ import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
 import { listsTexts } from "./lists.js";
 import { overviewTexts } from "./overview.js";
+import { searchTexts } from "./search.js";
 import { shellTexts } from "./shell.js";
 import { startTexts } from "./start.js";
 
@@ -15,6 +16,7 @@ export const texts = {
   ...overviewTexts,
   ...fleetTexts,
   ...startTexts,
+  ...searchTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;
