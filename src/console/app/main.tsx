@@ -10,6 +10,8 @@ import "./styles/shell.css";
 import "./styles/lists.css";
 import "./styles/chart.css";
 import "./styles/search.css";
+import "./styles/tasks.css";
+import "./styles/system.css";
 
 startRouter();
 startKeys();

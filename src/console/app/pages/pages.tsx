@@ -27,6 +27,7 @@ const pages: readonly PageEntry[] = [
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
   { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
   { pattern: "/messages", Page: lazily(async () => (await lists()).Messages) },
+  { pattern: "/system", Page: lazily(async () => (await import("../system/System.js")).System) },
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];
 

@@ -130,7 +130,7 @@ function Search({ field, text }: { readonly field: string; readonly text: string
   );
 }
 
-function Pages({ count, page, limit }: Page<Row>["meta"]) {
+export function Pages({ count, page, limit }: Page<Row>["meta"]) {
   const pages = Math.max(1, Math.ceil(count / limit));
   const to = (next: number) => () =>
     setQuery({ page: next === 1 ? undefined : String(next) }, { replace: false });

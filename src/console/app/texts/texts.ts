@@ -7,6 +7,8 @@ import { overviewTexts } from "./overview.js";
 import { searchTexts } from "./search.js";
 import { shellTexts } from "./shell.js";
 import { startTexts } from "./start.js";
+import { systemTexts } from "./system.js";
+import { tasksTexts } from "./tasks.js";
 
 export const texts = {
   ...shellTexts,
@@ -17,6 +19,8 @@ export const texts = {
   ...fleetTexts,
   ...startTexts,
   ...searchTexts,
+  ...tasksTexts,
+  ...systemTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;
