@@ -1,6 +1,9 @@
 /** Files that go to the API and come from it, and how far they have come. */
 import { ApiFailure, failureOf, pathOf, type Query, sessionEnded } from "./api.js";
 
+/** By then the browser has begun to read what is saved. */
+const readWithinMs = 60_000;
+
 interface UploadOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -66,4 +69,13 @@ export async function receive(
     if (signal.aborted || error instanceof ApiFailure) throw error;
     throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");
   }
+}
+
+/** Puts it where the browser puts downloads. */
+export function saveFile(file: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), readWithinMs);
 }

@@ -46,13 +46,11 @@ export function Receipts({ taskID, begun, isEnded }: ReceiptsProps) {
   return (
     <div class="receipts">
       <div class="share" aria-hidden="true">
-        {kinds.map(({ name, tone }, i) => (
-          <span
-            key={name}
-            class={tone}
-            style={{ width: `${(100 * (counts[i] ?? 0)) / Math.max(1, sum)}%` }}
-          />
-        ))}
+        {kinds.map(({ name, tone }, i) =>
+          (counts[i] ?? 0) === 0 ? null : (
+            <span key={name} class={tone} style={{ width: `${(100 * (counts[i] ?? 0)) / sum}%` }} />
+          ),
+        )}
       </div>
       <p class="row" role="status">
         {kinds.map(({ name, tone }, i) =>

@@ -37,6 +37,10 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
   const count = Math.min(first.count, (isFiltered ? offsetMaxFiltered : offsetMax) + rowsAtOnce);
   const place = useRef<HTMLDivElement>(null);
   const pages = useSignal<ReadonlyMap<number, readonly FleetRow[]>>(new Map([[0, first.items]]));
+  // Asked anew, the first page tells that the others are no longer as they were either.
+  useEffect(() => {
+    pages.value = new Map([[0, first.items]]);
+  }, [first]);
   const virtualizer = useVirtualizer(count, place);
   const seen = virtualizer?.getVirtualItems() ?? [];
   const wanted = [...new Set(seen.map(({ index }) => Math.floor(index / rowsAtOnce)))];

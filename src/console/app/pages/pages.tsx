@@ -28,6 +28,7 @@ const pages: readonly PageEntry[] = [
   { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
   { pattern: "/messages", Page: lazily(async () => (await lists()).Messages) },
   { pattern: "/system", Page: lazily(async () => (await import("../system/System.js")).System) },
+  { pattern: "/certs/:id", Page: lazily(async () => (await import("./Cert.js")).Cert) },
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];
 

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { ApiFailure, asCurl } from "../api.js";
 import { timeOf } from "../charts/zone.js";
-import { receive } from "../files.js";
+import { receive, saveFile } from "../files.js";
 import { t } from "../i18n.js";
 import { ReferenceInput } from "../resources/ReferenceInput.js";
 import { me } from "../session.js";
@@ -43,7 +43,7 @@ export function ExportPoints() {
       const file = await receive(path, query, types[format.value], stop.signal, (now) => {
         bytes.value = now;
       });
-      save(file, `${query.deviceID}.${format.value}`);
+      saveFile(file, `${query.deviceID}.${format.value}`);
       told.value = { tone: "good", text: t("transfer.got", { size: kilobytes(file.size) }) };
     } catch (error) {
       if (stop.signal.aborted) return;
@@ -155,15 +155,6 @@ const kilobytes = (size: number): number => Math.ceil(size / 1000);
 function timeText(wall: string, zone: string): number | undefined {
   const time = Date.parse(`${wall}Z`);
   return Number.isFinite(time) ? timeOf(zone, time) : undefined;
-}
-
-function save(file: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  // The browser has begun to read it by the next turn.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 interface WhenProps {

@@ -3,6 +3,7 @@ import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { Pages } from "../resources/ResourceList.js";
 import { hrefOf, query, setQuery } from "../router.js";
+import { countsIn } from "../tasks/TaskOutcome.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
 import { TaskState } from "../tasks/TaskState.js";
 import { hasEnded, type ListedTask, listTasks, taskStates } from "../tasks/task.js";
@@ -109,10 +110,11 @@ function Row({ task, isOpen }: { readonly task: ListedTask; readonly isOpen: boo
 
 /** The list has the first of what a task says, which may be cut. */
 function Said({ msg }: { readonly msg: string }) {
+  const text = (msg.startsWith("{") && countsIn(msg)) || msg;
   return (
-    <code class="line" title={msg}>
-      {msg}
-    </code>
+    <span class="line" title={text}>
+      {text}
+    </span>
   );
 }
 

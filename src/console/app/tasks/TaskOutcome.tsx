@@ -24,6 +24,16 @@ interface LineError {
 
 const shownMax = 100;
 
+/** The counts that a message has, in words; it may be the first part of a text of JSON. Empty if it has none. */
+export function countsIn(msg: string): string {
+  return counts
+    .flatMap((name) => {
+      const [, count] = new RegExp(`"${name}":(\\d+)`).exec(msg) ?? [];
+      return count === undefined ? [] : [`${count} ${t(`outcome.${name}`)}`];
+    })
+    .join(", ");
+}
+
 export function TaskOutcome({ msg }: { readonly msg: unknown }) {
   if (msg === null || msg === undefined) return null;
   if (typeof msg !== "object") {
@@ -48,6 +58,9 @@ export function TaskOutcome({ msg }: { readonly msg: unknown }) {
           </div>
         ))}
       </dl>
+      {typeof fields.failed === "number" && fields.failed > errors.length && (
+        <p class="muted">{t("task.moreErrors", { count: fields.failed - errors.length })}</p>
+      )}
       <Reasons devices={errors.filter((one): one is DeviceError => "reason" in one)} />
       <Lines lines={errors.filter((one): one is LineError => "line" in one)} />
     </>

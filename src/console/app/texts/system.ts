@@ -53,7 +53,7 @@ export const systemTexts = {
   "kind.original_data_import": ["import of points", "导入数据点"],
   "kind.redecode": ["decode again", "重新解码"],
   "kind.group_publish": ["command to a group", "分组命令"],
-  "transfer.scope": ["All of this is of the tenant {tenant} alone.", "以下操作仅限租户 {tenant}。"],
+  "transfer.scope": ["Data of the tenant {tenant}, and of no other.", "仅涉及租户 {tenant} 的数据。"],
   "transfer.pointsIn": ["Import points", "导入数据点"],
   "transfer.pointsHint": [
     "CSV or NDJSON with deviceID, dataPointID, time and value, or with deviceID, time and a column for each data point; also packed with gzip.",
