@@ -63,12 +63,20 @@ consoleSuite("console: accessibility", (test, world, web) => {
         ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
         ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],
         ...["/messages", "/access", "/access?tab=policies"],
+        ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
       ];
       for (const path of pages) {
         await page.goto(`${world.http}/console${path}`);
         await page.getByRole("heading", { level: 1 }).waitFor();
         await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
         assert.equal(await seriousOn(page), [], path);
+      }
+      for (const key of ["Control+k", "?"]) {
+        await page.keyboard.press(key);
+        await page.getByRole("dialog").waitFor();
+        assert.equal(await seriousOn(page), [], key);
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
       }
     });
   }
