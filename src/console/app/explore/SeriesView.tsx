@@ -14,7 +14,7 @@ import { groupsOf } from "./lines.js";
 import { csvOf } from "./rows.js";
 import { SeriesTable, withExtremes } from "./SeriesTable.js";
 import { valuesOf } from "./series.js";
-import type { ExploreState } from "./state.js";
+import { type ExploreState, mean } from "./state.js";
 import { useLivePoints, withTail } from "./use-live-points.js";
 import { windowStart } from "./windows.js";
 
@@ -102,7 +102,7 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
                 />
               ))
             )}
-            {unit !== "real" && <p class="muted hint">{t("explore.windowHint")}</p>}
+            {unit !== "real" && aggregate === mean && <p class="muted hint">{t("explore.windowHint")}</p>}
             <Files state={state} span={span} devices={devices} csv={() => csvOf(lines, zone)} />
           </>
         );

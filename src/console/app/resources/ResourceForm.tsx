@@ -2,18 +2,20 @@
 
 import { forms } from "tidemark:forms";
 import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure, call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
 import { fieldNames } from "../texts/fields.js";
+import { editors } from "./editors.js";
 import { FormInput } from "./FormInput.js";
 import { bodyOf, textOf } from "./form-values.js";
 import type { Resource, Row } from "./resources.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-interface ResourceFormProps {
+export interface ResourceFormProps {
   readonly resource: Resource;
   readonly form: string;
   /** Null: a new one. */
@@ -23,20 +25,29 @@ interface ResourceFormProps {
   onClose(isChanged: boolean): void;
 }
 
+/** The record as it is now; empty: a new one. */
+export interface FormBodyProps extends ResourceFormProps {
+  readonly known: Fields;
+}
+
+/** Some records have an editor of their own. */
+const bodyFor = ({ form }: ResourceFormProps): ComponentType<FormBodyProps> => editors[form] ?? FormOf;
+
 export function ResourceForm(props: ResourceFormProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   const { record, onClose } = props;
+  const Body = bodyFor(props);
   return (
     <dialog
       ref={dialog}
-      class="dialog"
+      class={editors[props.form] === undefined ? "dialog" : "dialog wide"}
       onCancel={(event) => {
         event.preventDefault();
         onClose(false);
       }}
     >
-      {record === null ? <FormOf {...props} known={{}} /> : <KnownForm {...props} id={record.id} />}
+      {record === null ? <Body {...props} known={{}} /> : <KnownForm {...props} id={record.id} />}
     </dialog>
   );
 }
@@ -45,13 +56,14 @@ export function ResourceForm(props: ResourceFormProps) {
 function KnownForm(props: ResourceFormProps & { readonly id: number }) {
   const path = `${props.resource.path}/${props.id}`;
   const detail = useAsk(path, (signal) => call<Fields>("GET", path, { signal }));
-  return <Answer asked={detail}>{(known) => <FormOf {...props} known={known} />}</Answer>;
+  const Body = bodyFor(props);
+  return <Answer asked={detail}>{(known) => <Body {...props} known={known} />}</Answer>;
 }
 
 /** Forms with more fields begin with those that must be filled in. */
 const fewFields = 8;
 
-function FormOf(props: ResourceFormProps & { readonly known: Fields }) {
+function FormOf(props: FormBodyProps) {
   const { resource, form, record, within, onClose, known } = props;
   const all = (record === null ? forms[form]?.create : forms[form]?.edit) ?? [];
   const fields = all.filter(({ name }) => !(name in within));
@@ -103,6 +115,21 @@ function FormOf(props: ResourceFormProps & { readonly known: Fields }) {
           {t("form.more", { count: fields.length - shown.length })}
         </button>
       )}
+      <FormButtons failure={failure} isBusy={isBusy} onCancel={() => onClose(false)} />
+    </form>
+  );
+}
+
+interface FormButtonsProps {
+  /** What is wrong besides fields. */
+  readonly failure: string | null;
+  readonly isBusy: boolean;
+  onCancel(): void;
+}
+
+export function FormButtons({ failure, isBusy, onCancel }: FormButtonsProps) {
+  return (
+    <>
       {failure !== null && failure !== "" && (
         <p class="notice bad" role="alert">
           {failure}
@@ -112,17 +139,17 @@ function FormOf(props: ResourceFormProps & { readonly known: Fields }) {
         <button type="submit" class="button main" disabled={isBusy}>
           {t("action.save")}
         </button>
-        <button type="button" class="button" onClick={() => onClose(false)}>
+        <button type="button" class="button" onClick={onCancel}>
           {t("action.cancel")}
         </button>
       </p>
-    </form>
+    </>
   );
 }
 
 /** Sends what is typed, and keeps it as it is where the service does not take it. */
-function useSave(
-  { resource, record, within, onClose, known }: ResourceFormProps & { readonly known: Fields },
+export function useSave(
+  { resource, record, within, onClose, known }: FormBodyProps,
   fields: Parameters<typeof bodyOf>[0],
   texts: { readonly value: Readonly<Record<string, string>> },
 ) {

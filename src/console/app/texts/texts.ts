@@ -2,6 +2,7 @@
 import { deviceTexts } from "./device.js";
 import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
+import { formulaTexts } from "./formula.js";
 import { listsTexts } from "./lists.js";
 import { overviewTexts } from "./overview.js";
 import { shellTexts } from "./shell.js";
@@ -15,6 +16,7 @@ export const texts = {
   ...overviewTexts,
   ...fleetTexts,
   ...startTexts,
+  ...formulaTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;
