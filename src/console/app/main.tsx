@@ -10,6 +10,7 @@ import "./styles/lists.css";
 import "./styles/chart.css";
 import "./styles/explore.css";
 import "./styles/formula.css";
+import "./styles/messages.css";
 
 startRouter();
 void openSession();

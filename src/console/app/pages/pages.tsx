@@ -26,7 +26,7 @@ const pages: readonly PageEntry[] = [
   { pattern: "/products/:id", Page: lazily(async () => (await import("./Product.js")).Product) },
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
   { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
-  { pattern: "/messages", Page: lazily(async () => (await lists()).Messages) },
+  { pattern: "/messages", Page: lazily(async () => (await import("../messages/Messages.js")).Messages) },
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];
 

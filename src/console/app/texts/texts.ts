@@ -4,6 +4,7 @@ import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
 import { formulaTexts } from "./formula.js";
 import { listsTexts } from "./lists.js";
+import { messageTexts } from "./message.js";
 import { overviewTexts } from "./overview.js";
 import { shellTexts } from "./shell.js";
 import { startTexts } from "./start.js";
@@ -17,6 +18,7 @@ export const texts = {
   ...fleetTexts,
   ...startTexts,
   ...formulaTexts,
+  ...messageTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;

@@ -1,0 +1,185 @@
+/** Messages of all devices as they come, with what became of each. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { wallText } from "../charts/zone.js";
+import { t } from "../i18n.js";
+import { watchLive } from "../live-events.js";
+import { hrefOf, query, setQuery } from "../router.js";
+import { me } from "../session.js";
+import { Status } from "../shell/Status.js";
+import { MessageDetail } from "./MessageDetail.js";
+
+interface LiveMessage {
+  readonly deviceIntID: number;
+  readonly deviceID: string;
+  readonly deviceName: string | null;
+  readonly eventID: number;
+  readonly topic: string;
+  readonly bytes: number;
+  readonly time: number;
+  readonly points: number;
+  readonly refused: readonly {
+    readonly reason: string;
+    readonly key: string | null;
+    readonly count: number;
+  }[];
+}
+
+interface Heard {
+  readonly items: readonly LiveMessage[];
+  readonly skipped: number;
+  /** Since it is paused. */
+  readonly held: number;
+  readonly isConnected: boolean;
+}
+
+const kept = 200;
+const showEveryMs = 250;
+
+export function Firehose() {
+  const isPaused = useSignal(false);
+  const { find = "", trouble = "" } = query.value;
+  const heard = useHeard(isPaused);
+  const words = find.toLowerCase();
+  const shown = heard.items.filter(
+    ({ deviceID, deviceName, topic, refused }) =>
+      (words === "" ||
+        [deviceID, deviceName ?? "", topic].some((one) => one.toLowerCase().includes(words))) &&
+      (trouble === "" || refused.length > 0),
+  );
+  return (
+    <section>
+      <div class="row spread tools">
+        <span class="row">
+          <Status
+            tone={heard.isConnected ? "good" : "warn"}
+            word={t(heard.isConnected ? "live.on" : "live.off")}
+          />
+          <input
+            class="input search"
+            type="search"
+            placeholder={t("message.find")}
+            aria-label={t("message.find")}
+            value={find}
+            onInput={(event) => setQuery({ find: event.currentTarget.value })}
+          />
+          <label class="row tight">
+            <input
+              type="checkbox"
+              checked={trouble !== ""}
+              onChange={(event) => setQuery({ trouble: event.currentTarget.checked ? "1" : undefined })}
+            />
+            {t("message.onlyRefused")}
+          </label>
+        </span>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={isPaused.value}
+          onClick={() => {
+            isPaused.value = !isPaused.value;
+          }}
+        >
+          {isPaused.value ? t("message.resume", { count: heard.held }) : t("live.pause")}
+        </button>
+      </div>
+      {heard.skipped > 0 && <p class="muted hint">{t("message.skipped", { count: heard.skipped })}</p>}
+      {shown.length === 0 ? (
+        <p class="notice">{t(heard.items.length === 0 ? "message.waiting" : "list.nothing")}</p>
+      ) : (
+        <ul class="messages">
+          {shown.map((one) => (
+            <Row key={`${one.deviceIntID} ${one.eventID}`} message={one} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Row({ message }: { readonly message: LiveMessage }) {
+  const isOpen = useSignal(false);
+  const { deviceIntID, deviceID, deviceName, eventID, topic, bytes, time, points, refused } = message;
+  return (
+    <li>
+      <details
+        onToggle={(event) => {
+          isOpen.value = event.currentTarget.open;
+        }}
+      >
+        <summary>
+          <span class="mono muted">{wallText(me.value?.timezone ?? "UTC", Math.round(time))}</span>{" "}
+          <a href={hrefOf(`/devices/${deviceIntID}`, { tab: "messages" })} class="line name">
+            {deviceName ?? deviceID}
+          </a>{" "}
+          <code>{topic}</code>{" "}
+          <span class="muted">
+            {t("message.size", { bytes })} · {t("message.points", { points })}
+          </span>{" "}
+          {refused.map(({ reason, key, count }) => (
+            <Status
+              key={`${reason} ${key}`}
+              tone="warn"
+              word={[reason, ...(key === null ? [] : [key]), ...(count > 1 ? [`× ${count}`] : [])].join(" ")}
+            />
+          ))}
+        </summary>
+        {isOpen.value && (
+          <MessageDetail
+            device={deviceIntID}
+            eventID={eventID}
+            isRefused={refused.some(({ reason }) => reason === "policy")}
+          />
+        )}
+      </details>
+    </li>
+  );
+}
+
+/** The newest messages; while it is paused, what comes is counted, and shown when it goes on. */
+function useHeard(isPaused: { readonly value: boolean }): Heard {
+  const state = useSignal<Heard>({ items: [], skipped: 0, held: 0, isConnected: false });
+  useEffect(() => {
+    let waiting: LiveMessage[] = [];
+    let skipped = 0;
+    let held = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const show = (): void => {
+      timer = undefined;
+      if (isPaused.value) {
+        state.value = { ...state.value, held, skipped };
+        timer = setTimeout(show, showEveryMs);
+        return;
+      }
+      state.value = {
+        ...state.value,
+        items: [...waiting.toReversed(), ...state.value.items].slice(0, kept),
+        skipped,
+        held: 0,
+      };
+      waiting = [];
+      held = 0;
+    };
+    const end = watchLive(
+      { topics: "messages" },
+      {
+        onState: (isConnected) => {
+          state.value = { ...state.value, isConnected };
+        },
+        onEvent: (name, data) => {
+          if (name === "skipped") skipped += (data as { skipped: number }).skipped;
+          if (name === "message") {
+            waiting = [...waiting.slice(1 - kept), data as LiveMessage];
+            held++;
+          }
+          timer ??= setTimeout(show, showEveryMs);
+        },
+      },
+    );
+    return () => {
+      clearTimeout(timer);
+      end();
+    };
+  }, []);
+  return state.value;
+}
