@@ -102,7 +102,9 @@ function Points({ points }: Pick<Explained, "points">) {
               <td class="muted">
                 {"key" in from
                   ? from.key
-                  : t("message.byteRange", { from: from.fromByte, to: from.toByte - 1 })}
+                  : from.fromByte + 1 === from.toByte
+                    ? t("message.byte", { at: from.fromByte })
+                    : t("message.byteRange", { from: from.fromByte, to: from.toByte - 1 })}
               </td>
             </tr>
           ))}

@@ -50,7 +50,7 @@ export function Firehose() {
   return (
     <section>
       <div class="row spread tools">
-        <span class="row">
+        <span class="row grow">
           <Status
             tone={heard.isConnected ? "good" : "warn"}
             word={t(heard.isConnected ? "live.on" : "live.off")}

@@ -17,7 +17,11 @@ export function Messages() {
       <Tabs
         tabs={[
           { name: "live", title: t("message.live"), content: () => <Firehose /> },
-          { name: "history", title: t("message.history"), content: () => <MessageHistory device={null} /> },
+          {
+            name: "history",
+            title: t("message.history"),
+            content: () => <MessageHistory device={null} everyMs={refreshMs} />,
+          },
           {
             name: "connectLogs",
             title: t(resources.connectLogs.title),

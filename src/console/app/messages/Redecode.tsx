@@ -98,7 +98,7 @@ export function Redecode({ device }: { readonly device: number }) {
                 unchanged: found.unchanged_num ?? 0,
               })}
             </p>
-            <ul>
+            <ul class="row">
               {Object.entries(found.refused ?? {}).map(([reason, count]) => (
                 <li key={reason} class="status warn">
                   {t("device.refused", { count, reason })}

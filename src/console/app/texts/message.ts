@@ -33,6 +33,7 @@ export const messageTexts = {
   "message.point": ["Data point", "数据点"],
   "message.value": ["Value", "值"],
   "message.from": ["From", "来源"],
+  "message.byte": ["byte {at}", "字节 {at}"],
   "message.byteRange": ["bytes {from}–{to}", "字节 {from}–{to}"],
   "message.policy": [
     "A policy has refused this message: it gave no points and went to nobody.",
