@@ -3,6 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { createProxies, type Proxies } from "../../ingest/access/proxies.js";
 import { mountConsole } from "../console/serve.js";
+import { framersOf } from "../dashboards/shared-page.js";
 import { clientAddress } from "../http/client-address.js";
 import { mountRoutes } from "../http/frame.js";
 import type { AppDeps } from "../routes/deps.js";
@@ -36,7 +37,7 @@ export function createApp(deps: AppDeps): Hono {
     },
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
-  mountConsole(app);
+  mountConsole(app, (digest) => framersOf(deps, digest));
   // The router builds its table at the first match, which takes a tenth of a second. Do it now, while nobody waits.
   app.router.match("GET", "/");
   return app;

@@ -20,7 +20,7 @@ import { ApiError, invalid } from "../http/errors.js";
 import type { Answer, Variant } from "../http/route.js";
 import { alertForms } from "./alerts.js";
 import { createBudget, formOfTimes } from "./data-answers.js";
-import { type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
+import { type AskedChart, type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
 import { metricItemSchema, originalItemSchema } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
 import { viewQuery } from "./device-places.js";
@@ -35,6 +35,14 @@ export const panelQuery = originalQuery
 type PanelQuery = z.output<typeof panelQuery>;
 
 const alertSchema = z.union([alertForms.history.schema, alertForms.current.schema]);
+const pointSchema = z
+  .object({
+    dataPointName: z.string(),
+    unitSymbol: z.string().nullable(),
+    lowerLimit: z.number().nullable(),
+    upperLimit: z.number().nullable(),
+  })
+  .openapi("SharedDataPoint");
 export const panelSchema = z
   .union([
     z.object({
@@ -43,6 +51,9 @@ export const panelSchema = z
       endTime: z.string(),
       series: z.array(z.array(z.union([metricItemSchema, originalItemSchema]))).openapi({
         description: "by series of the panel: what metrics_data or original_data answer of it",
+      }),
+      points: z.array(pointSchema.nullable()).openapi({
+        description: "by series of the panel: the data point that it shows; null for metrics",
       }),
     }),
     z.object({ type: z.literal("alerts"), alerts: z.array(alertSchema) }),
@@ -117,7 +128,9 @@ async function answerSeries(
   let truncated = false;
   let form = "";
   const series: object[][] = [];
-  for (const { deviceID, dataPointIntID, metricIntID } of panel.series) {
+  const points: (z.output<typeof pointSchema> | null)[] = [];
+  for (const [i, { deviceID, dataPointIntID, metricIntID }] of panel.series.entries()) {
+    points[i] = null;
     const target = targetOf(document, deviceID, "device");
     const items = async (): Promise<object[]> => {
       if (target === null) return [];
@@ -133,6 +146,7 @@ async function answerSeries(
         maxPoints: query.maxPoints || maxPointsDefault,
       } satisfies ChartQuery);
       form = formOfTimes(asked);
+      points[i] = await pointOf(deps, asked, dataPointIntID);
       if (metricIntID !== undefined) {
         const found = await metricItems(deps, asked, ({ id }) => id === metricIntID, means);
         errors += found.errors;
@@ -151,7 +165,23 @@ async function answerSeries(
     ...(truncated ? { Truncated: "true" } : {}),
   };
   const [startTime, endTime] = [start, end].map((ms) => wallText(place, ms));
-  return conditionalAnswer(request, { type: panel.type, startTime, endTime, series }, headers, form);
+  return conditionalAnswer(request, { type: panel.type, startTime, endTime, series, points }, headers, form);
+}
+
+/** What an axis and its limits need to know of a data point. */
+async function pointOf(
+  { catalog }: AppDeps,
+  { devices }: AskedChart,
+  id: number | undefined,
+): Promise<z.output<typeof pointSchema> | null> {
+  if (id === undefined) return null;
+  for (const product of new Set(devices.map(({ productIntID }) => productIntID))) {
+    const found = (await catalog.model(product)).points.find((point) => point.id === id);
+    if (found === undefined) continue;
+    const { dataPointName, unitSymbol, lowerLimit, upperLimit } = found;
+    return { dataPointName, unitSymbol, lowerLimit, upperLimit };
+  }
+  return null;
 }
 
 /** A device or metric that has been deleted since leaves the panel's other series as they are. */
