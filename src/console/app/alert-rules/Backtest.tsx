@@ -75,7 +75,13 @@ export function Backtest({ scope, condition, duration, severity, onFaults }: Bac
   const values = useAsk(`${point?.id} ${JSON.stringify(range)}`, async (signal) =>
     point === undefined || device === ""
       ? null
-      : valuesOf(point.id, await call("GET", "/original_data", { query: { ...range, maxPoints }, signal })),
+      : valuesOf(
+          point.id,
+          await call("GET", "/original_data", {
+            query: { ...range, maxPoints, dataPointIntID: point.id },
+            signal,
+          }),
+        ),
   );
   const faults = key === "" ? undefined : tested.failure?.fields;
   useEffect(() => onFaults(faults ?? {}), [JSON.stringify(faults ?? {})]);

@@ -1,4 +1,5 @@
 /** The range: steps back from now, moved along, or from one exact time to another in the zone. */
+import { useId } from "preact/hooks";
 import { offsetText, timeOf, wallOf, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { presets, shifted } from "../range.js";
@@ -74,13 +75,17 @@ interface TimeInputProps {
 
 /** A wall time of the zone; where the clock shows it twice, its offset is the button that chooses which is meant. */
 export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
+  const id = useId();
   const second = Math.floor(time / 1000) * 1000;
   const other = otherTime(zone, second);
   const offset = offsetText(zone, second);
   return (
-    <label class="row tight">
-      <span class="muted">{label}</span>
+    <span class="row tight">
+      <label class="muted" for={id}>
+        {label}
+      </label>
       <input
+        id={id}
         class="input time"
         type="datetime-local"
         step={1}
@@ -102,7 +107,7 @@ export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
           {offset}
         </button>
       )}
-    </label>
+    </span>
   );
 }
 

@@ -13,7 +13,7 @@ import { downloadPoints, downloadText } from "./download.js";
 import { groupsOf } from "./lines.js";
 import { csvOf } from "./rows.js";
 import { SeriesTable, withExtremes } from "./SeriesTable.js";
-import { valuesOf } from "./series.js";
+import { pointsQuery, valuesOf } from "./series.js";
 import { type ExploreState, mean } from "./state.js";
 import { useLivePoints, withTail } from "./use-live-points.js";
 import { windowStart } from "./windows.js";
@@ -103,7 +103,7 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
               ))
             )}
             {unit !== "real" && aggregate === mean && <p class="muted hint">{t("explore.windowHint")}</p>}
-            <Files state={state} span={span} devices={devices} csv={() => csvOf(lines, zone)} />
+            <Files state={state} span={span} chosen={chosen} csv={() => csvOf(lines, zone)} />
           </>
         );
       }}
@@ -126,24 +126,28 @@ function heldStill({ from, to }: Span, forMs: number): Span {
 interface FilesProps {
   readonly state: ExploreState;
   readonly span: Span;
-  readonly devices: readonly string[];
+  readonly chosen: readonly Chosen[];
   csv(): string;
 }
 
-function Files({ state: { unit }, span, devices, csv }: FilesProps) {
+/** Points come whole from the service, and can be imported again; windows and formulas as they are shown. */
+function Files({ state: { unit }, span, chosen, csv }: FilesProps) {
   const fault = useSignal<string | null>(null);
   const isBusy = useSignal(false);
+  const points = chosen.filter(({ of }) => "point" in of);
+  const isOfPoints = unit === "real" && points.length > 0;
   const query = {
-    deviceID: devices.join(),
+    ...pointsQuery(points),
     startTime: Math.floor(span.from),
     endTime: Math.ceil(span.to),
   };
-  const name = `${devices.join()}-${new Date(span.from).toISOString().slice(0, 10)}.csv`;
+  const devices = [...new Set(chosen.map(({ device }) => device.deviceID))].join();
+  const name = `${devices}-${new Date(span.from).toISOString().slice(0, 10)}.csv`;
   async function download(): Promise<void> {
     fault.value = null;
     isBusy.value = true;
     try {
-      if (unit === "real") await downloadPoints(query, name);
+      if (isOfPoints) await downloadPoints(query, name);
       else downloadText(csv(), name);
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
@@ -158,14 +162,16 @@ function Files({ state: { unit }, span, devices, csv }: FilesProps) {
         type="button"
         class="button quiet"
         disabled={isBusy.value}
-        title={t(unit === "real" ? "explore.csvPoints" : "explore.csvWindows")}
+        title={t(isOfPoints ? "explore.csvPoints" : "explore.csvWindows")}
         onClick={() => void download()}
       >
         {t("explore.csv")}
       </button>
-      <CopyButton text={asCurl("GET", "/original_data", { ...query, timeFormat: "ms" })}>
-        {t("action.curl")}
-      </CopyButton>
+      {points.length > 0 && (
+        <CopyButton text={asCurl("GET", "/original_data", { ...query, timeFormat: "ms" })}>
+          {t("action.curl")}
+        </CopyButton>
+      )}
       {fault.value !== null && (
         <span class="status bad" role="alert">
           {t("state.failed", { reason: fault.value })}
