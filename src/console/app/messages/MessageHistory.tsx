@@ -71,7 +71,7 @@ export function MessageHistory({ device, everyMs, onNewest }: MessageHistoryProp
               </ul>
             )}
             <Pages
-              page={at}
+              page={meta.page}
               pages={Math.max(1, Math.ceil(meta.count / rowsShown))}
               count={meta.count}
               newest={newest}
