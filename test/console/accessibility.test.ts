@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
-import { makeDevice, makeProduct } from "../factories.js";
+import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
@@ -48,7 +48,8 @@ consoleSuite("console: accessibility", (test, world, web) => {
         ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
         ...["", "?tab=messages", "?tab=commands", "?tab=access"].map((tab) => `/devices/${device.id}${tab}`),
         ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
-        ...["/messages", "/access", "/access?tab=policies"],
+        ...["/messages", "/messages?tab=history", "/access", "/access?tab=policies"],
+        ...["&u=day&c=-1w", "&view=table"].map((more) => `/explore?d=${device.deviceID}${more}`),
       ];
       for (const path of pages) {
         await page.goto(`${world.http}/console${path}`);
@@ -56,6 +57,28 @@ consoleSuite("console: accessibility", (test, world, web) => {
         await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
         assert.equal(await seriousOn(page), [], path);
       }
+    });
+  }
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`no serious finding in editors and messages that are open, ${colorScheme}`, async () => {
+      const point = await makeDataPoint(world, product, { dataPointID: `temp-${colorScheme}` });
+      const { page } = await web.openIn(`/products/${product.id}?tab=metrics`, { colorScheme });
+      for (const tab of ["metrics", "alertRules"]) {
+        await page.goto(`${world.http}/console/products/${product.id}?tab=${tab}`);
+        await page.getByRole("button", { name: "New" }).click();
+        const dialog = page.getByRole("dialog");
+        await dialog.getByLabel("Data point *").fill(`${point.dataPointName} (${point.id})`);
+        await dialog.getByRole("textbox", { name: /Formula|Condition/ }).fill("dataPoint > foo");
+        await dialog.locator(".excerpt").waitFor();
+        assert.equal(await seriousOn(page), [], tab);
+      }
+      await page.goto(`${world.http}/console/devices/${device.id}?tab=messages`);
+      await page.locator(".messages summary").first().click();
+      await page.getByText("read as JSON").waitFor();
+      await page.getByText("Try a payload").click();
+      await page.getByText("Decode again").click();
+      assert.equal(await seriousOn(page), [], "messages");
     });
   }
 

@@ -24,7 +24,7 @@ interface BacktestProps {
   onFaults(faults: Readonly<Record<string, string>>): void;
 }
 
-export interface AlertSpan {
+interface AlertSpan {
   readonly startTime: number;
   /** Null: it would still last. */
   readonly endTime: number | null;

@@ -1,7 +1,7 @@
 /** Conditions that can be put together of parts: comparisons of values with numbers, all or any of which must hold. */
 
 export const operators = [">", ">=", "<", "<=", "==", "!="] as const;
-export type Operator = (typeof operators)[number];
+type Operator = (typeof operators)[number];
 
 export interface Part {
   /** `dataPoint`, `lastValue` or a dataPointID. */

@@ -13,7 +13,7 @@ interface Values {
   readonly high?: readonly (number | null)[];
 }
 
-export interface Asked {
+interface Asked {
   readonly unit: Unit;
   readonly aggregate: number;
   readonly zone: string;

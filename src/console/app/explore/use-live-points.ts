@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { watchLive } from "../live-events.js";
 
-export interface Tail {
+interface Tail {
   readonly times: readonly number[];
   readonly values: readonly number[];
 }

@@ -5,7 +5,7 @@ import { useAsk } from "../ask.js";
 import { DeviceInput } from "../explore/DeviceInput.js";
 import { t } from "../i18n.js";
 
-export const previewDays = [1, 7, 30] as const;
+const previewDays = [1, 7, 30] as const;
 
 interface PreviewRangeProps {
   readonly productID: string;

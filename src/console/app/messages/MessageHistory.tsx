@@ -11,7 +11,7 @@ import { stampOf, timeOfStamp } from "../stamps.js";
 import { MessageDetail } from "./MessageDetail.js";
 import { type Owner, ownerOf } from "./owner.js";
 
-export interface EventRow {
+interface EventRow {
   readonly id: number;
   readonly deviceID: string | null;
   readonly deviceName?: string | null;

@@ -5,9 +5,11 @@ import { useSignal } from "@preact/signals";
 import { FormulaInput } from "../formula/FormulaInput.js";
 import { useFormulaScope } from "../formula/names.js";
 import { language, t } from "../i18n.js";
+import { FormButtons } from "../resources/FormButtons.js";
 import { FormInput } from "../resources/FormInput.js";
+import type { FormBodyProps } from "../resources/form-body.js";
 import { textOf } from "../resources/form-values.js";
-import { type FormBodyProps, FormButtons, useSave } from "../resources/ResourceForm.js";
+import { useSave } from "../resources/use-save.js";
 import { fieldNames } from "../texts/fields.js";
 import { MetricPreview } from "./MetricPreview.js";
 

@@ -1,7 +1,7 @@
 /** Records whose form is more than its fields. */
 import type { ComponentType } from "preact";
 import { lazily } from "../lazy.js";
-import type { FormBodyProps } from "./ResourceForm.js";
+import type { FormBodyProps } from "./form-body.js";
 
 /** By the name of the form. */
 export const editors: Readonly<Record<string, ComponentType<FormBodyProps>>> = {
