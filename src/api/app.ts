@@ -6,8 +6,10 @@ import { mountConsole } from "../console/serve.js";
 import { framersOf } from "../dashboards/shared-page.js";
 import { clientAddress } from "../http/client-address.js";
 import { mountRoutes } from "../http/frame.js";
+import { createWritings } from "../http/writing.js";
 import type { AppDeps } from "../routes/deps.js";
 import { peerOf } from "../server/peers.js";
+import { createStamp } from "../views/context.js";
 import { apiRoutes } from "./routes.js";
 
 /** The HTTP API. It does not listen; `src/server` does. */
@@ -22,6 +24,7 @@ export function createApp(deps: AppDeps): Hono {
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,
+    writingOf: createWritings(createStamp(deps.zone)),
     room: deps.answers,
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.

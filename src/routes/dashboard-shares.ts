@@ -85,7 +85,7 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
           .openapi("DashboardShareMade"),
       },
       errors: ["RESOURCE_LIMITED"],
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const dashboard = await routes.find({ caller, variant }, dashboardIDs, params.id);
         const token = newSecret();
         const input = {
@@ -97,7 +97,7 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
         const hash = hashGenerated(token);
         const made = await createShare(db, caller, now(), dashboard, input, hash).catch(limited);
         const path = sharedPagePath(token);
-        return { status: 201, body: { ...share(made, deps), token, path } };
+        return { status: 201, body: { ...share(made, writing), token, path } };
       },
     }),
     route({
@@ -108,7 +108,7 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
       summary: "Edit a share: turn it off and on, let other origins frame it, let it end at another time",
       shape: { params: shareParams, body: editBody(required, optional).openapi("DashboardShareEdit") },
       answer: { status: 200, schema: shareSchema },
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const dashboard = await routes.find({ caller, variant }, dashboardIDs, params.id);
         const known = await getShare(db, caller.tenant, dashboard, recordID(params.shareID));
         const { expiresAt, allowedOrigins, enable, ...rest } = present(body);
@@ -118,7 +118,7 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
           ...(enable === undefined ? {} : { enable: enable ?? 1 }),
           ...(expiresAt === undefined ? {} : { expiresAt: readExpiry(expiresAt, zone, now()) }),
         };
-        return { status: 200, body: share(await updateShare(db, caller, now(), known, input), deps) };
+        return { status: 200, body: share(await updateShare(db, caller, now(), known, input), writing) };
       },
     }),
     route({

@@ -18,6 +18,7 @@ import type { AnswerHold } from "../http/answer-room.js";
 import { conditionalAnswer } from "../http/conditional-response.js";
 import { ApiError, invalid } from "../http/errors.js";
 import type { Answer, Variant } from "../http/route.js";
+import type { Writing } from "../http/writing.js";
 import { alertForms } from "./alerts.js";
 import { createBudget, formOfTimes } from "./data-answers.js";
 import { type AskedChart, type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
@@ -30,7 +31,7 @@ import { answerMap, mapSchema } from "./shared-map.js";
 
 /** The range and form that a visitor may choose. */
 export const panelQuery = originalQuery
-  .pick({ startTime: true, endTime: true, timezone: true, timeFormat: true, maxPoints: true })
+  .pick({ startTime: true, endTime: true, timezone: true, timeFormat: true, limit: true, maxPoints: true })
   .extend(viewQuery.shape);
 type PanelQuery = z.output<typeof panelQuery>;
 
@@ -66,6 +67,7 @@ interface Asking {
   readonly document: SharedDocument;
   readonly place: Zone;
   readonly variant: Variant;
+  readonly writing: Writing;
   readonly request: Request;
   readonly hold: AnswerHold | null;
 }
@@ -117,12 +119,13 @@ async function answerSeries(
   panel: SeriesPanel,
   query: PanelQuery,
 ): Promise<Answer> {
-  const { tenant, document, place, request, hold } = asking;
+  const { tenant, document, place, request, hold, writing } = asking;
   const { start, end } = rangeOf(deps, asking, query, panel.compare);
   const means = {
     signal: request.signal,
     budget: createBudget(hold),
     computing: createComputing(deps.config.formulaSecondsMax),
+    writing,
   };
   let errors = 0;
   let truncated = false;
@@ -143,7 +146,9 @@ async function answerSeries(
         timezone: place.name,
         fill: panel.fill,
         timeFormat: query.timeFormat,
-        maxPoints: query.maxPoints || maxPointsDefault,
+        ...(query.limit
+          ? { limit: query.limit, maxPoints: query.maxPoints }
+          : { maxPoints: query.maxPoints || maxPointsDefault }),
       } satisfies ChartQuery);
       form = formOfTimes(asked);
       points[i] = await pointOf(deps, asked, dataPointIntID);
@@ -196,7 +201,7 @@ async function answerAlerts(
   { filters }: AlertsPanel,
   query: PanelQuery,
 ): Promise<Answer> {
-  const { tenant, document, variant } = asking;
+  const { tenant, document, variant, writing } = asking;
   const { state, alertSeverity, alertName, deviceID, productID } = filters;
   const targets = [
     [deviceID, "device"],
@@ -217,7 +222,7 @@ async function answerAlerts(
   }
   const request = { page: 1, limit: alertsMax, filters: found };
   const page = await listAlerts(deps.db, tenant, state, request);
-  const context = { stamp: deps.stamp, variant, secrets: false };
+  const context = { ...writing, variant, secrets: false };
   const { view } = alertForms[state];
   return { status: 200, body: { type: "alerts", alerts: page.items.map((one) => view(one, context)) } };
 }

@@ -346,6 +346,8 @@ worldSuites("panels of shared dashboards", (test, world) => {
     );
     const own = first?.[0]?.originalData as { readonly time: number[]; readonly value: number[] } | undefined;
     assert.equal(own, { time: [0, 30, 60, 90].map((m) => at(m) * 1000), value: [20, 21, 22, 50] });
+    const [newest] = await seriesOf("chart", "limit=2&timeFormat=ms");
+    assert.equal((newest?.[0]?.originalData as { readonly value: number[] } | undefined)?.value, [22, 50]);
     assert.equal(own?.value, (raw.list[0]?.originalData as { readonly value: number[] } | undefined)?.value);
     const windows = await world.call(
       "GET",
@@ -394,7 +396,7 @@ worldSuites("panels of shared dashboards", (test, world) => {
 
   test("nobody asks for other devices or points than the panel has", async () => {
     const other = await makeDevice(world, shown.product);
-    const query = `deviceID=${other.deviceID}&deviceIntID=${other.id}&groupID=x&metricIntID=1&limit=1`;
+    const query = `deviceID=${other.deviceID}&deviceIntID=${other.id}&groupID=x&metricIntID=1&dataPointIntID=999999`;
     assert.equal(await seriesOf("chart", query), await seriesOf("chart"));
   });
 

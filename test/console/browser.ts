@@ -1,22 +1,8 @@
 /** Debian's Chromium, as a person has it in front of them; without one the suites are skipped, and say how to get it. */
-import { existsSync } from "node:fs";
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Page,
-} from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { assert, type Test } from "../suite.js";
 import { type World, worldSuite } from "../world.js";
-
-const places = [
-  process.env.CHROMIUM,
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-];
-const executablePath = places.find((path) => path !== undefined && existsSync(path));
+import { hasChromium, launchChromium } from "./chromium.js";
 
 /** What a page must never do, whatever the test is about. */
 interface Watched {
@@ -26,13 +12,19 @@ interface Watched {
   readonly faults: string[];
 }
 
+interface OpenOptions extends BrowserContextOptions {
+  readonly at?: string;
+  /** Of another service than the suite's. */
+  readonly origin?: string;
+}
+
 interface Console {
   /** A new window with nothing remembered, at the console's first page. */
-  open(options?: BrowserContextOptions & { readonly at?: string }): Promise<Watched>;
+  open(options?: OpenOptions): Promise<Watched>;
   /** The same, logged in as the first administrator or as another user. */
   openIn(
     path: string,
-    options?: BrowserContextOptions & {
+    options?: Omit<OpenOptions, "at"> & {
       readonly user?: { readonly username: string; readonly password: string };
     },
   ): Promise<Watched>;
@@ -60,7 +52,7 @@ export function consoleSuite(
       let opened: Watched[] = [];
       const test: Test = Object.assign(
         (title: string, body: () => void | Promise<void>) => {
-          if (executablePath !== undefined) return declared(title, body, { timeoutMs: 120_000 });
+          if (hasChromium) return declared(title, body, { timeoutMs: 120_000 });
           declared.skip(
             title,
             "there is no Chromium: apt-get install chromium, or name one by CHROMIUM",
@@ -69,12 +61,9 @@ export function consoleSuite(
         },
         { only: declared.only, skip: declared.skip, before: declared.before, after: declared.after },
       );
-      if (executablePath !== undefined) {
+      if (hasChromium) {
         declared.before(async () => {
-          browser = await chromium.launch({
-            executablePath,
-            args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],
-          });
+          browser = await launchChromium();
         });
         declared.after.each(async () => {
           const faults = opened.flatMap((one) => one.faults);
@@ -85,10 +74,7 @@ export function consoleSuite(
         declared.after(() => browser?.close());
       }
 
-      async function open({
-        at = "/console/",
-        ...options
-      }: BrowserContextOptions & { readonly at?: string } = {}) {
+      async function open({ at = "/console/", origin: ours = world.http, ...options }: OpenOptions = {}) {
         if (browser === undefined) throw new Error("there is no browser");
         const context = await browser.newContext({
           locale: "en-GB",
@@ -104,12 +90,12 @@ export function consoleSuite(
         });
         page.on("request", (request) => {
           const { protocol, origin } = new URL(request.url());
-          if (!["data:", "blob:"].includes(protocol) && origin !== new URL(world.http).origin)
+          if (!["data:", "blob:"].includes(protocol) && origin !== new URL(ours).origin)
             faults.push(`request: ${request.url()}`);
         });
         const watched = { page, context, faults };
         opened.push(watched);
-        await page.goto(world.http + at);
+        await page.goto(ours + at);
         return watched;
       }
 

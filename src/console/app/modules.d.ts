@@ -1,5 +1,10 @@
 declare module "*.css";
 
+/** Made by the build: where the script of the shared worker is. */
+declare module "tidemark:live-worker" {
+  export const liveWorker: string;
+}
+
 /** Made by the build of what the API says of itself. */
 declare module "tidemark:forms" {
   export interface FormField {

@@ -42,13 +42,12 @@ const sameUnit: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7]);
 
 export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewProps) {
   const { unit, zone, aggregate, compare, isTable, isLive } = state;
-  const gaps = useSignal(0);
   const still = isLive ? heldStill(span, unit === "real" ? pointsEveryMs : windowsEveryMs) : span;
   const maxPoints = 2 * Math.max(pixelsMin, Math.min(innerWidth, pixelsMax));
   const asked = { unit, aggregate, zone, maxPoints, ...still };
   const earlier = compare === null ? null : earlierOf(span, compare, zone);
   const devices = [...new Set(chosen.map(({ device }) => device.deviceID))];
-  const key = [JSON.stringify(asked), compare, ...chosen.map(keyOf), round, gaps.value].join(" ");
+  const key = [JSON.stringify(asked), compare, ...chosen.map(keyOf), round].join(" ");
   const answer = useAsk(key, async (signal) => {
     const [found, before, marks] = await Promise.all([
       valuesOf(chosen, asked, signal),
@@ -57,9 +56,7 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
     ]);
     return { found, before, earlier, marks, compare };
   });
-  const live = useLivePoints(devices, isLive && unit === "real", () => {
-    gaps.value++;
-  });
+  const live = useLivePoints(devices, isLive && unit === "real");
   if (chosen.length === 0) return <p class="notice">{t("explore.noSeries")}</p>;
   return (
     <Answer asked={answer}>

@@ -3,30 +3,14 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { watchLive } from "../live-events.js";
+import { type MessageTold, useLive } from "../live/live.js";
 import { hrefOf, query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import { MessageDetail } from "./MessageDetail.js";
 
-interface LiveMessage {
-  readonly deviceIntID: number;
-  readonly deviceID: string;
-  readonly deviceName: string | null;
-  readonly eventID: number;
-  readonly topic: string;
-  readonly bytes: number;
-  readonly time: number;
-  readonly points: number;
-  readonly refused: readonly {
-    readonly reason: string;
-    readonly key: string | null;
-    readonly count: number;
-  }[];
-}
-
 interface Heard {
-  readonly items: readonly LiveMessage[];
+  readonly items: readonly MessageTold[];
   readonly skipped: number;
   /** Since it is paused. */
   readonly held: number;
@@ -34,12 +18,11 @@ interface Heard {
 }
 
 const kept = 200;
-const showEveryMs = 250;
 
 export function Firehose() {
   const isPaused = useSignal(false);
   const { find = "", trouble = "" } = query.value;
-  const heard = useHeard(isPaused);
+  const heard = useHeard(isPaused.value);
   const words = find.toLowerCase();
   const shown = heard.items.filter(
     ({ deviceID, deviceName, topic, refused }) =>
@@ -97,7 +80,7 @@ export function Firehose() {
   );
 }
 
-function Row({ message }: { readonly message: LiveMessage }) {
+function Row({ message }: { readonly message: MessageTold }) {
   const isOpen = useSignal(false);
   const { deviceIntID, deviceID, deviceName, eventID, topic, bytes, time, points, refused } = message;
   return (
@@ -120,7 +103,9 @@ function Row({ message }: { readonly message: LiveMessage }) {
             <Status
               key={`${reason} ${key}`}
               tone="warn"
-              word={[reason, ...(key === null ? [] : [key]), ...(count > 1 ? [`× ${count}`] : [])].join(" ")}
+              word={[reason, ...(key === undefined ? [] : [key]), ...(count > 1 ? [`× ${count}`] : [])].join(
+                " ",
+              )}
             />
           ))}
         </summary>
@@ -136,50 +121,35 @@ function Row({ message }: { readonly message: LiveMessage }) {
   );
 }
 
-/** The newest messages; while it is paused, what comes is counted, and shown when it goes on. */
-function useHeard(isPaused: { readonly value: boolean }): Heard {
-  const state = useSignal<Heard>({ items: [], skipped: 0, held: 0, isConnected: false });
+/** The newest messages; while it is paused, what comes waits, and is shown when it goes on. */
+function useHeard(isPaused: boolean): Heard {
+  const state = useSignal<Omit<Heard, "held" | "isConnected">>({ items: [], skipped: 0 });
+  const waiting = useSignal<{ readonly items: readonly MessageTold[]; readonly count: number }>(nothing);
+  const withNew = (items: readonly MessageTold[], told: readonly MessageTold[]): MessageTold[] =>
+    [...told.toReversed(), ...items].slice(0, kept);
+  const isConnected = useLive({
+    devices: null,
+    onMessages: (told) => {
+      if (isPaused)
+        waiting.value = {
+          items: withNew(waiting.value.items, told),
+          count: waiting.value.count + told.length,
+        };
+      else state.value = { ...state.value, items: withNew(state.value.items, told) };
+    },
+    onSkipped: (count) => {
+      state.value = { ...state.value, skipped: state.value.skipped + count };
+    },
+  });
   useEffect(() => {
-    let waiting: LiveMessage[] = [];
-    let skipped = 0;
-    let held = 0;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const show = (): void => {
-      timer = undefined;
-      if (isPaused.value) {
-        state.value = { ...state.value, held, skipped };
-        timer = setTimeout(show, showEveryMs);
-        return;
-      }
-      state.value = {
-        ...state.value,
-        items: [...waiting.toReversed(), ...state.value.items].slice(0, kept),
-        skipped,
-        held: 0,
-      };
-      waiting = [];
-      held = 0;
+    if (isPaused || waiting.value === nothing) return;
+    state.value = {
+      ...state.value,
+      items: [...waiting.value.items, ...state.value.items].slice(0, kept),
     };
-    const end = watchLive(
-      { topics: "messages" },
-      {
-        onState: (isConnected) => {
-          state.value = { ...state.value, isConnected };
-        },
-        onEvent: (name, data) => {
-          if (name === "skipped") skipped += (data as { skipped: number }).skipped;
-          if (name === "message") {
-            waiting = [...waiting.slice(1 - kept), data as LiveMessage];
-            held++;
-          }
-          timer ??= setTimeout(show, showEveryMs);
-        },
-      },
-    );
-    return () => {
-      clearTimeout(timer);
-      end();
-    };
-  }, []);
-  return state.value;
+    waiting.value = nothing;
+  }, [isPaused]);
+  return { ...state.value, held: waiting.value.count, isConnected };
 }
+
+const nothing = { items: [], count: 0 } as const;

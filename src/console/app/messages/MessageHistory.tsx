@@ -3,11 +3,11 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
+import { wallText } from "../charts/zone.js";
 import { TimeInput } from "../explore/RangePicker.js";
 import { t } from "../i18n.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
-import { stampOf, timeOfStamp } from "../stamps.js";
 import { MessageDetail } from "./MessageDetail.js";
 import { type Owner, ownerOf } from "./owner.js";
 
@@ -17,7 +17,8 @@ interface EventRow {
   readonly deviceName?: string | null;
   readonly topic: string;
   readonly payload: string;
-  readonly msgTime: string;
+  /** Milliseconds since 1970. */
+  readonly msgTime: number;
   readonly refused?: true;
 }
 
@@ -47,7 +48,7 @@ export function MessageHistory({ device, everyMs, onNewest }: MessageHistoryProp
   };
   const list = useAsk(
     `${path} ${JSON.stringify(asked)}`,
-    (signal) => call<Page<EventRow>>("GET", path, { query: asked, signal }),
+    (signal) => call<Page<EventRow>>("GET", path, { query: asked, headers: { "Time-Format": "ms" }, signal }),
     at === 1 && end === "" ? everyMs : undefined,
   );
   const newest = list.data?.items[0];
@@ -99,7 +100,7 @@ function Message({ row, device }: MessageProps) {
         }}
       >
         <summary>
-          <span class="mono muted">{msgTime}</span>{" "}
+          <span class="mono muted">{wallText(me.value?.timezone ?? "UTC", msgTime)}</span>{" "}
           {device === null && <span class="line name">{deviceName ?? row.deviceID}</span>}{" "}
           <code>{topic}</code> <code class="line">{payload}</code>
         </summary>
@@ -167,14 +168,14 @@ function Filters({ withName }: { readonly withName: boolean }) {
           <TimeInput
             label={t("range.from")}
             zone={zone}
-            time={start === "" ? now - dayMs : timeOfStamp(start)}
-            onTime={(time) => set({ start: stampOf(time) })}
+            time={start === "" ? now - dayMs : Number(start)}
+            onTime={(time) => set({ start: String(time) })}
           />
           <TimeInput
             label={t("range.to")}
             zone={zone}
-            time={end === "" ? now : timeOfStamp(end)}
-            onTime={(time) => set({ end: stampOf(time) })}
+            time={end === "" ? now : Number(end)}
+            onTime={(time) => set({ end: String(time) })}
           />
           <button
             type="button"
@@ -188,7 +189,7 @@ function Filters({ withName }: { readonly withName: boolean }) {
         <button
           type="button"
           class="button quiet"
-          onClick={() => set({ start: stampOf(now - dayMs), end: stampOf(now) })}
+          onClick={() => set({ start: String(now - dayMs), end: String(now) })}
         >
           {t("message.timeRange")}
         </button>
@@ -198,7 +199,6 @@ function Filters({ withName }: { readonly withName: boolean }) {
 }
 
 const dayMs = 86_400_000;
-const secondMs = 1000;
 
 interface PagesProps {
   readonly page: number;
@@ -211,8 +211,7 @@ interface PagesProps {
 function Pages({ page, pages, count, newest }: PagesProps) {
   const { end = "" } = query.value;
   function to(next: number): void {
-    const fixed =
-      end === "" && newest !== undefined ? { end: stampOf(timeOfStamp(newest.msgTime) + secondMs) } : {};
+    const fixed = end === "" && newest !== undefined ? { end: String(Math.floor(newest.msgTime) + 1) } : {};
     setQuery({ ...fixed, page: next === 1 ? undefined : String(next) }, { replace: false });
   }
   return (

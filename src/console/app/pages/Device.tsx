@@ -3,6 +3,7 @@ import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { useLive } from "../live/live.js";
 import { DeviceMessages } from "../messages/DeviceMessages.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
@@ -20,6 +21,8 @@ const refreshMs = 5000;
 export function Device({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/devices/${encodeURIComponent(id)}`;
   const asked = useAsk(path, (signal) => call<DeviceRecord>("GET", path, { signal }), refreshMs);
+  const deviceID = asked.data?.deviceID;
+  useLive({ devices: deviceID === undefined ? [] : [deviceID], onPresence: () => asked.again() });
   return (
     <Answer asked={asked}>
       {(device) => (
