@@ -28,6 +28,8 @@ export type Query = Readonly<Record<string, string | number | boolean | null | u
 interface CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
+  /** Goes as it is, in place of a body in JSON; its type is the content's. */
+  readonly file?: Blob;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** The answer is no JSON. */
@@ -61,7 +63,15 @@ export function pathOf(path: string, query: Query = {}): string {
 
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
-  const { query, body, headers = {}, signal, isText = false } = options;
+  const response = await answerOf(method, path, options);
+  return (response.status === 204 ? undefined : await read(response, options.isText === true)) as T;
+}
+
+/** A good answer, whatever its body is. @throws ApiFailure, or the abort */
+export async function answerOf(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
+  const { query, body, file, headers = {}, signal } = options;
+  const type = file?.type ?? (body === undefined ? null : "application/json");
+  const sent = file ?? (body === undefined ? undefined : JSON.stringify(body));
   let response: Response;
   try {
     response = await fetch(pathOf(`/api/v1${path}`, query), {
@@ -69,18 +79,18 @@ export async function call<T>(method: Method, path: string, options: CallOptions
       headers: {
         "X-Tidemark": "1",
         ...headers,
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(type === null ? {} : { "Content-Type": type }),
       },
       credentials: "same-origin",
       redirect: "error",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(sent === undefined ? {} : { body: sent }),
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");
   }
-  if (response.ok) return (response.status === 204 ? undefined : await read(response, isText)) as T;
+  if (response.ok) return response;
   const failure = await failureOf(response);
   // The token of a share is no session.
   if (response.status === 401 && path !== "/login" && headers.Authorization === undefined) onLoggedOut();

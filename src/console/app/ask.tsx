@@ -22,11 +22,13 @@ const longestDelayMs = 15_000;
  * Asks once more when something may have been missed: after the service was away, for instance.
  * @param key what the question depends on: another key asks anew; null: nobody looks, and what is known stays
  * @param everyMs asked again after so long; absent: once
+ * @param isLast after this answer it is not asked again; looked at when the key changes
  */
 export function useAsk<T>(
   key: string | null,
   ask: (signal: AbortSignal) => Promise<T>,
   everyMs?: number,
+  isLast: (data: T) => boolean = () => false,
 ): Asked<T> {
   const state = useSignal<Omit<Asked<T>, "again">>({ data: undefined, failure: null, isLoading: true });
   const round = useSignal(0);
@@ -53,7 +55,7 @@ export function useAsk<T>(
         answered.current = question;
         state.value = { data, failure: null, isLoading: false };
         delayMs = firstDelayMs;
-        if (everyMs !== undefined) later(everyMs);
+        if (everyMs !== undefined && !isLast(data)) later(everyMs);
       } catch (error) {
         if (stop.signal.aborted) return;
         if (!(error instanceof ApiFailure)) throw error;

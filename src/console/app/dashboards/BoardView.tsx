@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { isZone } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { spanOf } from "../range.js";
+import { spanOf } from "../range/range.js";
 import { query, setQuery } from "../router.js";
 import { BoardControls, variableKey } from "./BoardControls.js";
 import type { Board } from "./context.js";

@@ -3,7 +3,9 @@ import { boardTexts } from "./boards.js";
 import { deviceTexts } from "./device.js";
 import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
+import { formulaTexts } from "./formula.js";
 import { listsTexts } from "./lists.js";
+import { messageTexts } from "./message.js";
 import { overviewTexts } from "./overview.js";
 import { searchTexts } from "./search.js";
 import { shellTexts } from "./shell.js";
@@ -23,6 +25,8 @@ export const texts = {
   ...searchTexts,
   ...tasksTexts,
   ...systemTexts,
+  ...formulaTexts,
+  ...messageTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;
