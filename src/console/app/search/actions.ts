@@ -7,7 +7,7 @@ import { entries } from "../shell/Rail.js";
 import { setTheme, theme } from "../theme.js";
 import { overlay } from "./open.js";
 
-export interface Action {
+interface Action {
   readonly key: string;
   readonly kind: "page" | "action";
   readonly icon: IconName;

@@ -4,7 +4,7 @@ import { call, type Page } from "../api.js";
 export const taskStates = ["PENDING", "STARTED", "PROGRESS", "SUCCESS", "FAILURE"] as const;
 export type TaskState = (typeof taskStates)[number];
 
-export interface TaskStatus {
+interface TaskStatus {
   readonly state: TaskState;
   /** 0 to 100. */
   readonly current: number;
