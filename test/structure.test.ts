@@ -147,7 +147,10 @@ suite("structure", (test) => {
     const libraries = new Set(
       app.flatMap(({ imports }) => imports.filter((one) => !ours(one)).map((one) => one.split("/")[0])),
     );
-    assert.equal([...libraries].sort(), ["@preact", "@tanstack", "preact", "tidemark:forms", "uplot"]);
+    assert.equal([...libraries].sort(), [
+      ...["@preact", "@tanstack", "leaflet", "preact", "tidemark:forms", "tidemark:land-coarse"],
+      ...["tidemark:land-fine", "uplot"],
+    ]);
     const markup = app.filter(({ text }) =>
       /innerHTML|insertAdjacentHTML|document\.write|\beval\(/i.test(text),
     );

@@ -8,6 +8,7 @@ import "./styles/parts.css";
 import "./styles/shell.css";
 import "./styles/lists.css";
 import "./styles/chart.css";
+import "./styles/map.css";
 
 startRouter();
 void openSession();

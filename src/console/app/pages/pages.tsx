@@ -26,6 +26,7 @@ const pages: readonly PageEntry[] = [
   { pattern: "/products/:id", Page: lazily(async () => (await import("./Product.js")).Product) },
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
   { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
+  { pattern: "/map", Page: lazily(async () => (await import("../map/MapPage.js")).MapPage) },
   { pattern: "/messages", Page: lazily(async () => (await lists()).Messages) },
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];

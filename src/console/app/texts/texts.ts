@@ -3,6 +3,7 @@ import { deviceTexts } from "./device.js";
 import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
 import { listsTexts } from "./lists.js";
+import { mapTexts } from "./map.js";
 import { overviewTexts } from "./overview.js";
 import { shellTexts } from "./shell.js";
 import { startTexts } from "./start.js";
@@ -15,6 +16,7 @@ export const texts = {
   ...overviewTexts,
   ...fleetTexts,
   ...startTexts,
+  ...mapTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;

@@ -1,0 +1,38 @@
+/** Texts of maps: English, Chinese. */
+export const mapTexts = {
+  "nav.map": ["Map", "地图"],
+  "map.label": ["Map of devices", "设备地图"],
+  "map.in": ["Zoom in", "放大"],
+  "map.out": ["Zoom out", "缩小"],
+  "map.source": ["Land: Natural Earth", "陆地轮廓：Natural Earth"],
+  "map.worst": ["worst alert: {severity}", "最高告警：{severity}"],
+  "map.noAlerts": ["no alerts", "无告警"],
+  "map.devices": ["{count} devices", "{count} 台设备"],
+  "map.none": ["No device has a place yet.", "还没有设备有位置。"],
+  "map.noMatch": ["No device of this choice has a place.", "所选范围内没有设备有位置。"],
+  "map.how": [
+    "A device gets a place from its messages, by a data point of the type geolocation or by two for longitude and latitude, or from you: on its page under Place, or with",
+    "设备的位置来自其消息（地理位置类型的数据点，或经度和纬度两个数据点），也可以在设备页的“位置”中设置，或使用",
+  ],
+  "map.truncated": [
+    "There are too many devices here for all to be shown: zoom in or filter.",
+    "此处设备过多，无法全部显示，请放大或筛选。",
+  ],
+  "map.crowd": [
+    "{count} devices stand at one place. The list of devices has each of them.",
+    "{count} 台设备在同一位置，可在设备列表中查看。",
+  ],
+  "map.product": ["All products", "所有产品"],
+  "map.group": ["All groups", "所有分组"],
+  "map.asList": ["As a list", "列表"],
+  "map.inView": ["{count} devices in view", "视野内 {count} 台设备"],
+  "map.more": ["{count} more: zoom in to see them", "另有 {count} 项，放大后可见"],
+  "map.alertCount": ["{count} current alerts", "{count} 个当前告警"],
+  "map.toDevice": ["To the device", "前往设备"],
+  "map.legend": ["Marks", "图例"],
+  "map.legendMajor": ["critical or major alert", "紧急或主要告警"],
+  "map.legendMinor": ["minor alert, or asleep", "次要告警或休眠"],
+  "map.legendGood": ["online, or several without alerts", "在线，或多台且无告警"],
+  "map.legendIdle": ["offline", "离线"],
+  "place.title": ["Place", "位置"],
+} as const satisfies Readonly<Record<string, readonly [en: string, zh: string]>>;
