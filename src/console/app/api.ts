@@ -28,6 +28,8 @@ type Query = Readonly<Record<string, string | number | boolean | null | undefine
 interface CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
+  /** Goes as it is, in place of a body in JSON; its type is the content's. */
+  readonly file?: Blob;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
@@ -54,7 +56,15 @@ function pathOf(path: string, query: Query = {}): string {
 
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
-  const { query, body, headers = {}, signal } = options;
+  const response = await answerOf(method, path, options);
+  return (response.status === 204 ? undefined : await read(response)) as T;
+}
+
+/** A good answer, whatever its body is. @throws ApiFailure, or the abort */
+export async function answerOf(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
+  const { query, body, file, headers = {}, signal } = options;
+  const type = file?.type ?? (body === undefined ? null : "application/json");
+  const sent = file ?? (body === undefined ? undefined : JSON.stringify(body));
   let response: Response;
   try {
     response = await fetch(pathOf(`/api/v1${path}`, query), {
@@ -62,18 +72,18 @@ export async function call<T>(method: Method, path: string, options: CallOptions
       headers: {
         "X-Tidemark": "1",
         ...headers,
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(type === null ? {} : { "Content-Type": type }),
       },
       credentials: "same-origin",
       redirect: "error",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(sent === undefined ? {} : { body: sent }),
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");
   }
-  if (response.ok) return (response.status === 204 ? undefined : await read(response)) as T;
+  if (response.ok) return response;
   const failure = await failureOf(response);
   if (response.status === 401 && path !== "/login") onLoggedOut();
   throw failure;

@@ -19,8 +19,14 @@ const longestDelayMs = 15_000;
 /**
  * @param key what the question depends on: another key asks anew
  * @param everyMs asked again after so long; absent: once
+ * @param isLast after this answer it is not asked again; looked at when the key changes
  */
-export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<T>, everyMs?: number): Asked<T> {
+export function useAsk<T>(
+  key: string,
+  ask: (signal: AbortSignal) => Promise<T>,
+  everyMs?: number,
+  isLast: (data: T) => boolean = () => false,
+): Asked<T> {
   const state = useSignal<Omit<Asked<T>, "again">>({ data: undefined, failure: null, isLoading: true });
   const round = useSignal(0);
   const asking = useRef(ask);
@@ -40,7 +46,7 @@ export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<T>,
         if (stop.signal.aborted) return;
         state.value = { data, failure: null, isLoading: false };
         delayMs = firstDelayMs;
-        if (everyMs !== undefined) later(everyMs);
+        if (everyMs !== undefined && !isLast(data)) later(everyMs);
       } catch (error) {
         if (stop.signal.aborted) return;
         if (!(error instanceof ApiFailure)) throw error;

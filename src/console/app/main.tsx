@@ -9,6 +9,7 @@ import "./styles/shell.css";
 import "./styles/lists.css";
 import "./styles/chart.css";
 import "./styles/map.css";
+import "./styles/explore.css";
 
 startRouter();
 void openSession();

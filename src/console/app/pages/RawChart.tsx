@@ -1,8 +1,8 @@
 /** The points of a device over a range, as many as can be told apart. */
 import { asCurl, call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
-import type { Line } from "../charts/Chart.js";
 import { Chart } from "../charts/LazyChart.js";
+import type { Line } from "../charts/lines.js";
 import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
 

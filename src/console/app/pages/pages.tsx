@@ -19,7 +19,7 @@ const lists = () => import("./Lists.js");
 const pages: readonly PageEntry[] = [
   { pattern: "/", Page: lazily(async () => (await import("./Overview.js")).Overview) },
   { pattern: "/start", Page: lazily(async () => (await import("./Start.js")).Start) },
-  { pattern: "/explore", Page: lazily(async () => (await import("./Explore.js")).Explore) },
+  { pattern: "/explore", Page: lazily(async () => (await import("../explore/Explore.js")).Explore) },
   { pattern: "/devices", Page: lazily(async () => (await import("./Devices.js")).Devices) },
   { pattern: "/devices/:id", Page: lazily(async () => (await import("./Device.js")).Device) },
   { pattern: "/products", Page: lazily(async () => (await lists()).Products) },

@@ -1,0 +1,73 @@
+/** Zoom by wheel and pinch, and moving along: at once on the scale, told when the hand rests. */
+import type uPlot from "uplot";
+
+/** So long nothing may have moved before the new range is told. */
+const restMs = 120;
+const shortestSeconds = 0.01;
+
+/** @param onRange seconds since 1970. @returns what ends it */
+export function followGestures(plot: uPlot, onRange: (from: number, to: number) => void): () => void {
+  const { over } = plot;
+  const touches = new Map<number, number>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function show(from: number, to: number): void {
+    if (!(to - from >= shortestSeconds)) return;
+    plot.setScale("x", { min: from, max: to });
+    clearTimeout(timer);
+    timer = setTimeout(() => onRange(from, to), restMs);
+  }
+  const range = (): [number, number] => [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 1];
+
+  function onWheel(event: WheelEvent): void {
+    const isZoom = event.ctrlKey || event.metaKey;
+    const along = event.shiftKey && event.deltaX === 0 ? event.deltaY : event.deltaX;
+    // Without a key the wheel belongs to the page.
+    if (!isZoom && (!event.shiftKey || along === 0)) return;
+    event.preventDefault();
+    const [from, to] = range();
+    if (!isZoom) {
+      const by = (along / over.clientWidth) * (to - from);
+      show(from + by, to + by);
+      return;
+    }
+    const at = plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x");
+    const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200)));
+    show(at - (at - from) * factor, at + (to - at) * factor);
+  }
+
+  function onPointerDown(event: PointerEvent): void {
+    if (event.pointerType === "touch") touches.set(event.pointerId, event.clientX);
+  }
+  function onPointerMove(event: PointerEvent): void {
+    if (!touches.has(event.pointerId)) return;
+    const before = [...touches.values()];
+    touches.set(event.pointerId, event.clientX);
+    const after = [...touches.values()];
+    const [a, b] = before;
+    const [c, d] = after;
+    if (a === undefined || c === undefined) return;
+    const [from, to] = range();
+    const left = over.getBoundingClientRect().left;
+    const timeAt = (x: number): number => plot.posToVal(x - left, "x");
+    if (b === undefined || d === undefined) {
+      const by = timeAt(a) - timeAt(c);
+      show(from + by, to + by);
+      return;
+    }
+    const factor = Math.abs(a - b) / Math.max(1, Math.abs(c - d));
+    const middle = timeAt((c + d) / 2);
+    const moved = timeAt((a + b) / 2) - middle;
+    show(middle + moved - (middle - from) * factor, middle + moved + (to - middle) * factor);
+  }
+  function onPointerEnd(event: PointerEvent): void {
+    touches.delete(event.pointerId);
+  }
+
+  over.addEventListener("wheel", onWheel, { passive: false });
+  over.addEventListener("pointerdown", onPointerDown);
+  over.addEventListener("pointermove", onPointerMove);
+  for (const name of ["pointerup", "pointercancel", "pointerleave"] as const)
+    over.addEventListener(name, onPointerEnd);
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,114 @@
+/** How uPlot is told to draw: our own axis of time, one or two of values. */
+import type uPlot from "uplot";
+import { language } from "../i18n.js";
+import { type Decorations, drawOver, drawUnder } from "./decorations.js";
+import { columnsOf, type Line } from "./lines.js";
+import { numberText } from "./numbers.js";
+import { ticksOf } from "./ticks.js";
+
+interface Drawn {
+  readonly lines: readonly Line[];
+  readonly zone: string;
+  readonly height: number;
+  /** Charts of one key show the same time under the cursor. */
+  readonly syncKey?: string;
+  /** Looked at whenever it is drawn. */
+  decorations(): Decorations;
+  onCursor(index: number | null): void;
+  /** Seconds since 1970. */
+  onRange(from: number, to: number): void;
+}
+
+const tickPixels = 90;
+const dash = [5, 4];
+
+export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
+  const { lines, zone, height, syncKey, decorations, onCursor, onRange } = drawn;
+  const styles = getComputedStyle(element);
+  const color = (name: string): string => styles.getPropertyValue(name).trim();
+  const grid = { stroke: color("--hair"), width: 1 };
+  const axis = { stroke: color("--muted"), font: `12px ${styles.fontFamily}`, ticks: { show: false } };
+  const values = (_: uPlot, all: readonly number[]) => all.map((value) => numberText(value));
+  const splits = (plot: uPlot, min: number, max: number) =>
+    ticksOf(zone, min * 1000, max * 1000, Math.max(2, plot.width / tickPixels), language.peek());
+  const columns = columnsOf(lines);
+  const hasRight = lines.some((line) => line.axis === "right");
+  const range: uPlot.Scale.Range = (_, min, max) => yRange(min, max);
+  return {
+    width: element.clientWidth,
+    height,
+    legend: { show: false },
+    cursor: {
+      y: false,
+      points: { size: 6 },
+      drag: { x: true, y: false, setScale: false },
+      ...(syncKey === undefined ? {} : { sync: { key: syncKey } }),
+    },
+    select: { show: true, left: 0, top: 0, width: 0, height: 0 },
+    scales: { x: { time: false }, y: { range }, ...(hasRight ? { right: { range } } : {}) },
+    axes: [
+      {
+        ...axis,
+        size: 30,
+        grid,
+        splits: (plot, _, min, max) => splits(plot, min, max).times.map((time) => time / 1000),
+        values: (plot) => {
+          const { min, max } = plot.scales.x ?? {};
+          return [...splits(plot, min ?? 0, max ?? 0).labels];
+        },
+      },
+      { ...axis, size: 56, grid, values },
+      ...(hasRight
+        ? [{ ...axis, scale: "right", side: 1 as const, size: 56, grid: { show: false }, values }]
+        : []),
+    ],
+    series: [
+      {},
+      ...columns.map(({ line, part }): uPlot.Series => {
+        const { name, color: series, times, axis: side, isDashed } = lines[line] as Line;
+        return {
+          label: name,
+          scale: side === "right" ? "right" : "y",
+          ...(part === "value"
+            ? {
+                stroke: color(`--series-${series}`),
+                width: 1.5,
+                points: { show: times.length < 2 },
+                ...(isDashed === true ? { dash } : {}),
+              }
+            : { width: 0, points: { show: false } }),
+        };
+      }),
+    ],
+    bands: columns.flatMap(({ line, part }, i) =>
+      part === "high"
+        ? [
+            {
+              series: [i + 1, i + 2] as [number, number],
+              fill: `color-mix(in oklch, ${color(`--series-${lines[line]?.color ?? 0}`)} 22%, transparent)`,
+            },
+          ]
+        : [],
+    ),
+    hooks: {
+      setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
+      drawAxes: [(plot) => drawUnder(plot, decorations(), zone, color)],
+      draw: [(plot) => drawOver(plot, decorations(), color)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < 4) return;
+          onRange(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        },
+      ],
+    },
+  };
+}
+
+/** Some room above and below, also of a line that does not move. */
+function yRange(min: number | null, max: number | null): [number, number] {
+  if (min === null || max === null) return [0, 1];
+  const room = max > min ? (max - min) * 0.06 : Math.max(Math.abs(max) * 0.05, 0.5);
+  return [min - room, max + room];
+}

@@ -1,0 +1,63 @@
+/** A device, found by the beginning or middle of its id. */
+import { useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
+import { call, type Page } from "../api.js";
+import { useAsk } from "../ask.js";
+
+interface DeviceInputProps {
+  readonly label: string;
+  /** Narrows what is found, to a product for instance. */
+  readonly within?: Readonly<Record<string, string | number>>;
+  /** Of what is chosen already; it stays in the field. Absent: the field is emptied when something is chosen. */
+  readonly value?: string;
+  onDevice(deviceID: string): void;
+}
+
+interface DeviceRow {
+  readonly id: number;
+  readonly deviceID: string;
+  readonly deviceName: string;
+}
+
+const suggestions = 10;
+
+export function DeviceInput({ label, within = {}, value, onDevice }: DeviceInputProps) {
+  const list = useId();
+  const typed = useSignal(value ?? "");
+  const query = { ...within, deviceID_like: typed.value, _limit: suggestions };
+  const found = useAsk(JSON.stringify(query), (signal) =>
+    call<Page<DeviceRow>>("GET", "/devices", { query, signal }),
+  );
+  const items = found.data?.items ?? [];
+  function choose(text: string): void {
+    const deviceID = text.trim();
+    if (deviceID === "" || deviceID === value) return;
+    onDevice(deviceID);
+    typed.value = value === undefined ? "" : deviceID;
+  }
+  return (
+    <label class="row tight">
+      <span class="muted">{label}</span>
+      <input
+        class="input device"
+        list={list}
+        autocomplete="off"
+        value={typed.value}
+        onInput={(event) => {
+          const text = event.currentTarget.value;
+          typed.value = text;
+          // A suggestion that was clicked on is a choice; what is typed is one when it is left.
+          if (!(event instanceof InputEvent) && items.some((one) => one.deviceID === text)) choose(text);
+        }}
+        onChange={(event) => choose(event.currentTarget.value)}
+      />
+      <datalist id={list}>
+        {items.map(({ id, deviceID, deviceName }) => (
+          <option key={id} value={deviceID}>
+            {deviceName}
+          </option>
+        ))}
+      </datalist>
+    </label>
+  );
+}

@@ -1,0 +1,86 @@
+/** The same values as rows, newest first: for whoever sees no lines, or wants the numbers. */
+import { useSignal } from "@preact/signals";
+import type { Line } from "../charts/lines.js";
+import { numberText } from "../charts/numbers.js";
+import { offsetText, wallText } from "../charts/zone.js";
+import { t } from "../i18n.js";
+import { rowsOf } from "./rows.js";
+
+const rowsShown = 100;
+
+export function SeriesTable({ lines, zone }: { readonly lines: readonly Line[]; readonly zone: string }) {
+  const page = useSignal(0);
+  const rows = rowsOf(lines).reverse();
+  const pages = Math.max(1, Math.ceil(rows.length / rowsShown));
+  const at = Math.min(page.value, pages - 1);
+  const move = (by: number) => () => {
+    page.value = at + by;
+  };
+  return (
+    <>
+      <div class="scroll">
+        <table class="table numbers">
+          <caption class="unseen">{lines.map(({ name }) => name).join(", ")}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{`${t("explore.time")} (${zone})`}</th>
+              {lines.map(({ name, unit }) => (
+                <th key={name} scope="col">
+                  {unit === null ? name : `${name} (${unit})`}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(at * rowsShown, (at + 1) * rowsShown).map(({ time, values }) => (
+              <tr key={time}>
+                <th scope="row" class="mono">
+                  {wallText(zone, time)} <span class="muted">{offsetText(zone, time)}</span>
+                </th>
+                {values.map((value, i) => (
+                  <td key={lines[i]?.name}>{value === undefined ? "" : numberText(value)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {pages > 1 && (
+        <p class="row pages">
+          <button
+            type="button"
+            class="button"
+            disabled={at === 0}
+            aria-label={t("list.before")}
+            onClick={move(-1)}
+          >
+            ←
+          </button>
+          <span class="muted">{t("list.page", { page: at + 1, pages, count: rows.length })}</span>
+          <button
+            type="button"
+            class="button"
+            disabled={at === pages - 1}
+            aria-label={t("list.after")}
+            onClick={move(1)}
+          >
+            →
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The extremes of a band as lines of their own. */
+export function withExtremes(lines: readonly Line[]): Line[] {
+  return lines.flatMap((line) => {
+    const { band, ...plain } = line;
+    if (band === undefined) return [plain];
+    return [
+      plain,
+      { ...plain, name: `${line.name}, ${t("explore.lowest")}`, values: band.low },
+      { ...plain, name: `${line.name}, ${t("explore.highest")}`, values: band.high },
+    ];
+  });
+}

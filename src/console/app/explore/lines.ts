@@ -1,0 +1,61 @@
+/** What is drawn of the values: names, units, colours, and an earlier time beside the present one. */
+import type { Limit } from "../charts/decorations.js";
+import type { Line } from "../charts/lines.js";
+import type { Chosen } from "./chosen.js";
+import { keyOf } from "./chosen.js";
+import { type Earlier, movedTo } from "./comparison.js";
+import type { valuesOf } from "./series.js";
+
+type Found = Awaited<ReturnType<typeof valuesOf>>;
+
+const seriesColors = 8;
+
+/** Lines of one unit share a chart. */
+export interface Group {
+  readonly lines: readonly Line[];
+  readonly limits: readonly Limit[];
+}
+
+interface Drawn {
+  readonly chosen: readonly Chosen[];
+  readonly found: Found;
+  readonly earlier: { readonly span: Earlier; readonly found: Found; readonly words: string } | null;
+  /** Counts and sums have another unit than what they are of. */
+  readonly hasUnits: boolean;
+}
+
+export function groupsOf({ chosen, found, earlier, hasUnits }: Drawn): Group[] {
+  const groups = new Map<string | null, { lines: Line[]; limits: Limit[] }>();
+  const several = new Set(chosen.map(({ device }) => device.deviceID)).size > 1;
+  for (const [i, one] of chosen.entries()) {
+    const values = found.get(keyOf(one));
+    const color = i % seriesColors;
+    const unit = "point" in one.of && hasUnits ? one.of.point.unitSymbol || null : null;
+    const name = nameOf(one, several);
+    const group = groups.get(unit) ?? { lines: [], limits: [] };
+    if (values !== undefined && values.times.length > 0) {
+      const { times, low, high } = values;
+      const band = low !== undefined && high !== undefined ? { band: { low, high } } : {};
+      group.lines.push({ name, unit, color, times, values: values.values, ...band });
+    }
+    const before = earlier?.found.get(keyOf(one));
+    if (earlier !== null && before !== undefined && before.times.length > 0) {
+      const moved = movedTo(earlier.span, before.times, before.values);
+      group.lines.push({ name: `${name}, ${earlier.words}`, unit, color, isDashed: true, ...moved });
+    }
+    if (group.lines.length === 0) continue;
+    if ("point" in one.of && hasUnits) {
+      for (const value of [one.of.point.lowerLimit, one.of.point.upperLimit]) {
+        const isNew = value !== null && !group.limits.some((limit) => limit.value === value);
+        if (isNew) group.limits.push({ value, color });
+      }
+    }
+    groups.set(unit, group);
+  }
+  return [...groups.values()];
+}
+
+function nameOf({ device, of }: Chosen, several: boolean): string {
+  const name = "point" in of ? of.point.dataPointName : of.metric.metricName;
+  return several ? `${name} · ${device.deviceName}` : name;
+}

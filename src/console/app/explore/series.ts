@@ -1,0 +1,149 @@
+/**
+ * The values of what is chosen. Single points come thinned to what a screen shows, peaks kept; windows of a data point
+ * are a metric that is not saved, three times for a mean: it lies in the band of its window's extremes.
+ */
+import { call } from "../api.js";
+import { type Chosen, keyOf } from "./chosen.js";
+import { mean, type Unit } from "./state.js";
+
+interface Values {
+  readonly times: readonly number[];
+  readonly values: readonly (number | null)[];
+  readonly low?: readonly (number | null)[];
+  readonly high?: readonly (number | null)[];
+}
+
+export interface Asked {
+  readonly unit: Unit;
+  readonly aggregate: number;
+  readonly zone: string;
+  readonly from: number;
+  readonly to: number;
+  readonly maxPoints: number;
+}
+
+interface Data {
+  readonly time: readonly number[];
+  readonly value: readonly (number | boolean | string | null)[];
+}
+
+interface Item {
+  readonly dataPointIntID: number;
+  readonly deviceID?: string;
+  readonly originalData?: Data;
+  readonly metricData?: Data;
+}
+
+const [max, min] = [1, 2];
+const atOnce = 4;
+
+/** By the key of each that is chosen. */
+export async function valuesOf(
+  chosen: readonly Chosen[],
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Values>> {
+  const points = chosen.filter(({ of }) => "point" in of);
+  const answers = await all([
+    ...(points.length === 0 ? [] : [() => pointValues(points, asked, signal)]),
+    ...groupsOf(chosen.filter(({ of }) => "metric" in of)).map(
+      (group) => () => metricValues(group, asked, signal),
+    ),
+  ]);
+  return new Map(answers.flat());
+}
+
+type Found = readonly (readonly [string, Values])[];
+
+async function pointValues(chosen: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
+  if (asked.unit !== "real")
+    return (await all(groupsOf(chosen).map((group) => () => windowValues(group, asked, signal)))).flat();
+  const query = { ...rangeOf(asked), deviceID: devicesOf(chosen), maxPoints: asked.maxPoints };
+  const items = await call<readonly Item[]>("GET", "/original_data", { query, signal });
+  return chosen.map((one) => [
+    keyOf(one),
+    valuesOfItem(
+      items.find((item) => "point" in one.of && item.dataPointIntID === one.of.point.id && isOf(item, one)),
+    ),
+  ]);
+}
+
+async function windowValues(group: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
+  const { of } = group[0] as Chosen;
+  if (!("point" in of)) return [];
+  const ask = (aggregateType: number): Promise<readonly Item[]> =>
+    call("POST", "/metrics_data/preview", {
+      body: {
+        ...rangeOf(asked),
+        ...windowsOf(asked),
+        dataPointIntID: of.point.id,
+        metricType: 2,
+        aggregateType,
+        deviceID: devicesOf(group),
+      },
+      signal,
+    });
+  const types = asked.aggregate === mean ? [mean, min, max] : [asked.aggregate];
+  const [values, lows, highs] = await all(types.map((type) => () => ask(type)));
+  const itemOf = (items: readonly Item[] | undefined, one: Chosen): Item | undefined =>
+    items?.find((item) => isOf(item, one));
+  return group.map((one) => [
+    keyOf(one),
+    {
+      ...valuesOfItem(itemOf(values, one)),
+      ...(lows === undefined ? {} : { low: valuesOfItem(itemOf(lows, one)).values }),
+      ...(highs === undefined ? {} : { high: valuesOfItem(itemOf(highs, one)).values }),
+    },
+  ]);
+}
+
+async function metricValues(group: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
+  const { of } = group[0] as Chosen;
+  if (!("metric" in of)) return [];
+  const query = {
+    ...rangeOf(asked),
+    ...windowsOf(asked),
+    metricIntID: of.metric.id,
+    deviceID: devicesOf(group),
+    ...(asked.unit === "real" ? { maxPoints: asked.maxPoints } : {}),
+  };
+  const items = await call<readonly Item[]>("GET", "/metrics_data", { query, signal });
+  return group.map((one) => [keyOf(one), valuesOfItem(items.find((item) => isOf(item, one)))]);
+}
+
+const rangeOf = ({ from, to }: Asked) => ({
+  startTime: Math.floor(from),
+  endTime: Math.ceil(to),
+  timeFormat: "ms",
+});
+const windowsOf = ({ unit, zone }: Asked) => ({ time_unit: unit, timezone: zone });
+const devicesOf = (chosen: readonly Chosen[]): string =>
+  [...new Set(chosen.map(({ device }) => device.deviceID))].join();
+/** An answer about one device does not name it. */
+const isOf = (item: Item, { device }: Chosen): boolean =>
+  item.deviceID === undefined || item.deviceID === device.deviceID;
+
+function valuesOfItem(item: Item | undefined): Values {
+  const { time = [], value = [] } = item?.originalData ?? item?.metricData ?? {};
+  return { times: time, values: value.map((one) => (one === null ? null : Number(one))) };
+}
+
+/** The same data point or metric, of several devices. */
+function groupsOf(chosen: readonly Chosen[]): Chosen[][] {
+  const groups = new Map<string, Chosen[]>();
+  for (const one of chosen) {
+    const key = "point" in one.of ? `p${one.of.point.id}` : `m${one.of.metric.id}`;
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()];
+}
+
+async function all<T>(asks: readonly (() => Promise<T>)[]): Promise<T[]> {
+  const found: T[] = new Array(asks.length);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let i = next++; i < asks.length; i = next++) found[i] = await (asks[i] as () => Promise<T>)();
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, asks.length) }, work));
+  return found;
+}
