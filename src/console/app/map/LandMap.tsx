@@ -101,6 +101,8 @@ function createMap(place: HTMLElement, view: MapView, isPart: boolean): LeafletM
     fadeAnimation: false,
     inertia: !isStill,
     scrollWheelZoom: !isPart,
+    // Where a click says something, two of them say it twice.
+    doubleClickZoom: !isPart,
     worldCopyJump: true,
     maxBounds: [
       [-85.05, Number.NEGATIVE_INFINITY],

@@ -2,3 +2,4 @@
 import { lazily } from "../lazy.js";
 
 export const PlaceMap = lazily(async () => (await import("./drawn.js")).PlaceMap);
+export const DeviceMap = lazily(async () => (await import("./drawn.js")).DeviceMap);

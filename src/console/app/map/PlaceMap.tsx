@@ -93,6 +93,8 @@ function ShownPlaces({ map, clusters, source, chosen = null, onOpen, onPlaces }:
         asked.value = questionOf(map);
       }, restMs);
     };
+    // It may have been moved since this was drawn.
+    asked.value = questionOf(map);
     map.on("moveend resize", follow);
     return () => {
       clearTimeout(timer);

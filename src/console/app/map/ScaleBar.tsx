@@ -11,6 +11,8 @@ export function ScaleBar({ map }: { readonly map: LeafletMap }) {
     const follow = (): void => {
       bar.value = barOf(map);
     };
+    // It may have been moved since this was drawn.
+    follow();
     map.on("zoomend moveend resize", follow);
     return () => {
       map.off("zoomend moveend resize", follow);
