@@ -34,6 +34,7 @@ consoleSuite("console: accessibility", (test, world, web) => {
     product = await makeProduct(world);
     device = await makeDevice(world, product);
     await world.publish(device, { temp: 1, nobody: 2 });
+    await world.call("PUT", `/api/v1/devices/${device.id}/location`, { longitude: 8.5, latitude: 47.4 });
   });
 
   for (const colorScheme of ["light", "dark"] as const) {
@@ -46,9 +47,11 @@ consoleSuite("console: accessibility", (test, world, web) => {
       const { page } = await web.openIn("/", { colorScheme });
       const pages = [
         ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
-        ...["", "?tab=messages", "?tab=commands", "?tab=access"].map((tab) => `/devices/${device.id}${tab}`),
+        ...["", "?tab=messages", "?tab=commands", "?tab=place", "?tab=access"].map(
+          (tab) => `/devices/${device.id}${tab}`,
+        ),
         ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
-        ...["/messages", "/access", "/access?tab=policies"],
+        ...["/map", "/map?as=list&at=47,8,5", "/messages", "/access", "/access?tab=policies"],
       ];
       for (const path of pages) {
         await page.goto(`${world.http}/console${path}`);

@@ -1,7 +1,8 @@
 /** Fences: an area that must not be left has a full edge, one that must not be entered a broken one. */
 import { Circle, CircleMarker, type LatLngTuple, type Layer, type Map as LeafletMap, Polygon } from "leaflet";
 import { useEffect } from "preact/hooks";
-import type { LngLat, Scope } from "./placed-device.js";
+import type { Scope } from "./placed-device.js";
+import type { LngLat } from "./places.js";
 import { turnedTo } from "./places.js";
 import { onward } from "./track.js";
 

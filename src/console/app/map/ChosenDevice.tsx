@@ -5,9 +5,10 @@ import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { hrefOf, setQuery } from "../router.js";
 import { Icon } from "../shell/icons.js";
-import { Status, type Tone } from "../shell/Status.js";
+import { Status } from "../shell/Status.js";
 import { fetchPlaced } from "./placed-device.js";
-import { placeText, toneOfSeverity } from "./places.js";
+import { placeText } from "./places.js";
+import { statusTones, toneOfSeverity } from "./states.js";
 
 interface Alert {
   readonly id: number;
@@ -16,7 +17,6 @@ interface Alert {
   readonly startTime: string;
 }
 
-const statusTones: readonly Tone[] = ["idle", "good", "warn"];
 const refreshMs = 5000;
 const alertsMax = 5;
 

@@ -3,8 +3,8 @@ import { DivIcon, DomEvent, type Map as LeafletMap, Marker } from "leaflet";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Status } from "../shell/Status.js";
-import { type Cluster, toneOf, turnedTo, withRoom } from "./places.js";
-import { nameOf, stateOf } from "./states.js";
+import { type Cluster, turnedTo, withRoom } from "./places.js";
+import { nameOf, stateOf, toneOf } from "./states.js";
 
 interface ClustersProps {
   readonly map: LeafletMap;

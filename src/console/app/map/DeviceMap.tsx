@@ -6,12 +6,13 @@ import { t } from "../i18n.js";
 import { Areas, type Sketch } from "./Areas.js";
 import { LandMap } from "./LandMap.js";
 import { Pin } from "./Pin.js";
-import type { LngLat, Scope } from "./placed-device.js";
+import type { Scope } from "./placed-device.js";
+import type { LngLat } from "./places.js";
 import { boxAround, wrapped } from "./places.js";
 import { TrackLine } from "./TrackLine.js";
 import type { Position } from "./track.js";
 
-export interface DeviceMapProps {
+interface DeviceMapProps {
   readonly height: string;
   readonly place: LngLat | null;
   /** Where it is about to be put. */

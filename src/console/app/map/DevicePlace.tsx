@@ -13,7 +13,8 @@ import { AreaEditor } from "./AreaEditor.js";
 import type { Sketch } from "./Areas.js";
 import { DeviceMap } from "./LazyMaps.js";
 import { PlaceForm } from "./PlaceForm.js";
-import { fetchPlaced, type LngLat, type Placed } from "./placed-device.js";
+import { fetchPlaced, type Placed } from "./placed-device.js";
+import type { LngLat } from "./places.js";
 import { fetchTrack, TrackPanel } from "./TrackPanel.js";
 
 const refreshMs = 10_000;

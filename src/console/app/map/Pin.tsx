@@ -1,7 +1,7 @@
 /** A point of a map with a word beside it. */
 import { DivIcon, type Map as LeafletMap, Marker } from "leaflet";
 import { useEffect } from "preact/hooks";
-import type { LngLat } from "./placed-device.js";
+import type { LngLat } from "./places.js";
 import { turnedTo } from "./places.js";
 
 interface PinProps {

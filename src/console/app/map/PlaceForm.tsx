@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { language, t } from "../i18n.js";
 import { fieldNames } from "../texts/fields.js";
-import type { LngLat } from "./placed-device.js";
+import type { LngLat } from "./places.js";
 import { placeText } from "./places.js";
 
 interface PlaceFormProps {

@@ -2,17 +2,8 @@
 import { t } from "../i18n.js";
 import { hrefOf, query, setQuery } from "../router.js";
 import { Status } from "../shell/Status.js";
-import {
-  byUrgency,
-  type Cluster,
-  type Places,
-  placeText,
-  toneOf,
-  viewOf,
-  viewText,
-  zoomMax,
-} from "./places.js";
-import { nameOf, stateOf } from "./states.js";
+import { byUrgency, type Cluster, type Places, placeText, viewOf, viewText, zoomMax } from "./places.js";
+import { nameOf, stateOf, toneOf } from "./states.js";
 
 const rowsMax = 200;
 const stepIn = 2;

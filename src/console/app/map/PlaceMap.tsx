@@ -9,7 +9,7 @@ import { Clusters } from "./Clusters.js";
 import { LandMap, viewNow } from "./LandMap.js";
 import { bboxOf, boxAround, type Cluster, type MapView, type Places, wholeEarth, zoomMax } from "./places.js";
 
-export interface PlaceMapProps {
+interface PlaceMapProps {
   /** What says where devices are, as GET /device_places answers. */
   clusters(bbox: string, zoom: number, signal: AbortSignal): Promise<Places>;
   /** Names the question: another one asks anew. */

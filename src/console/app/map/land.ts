@@ -20,7 +20,8 @@ export interface Outline {
 const latitudeMax = 85.0511287798;
 
 export function mercatorY(latitude: number): number {
-  const sine = Math.sin((Math.max(-latitudeMax, Math.min(latitude, latitudeMax)) * Math.PI) / 180);
+  if (Math.abs(latitude) >= latitudeMax) return latitude < 0 ? 1 : 0;
+  const sine = Math.sin((latitude * Math.PI) / 180);
   return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI);
 }
 

@@ -1,5 +1,6 @@
 /** A device or gateway as maps need it. Only Variant A's records have a place in degrees, so they are asked for. */
 import { ApiFailure, call } from "../api.js";
+import type { LngLat } from "./places.js";
 
 export interface Placed {
   readonly deviceID: string;
@@ -13,8 +14,6 @@ export interface Placed {
   readonly isGateway: boolean;
   readonly scopes: readonly Scope[];
 }
-
-export type LngLat = readonly [longitude: number, latitude: number];
 
 /** A fence: an area that the device must not leave (1) or enter (2). */
 export type Scope = { readonly scopeType: 1 | 2; readonly scopeName: string } & (

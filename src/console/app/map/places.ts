@@ -1,5 +1,5 @@
 /** What GET /device_places answers, and where on a map it goes. Nothing here draws. */
-import type { Tone } from "../shell/Status.js";
+export type LngLat = readonly [longitude: number, latitude: number];
 
 /** Devices that stand close together; of one alone, which it is. */
 export interface Cluster {
@@ -85,19 +85,6 @@ export function boxAround(
     south: Math.min(...latitudes),
     north: Math.max(...latitudes),
   };
-}
-
-const statusTones: readonly Tone[] = ["idle", "good", "warn"];
-const majorSeverity = 2;
-
-export function toneOfSeverity(severity: number): Tone {
-  return severity <= majorSeverity ? "bad" : "warn";
-}
-
-/** Alerts come before the state of a connection; devices that stand together without any are just devices. */
-export function toneOf({ worstSeverity, deviceStatus, count }: Cluster): Tone {
-  if (worstSeverity !== null) return toneOfSeverity(worstSeverity);
-  return count === 1 ? (statusTones[deviceStatus ?? 0] ?? "idle") : "good";
 }
 
 /** The worst first, then the most. */

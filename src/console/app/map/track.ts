@@ -1,5 +1,5 @@
 /** Where a device has been, as a line. Nothing here draws. */
-import type { LngLat } from "./placed-device.js";
+import type { LngLat } from "./places.js";
 
 export interface Position {
   /** Milliseconds since 1970. */
@@ -26,7 +26,7 @@ const earthRadius = 6_371_008.8;
 const radians = Math.PI / 180;
 
 /** In metres. */
-export function distance([lngA, latA]: LngLat, [lngB, latB]: LngLat): number {
+function distance([lngA, latA]: LngLat, [lngB, latB]: LngLat): number {
   const north = Math.sin(((latB - latA) * radians) / 2);
   const east = Math.sin(((lngB - lngA) * radians) / 2);
   const h = north * north + Math.cos(latA * radians) * Math.cos(latB * radians) * east * east;
