@@ -1,7 +1,7 @@
 /** Maps, in a real browser: devices in marks that are zoomed into, a device's place, its track and its areas. */
 import type { Page } from "playwright-core";
 import { mercatorY, unpacked } from "../../src/console/app/map/land.js";
-import { bboxOf, boxAround, viewOf, viewText, withRoom } from "../../src/console/app/map/places.js";
+import { bboxOf, boxAround, boxOfAll, viewOf, viewText, withRoom } from "../../src/console/app/map/places.js";
 import { arrowheads, lengthOf, nearest, onward } from "../../src/console/app/map/track.js";
 import { landOutlines } from "../../src/console/land.js";
 import { groupBody, makeDevice, makeProduct, unique } from "../factories.js";
@@ -70,6 +70,38 @@ suite("console: places and outlines", (test) => {
     assert.is(bboxOf({ west: 170, east: 190, south: -95, north: 95 }), "170,-90,-170,90");
     assert.is(bboxOf({ west: -600, east: -100, south: 1, north: 2 }), "-180,1,180,2");
     assert.is(bboxOf({ west: -190, east: -170, south: 1, north: 2 }), "170,1,-170,2");
+  });
+
+  test("all places are found in finer and finer cells, however far apart they are", async () => {
+    const cluster = { deviceIntID: null, deviceName: null, deviceStatus: null, worstSeverity: null };
+    const answerOf = (places: readonly (readonly [number, number])[]) => {
+      const asked: string[] = [];
+      const ask = async (bbox: string) => {
+        asked.push(bbox);
+        const [west = 0, , east = 0] = bbox.split(",").map(Number);
+        const isTogether = (west <= east ? east - west : east - west + 360) > 20;
+        const sum = places.reduce(([x, y], [lng, lat]) => [x + lng, y + lat] as const, [0, 0] as const);
+        const mean = [sum[0] / places.length, sum[1] / places.length] as const;
+        const told = isTogether
+          ? [{ at: mean, count: places.length }]
+          : places.map((at) => ({ at, count: 1 }));
+        const clusters = told.map(({ at: [longitude, latitude], count }) => ({
+          ...cluster,
+          longitude,
+          latitude,
+          count,
+        }));
+        return { clusters, total: places.length, isTruncated: false };
+      };
+      return { ask, asked };
+    };
+    const { ask, asked } = answerOf([
+      [8, 47],
+      [9, 47],
+    ]);
+    assert.equal(await boxOfAll(ask), { west: 8, east: 9, south: 47, north: 47 });
+    assert.ok(asked.length >= 2 && asked.length <= 4, asked.join(" "));
+    assert.is(await boxOfAll(async () => ({ clusters: [], total: 0, isTruncated: false })), null);
   });
 
   test("a view is read back from the address, and nothing else is", () => {

@@ -2,12 +2,21 @@
 import { useSignal } from "@preact/signals";
 import { LatLngBounds, type Map as LeafletMap } from "leaflet";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { Clusters } from "./Clusters.js";
 import { LandMap, viewNow } from "./LandMap.js";
-import { bboxOf, boxAround, type Cluster, type MapView, type Places, wholeEarth, zoomMax } from "./places.js";
+import {
+  type Bounds,
+  bboxOf,
+  boxOfAll,
+  type Cluster,
+  type MapView,
+  type Places,
+  wholeEarth,
+  zoomMax,
+} from "./places.js";
 
 interface PlaceMapProps {
   /** What says where devices are, as GET /device_places answers. */
@@ -33,14 +42,19 @@ interface PlaceMapProps {
 
 const restMs = 150;
 const refreshMs = 15_000;
-const zoomOfAll = 2;
 /** Of a first view: a single device is not shown as if one stood in front of it. */
 const firstZoomMax = 12;
 const stepIn = 2;
 
 export function PlaceMap(props: PlaceMapProps) {
   const { clusters, source, height, view = null, isPart = false, label, onView, empty } = props;
-  const all = useAsk(`all ${source}`, (signal) => clusters(wholeEarth, zoomOfAll, signal));
+  // Whoever comes to a view that is given need not be told where all are.
+  const isFitWanted = useRef(view === null);
+  const all = useAsk(`all ${source}`, async (signal) => {
+    const { total } = await clusters(wholeEarth, 0, signal);
+    const isBoxWanted = isFitWanted.current && total > 0;
+    return { total, box: isBoxWanted ? await boxOfAll((bbox, zoom) => clusters(bbox, zoom, signal)) : null };
+  });
   const isEmpty = all.data?.total === 0;
   return (
     <LandMap
@@ -53,7 +67,7 @@ export function PlaceMap(props: PlaceMapProps) {
     >
       {(map) => (
         <>
-          {view === null && <Fit map={map} all={all.data} />}
+          <Fit map={map} box={view === null ? (all.data?.box ?? null) : null} />
           <ShownPlaces key={source} map={map} {...props} />
         </>
       )}
@@ -61,18 +75,19 @@ export function PlaceMap(props: PlaceMapProps) {
   );
 }
 
-/** Shows all devices once, unless somebody has moved the map by then. */
-function Fit({ map, all }: { readonly map: LeafletMap; readonly all: Places | undefined }) {
+/** Shows all devices once. */
+function Fit({ map, box }: { readonly map: LeafletMap; readonly box: Bounds | null }) {
+  const isDone = useRef(false);
   useEffect(() => {
-    const box = boxAround(all?.clusters ?? []);
-    if (box === null) return;
+    if (box === null || isDone.current) return;
+    isDone.current = true;
     const { south, west, north, east } = box;
     map.fitBounds(new LatLngBounds([south, west], [north, east]), {
       padding: [48, 48],
       maxZoom: firstZoomMax,
       animate: false,
     });
-  }, [map, all === undefined]);
+  }, [map, box]);
   return null;
 }
 

@@ -26,7 +26,7 @@ export interface MapView {
   readonly zoom: number;
 }
 
-interface Bounds {
+export interface Bounds {
   readonly west: number;
   readonly south: number;
   readonly east: number;
@@ -85,6 +85,42 @@ export function boxAround(
     south: Math.min(...latitudes),
     north: Math.max(...latitudes),
   };
+}
+
+const roundsMax = 4;
+const zoomOfFit = 12;
+/** Of one answer. */
+const cellsMax = 2000;
+
+/**
+ * A box around all places of a question; null for none. Those that stand together are told by their mean, so a box is
+ * asked for again, in finer cells, until they make no difference.
+ */
+export async function boxOfAll(ask: (bbox: string, zoom: number) => Promise<Places>): Promise<Bounds | null> {
+  let asked: Bounds = { west: -180, south: -90, east: 180, north: 90 };
+  for (let round = 1; ; round++) {
+    const { clusters } = await ask(bboxOf(asked), zoomOfFit);
+    const box = boxAround(clusters);
+    if (box === null || clusters.every(({ count }) => count === 1)) return box;
+    const cell = cellOf(asked);
+    asked = {
+      west: box.west - cell,
+      east: box.east + cell,
+      south: Math.max(-90, box.south - cell),
+      north: Math.min(90, box.north + cell),
+    };
+    const isFine = cell * 10 <= Math.max(box.east - box.west, box.north - box.south);
+    if (isFine || cell <= cellAt(zoomOfFit) || round === roundsMax) return asked;
+  }
+}
+
+const cellAt = (zoom: number): number => 360 / (4 * 2 ** zoom);
+
+/** Degrees that a cluster of an answer is wide, at the most. */
+function cellOf({ west, south, east, north }: Bounds): number {
+  const [width, height] = [east - west, north - south];
+  const least = Math.max(Math.sqrt((width * height) / cellsMax), width / cellsMax, height / cellsMax);
+  return Math.max(2 * least, cellAt(zoomOfFit));
 }
 
 /** The worst first, then the most. */
