@@ -17,7 +17,6 @@ interface AreaEditorProps {
 
 const shapes = ["polygon", "circle"] as const;
 const types = [1, 2] as const;
-const radiusDefault = 1000;
 const cornersMin = 3;
 
 export function AreaEditor({ id, scopes, sketch, mayWrite, onSketch, onSaved }: AreaEditorProps) {
@@ -62,7 +61,7 @@ export function AreaEditor({ id, scopes, sketch, mayWrite, onSketch, onSaved }: 
               key={shape}
               type="button"
               class="button"
-              onClick={() => onSketch({ shape, corners: [], radius: radiusDefault })}
+              onClick={() => onSketch({ shape, corners: [], radius: 0 })}
             >
               {t(`draw.${shape}`)}
             </button>
@@ -183,7 +182,7 @@ function SketchForm({ sketch, onSketch, onSave }: SketchFormProps) {
             min={1}
             max={20_100_000}
             step="any"
-            value={radius}
+            value={radius || ""}
             onInput={(event) =>
               onSketch({ ...sketch, radius: Math.max(0, event.currentTarget.valueAsNumber || 0) })
             }

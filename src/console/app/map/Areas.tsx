@@ -11,7 +11,7 @@ export interface Sketch {
   readonly shape: "polygon" | "circle";
   /** Of a circle: its centre. */
   readonly corners: readonly LngLat[];
-  /** Of a circle, in metres. */
+  /** Of a circle, in metres; 0 as long as nobody has said. */
   readonly radius: number;
 }
 

@@ -27,12 +27,14 @@ interface DeviceMapProps {
   readonly isPicking: boolean;
   /** Another one shows all that is on the map. */
   readonly fitKey: string;
-  onPick(place: LngLat): void;
+  /** @param reach metres on the ground that are well seen on the map */
+  onPick(place: LngLat, reach: number): void;
   onCursor(index: number): void;
   readonly over?: ComponentChildren;
 }
 
 const firstZoomMax = 14;
+const reachPixels = 60;
 
 export function DeviceMap(props: DeviceMapProps) {
   const { height, place, draft, track, cursor, scopes, sketch, over } = props;
@@ -81,8 +83,10 @@ function FitAll({ map, place, track, scopes, fitKey }: DeviceMapProps & { readon
 function Picking({ map, isPicking, onPick }: DeviceMapProps & { readonly map: LeafletMap }) {
   useEffect(() => {
     if (!isPicking) return;
-    const pick = ({ latlng }: LeafletMouseEvent): void =>
-      onPick([wrapped(latlng.lng), Math.max(-90, Math.min(latlng.lat, 90))]);
+    const pick = ({ latlng, containerPoint: { x, y } }: LeafletMouseEvent): void => {
+      const reach = map.distance(latlng, map.containerPointToLatLng([x + reachPixels, y]));
+      onPick([wrapped(latlng.lng), Math.max(-90, Math.min(latlng.lat, 90))], reach);
+    };
     map.on("click", pick);
     map.getContainer().classList.add("picking");
     return () => {

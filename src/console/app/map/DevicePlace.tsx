@@ -48,11 +48,11 @@ function Place({ id, placed, again }: PlaceProps) {
   );
   const track = asked.data?.positions ?? none;
 
-  function pick(point: LngLat): void {
+  function pick(point: LngLat, reach: number): void {
     const drawn = sketch.value;
     if (drawn === null) draft.value = point;
     else if (drawn.shape === "polygon") sketch.value = { ...drawn, corners: [...drawn.corners, point] };
-    else sketch.value = { ...drawn, corners: [point] };
+    else sketch.value = { ...drawn, corners: [point], radius: drawn.radius || Number(reach.toPrecision(2)) };
   }
   return (
     <div class="place-page">
