@@ -63,6 +63,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/mqtt/connection/mqtt-client.ts", "shown: topic $time"],
   ["ingest/transports/mqtt/connection/deliveries.ts", "expiry of messages"],
   ["ingest/transports/mqtt/listeners/endpoint.ts", "certificates: valid still"],
+  ["src/dashboards/shared-page.ts", "expiry of shares"],
   ["src/alerts/alert-retention.ts", "retention"],
   ["src/backup/backup.ts", "shown, and in the names of backups"],
   ["src/bulk/", "records, ttl of commands"],
@@ -73,6 +74,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/cli/points-tools.ts", "records"],
   ["src/commands/", "records, ttl of commands, schedules"],
   ["src/live/stream.ts", "shown: the time of hello and gap"],
+  ["src/live/overview.ts", "shown: the time of rates"],
   ["src/import-export/points/", "records, and bounds of the times of points"],
   ["src/http/auth.ts", "expiry of API keys and sessions"],
   ["src/http/credential-cache.ts", "expiry of API keys and sessions"],
@@ -148,8 +150,8 @@ suite("structure", (test) => {
       app.flatMap(({ imports }) => imports.filter((one) => !ours(one)).map((one) => one.split("/")[0])),
     );
     assert.equal([...libraries].sort(), [
-      ...["@preact", "@tanstack", "leaflet", "preact", "tidemark:forms", "tidemark:land-coarse"],
-      ...["tidemark:land-fine", "uplot"],
+      ...["@preact", "@tanstack", "leaflet", "marked", "preact", "tidemark:forms"],
+      ...["tidemark:land-coarse", "tidemark:land-fine", "tidemark:live-worker", "uplot"],
     ]);
     const markup = app.filter(({ text }) =>
       /innerHTML|insertAdjacentHTML|document\.write|\beval\(/i.test(text),

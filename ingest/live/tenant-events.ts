@@ -3,7 +3,7 @@ import type { Point } from "../../store/series/series.js";
 import type { Refusal } from "../followers/decoded.js";
 import { type LiveEvent, liveEvent, type Numbered } from "./log.js";
 
-export const liveTopics = ["points", "messages", "presence", "alerts", "commands"] as const;
+export const liveTopics = ["points", "messages", "presence", "alerts", "commands", "overview"] as const;
 export type LiveTopic = (typeof liveTopics)[number];
 
 export interface PointTold extends LiveEvent {
@@ -31,7 +31,7 @@ interface ToldRefusal extends Omit<Refusal, "reason"> {
   readonly reason: Refusal["reason"] | "policy";
 }
 
-interface PresenceTold {
+export interface PresenceTold {
   readonly topic: "presence";
   readonly deviceIntID: number;
   readonly deviceID: string;
@@ -39,7 +39,7 @@ interface PresenceTold {
   readonly time: number;
 }
 
-interface AlertTold {
+export interface AlertTold {
   readonly topic: "alerts";
   readonly id: number;
   readonly deviceIntID: number;
@@ -50,7 +50,7 @@ interface AlertTold {
   readonly time: number;
 }
 
-interface CommandTold {
+export interface CommandTold {
   readonly topic: "commands";
   /** Of the control log. */
   readonly id: number;
@@ -59,8 +59,14 @@ interface CommandTold {
   readonly time: number;
 }
 
+interface OverviewTold {
+  readonly topic: "overview";
+  /** JSON, made once for all streams of the tenant. */
+  readonly figures: string;
+}
+
 /** All but points, which are told as they are stored. */
-export type Told = MessageTold | PresenceTold | AlertTold | CommandTold;
+export type Told = MessageTold | PresenceTold | AlertTold | CommandTold | OverviewTold;
 export type TenantEvent = PointTold | (Told & Numbered);
 
 /** The objects around an event, and around a refusal. */
@@ -73,6 +79,7 @@ export function tenantEvent(number: number, told: Told): Told & Numbered {
     bytes += 2 * told.messageTopic.length;
     for (const { key } of told.refused) bytes += refusalBytes + 2 * (key?.length ?? 0);
   } else if (told.topic === "alerts") bytes += 2 * told.alertName.length;
+  else if (told.topic === "overview") bytes += 2 * told.figures.length;
   return { ...told, number, bytes };
 }
 

@@ -3,10 +3,13 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { createProxies, type Proxies } from "../../ingest/access/proxies.js";
 import { mountConsole } from "../console/serve.js";
+import { framersOf } from "../dashboards/shared-page.js";
 import { clientAddress } from "../http/client-address.js";
 import { mountRoutes } from "../http/frame.js";
+import { createWritings } from "../http/writing.js";
 import type { AppDeps } from "../routes/deps.js";
 import { peerOf } from "../server/peers.js";
+import { createStamp } from "../views/context.js";
 import { apiRoutes } from "./routes.js";
 
 /** The HTTP API. It does not listen; `src/server` does. */
@@ -21,6 +24,7 @@ export function createApp(deps: AppDeps): Hono {
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,
+    writingOf: createWritings(createStamp(deps.zone)),
     room: deps.answers,
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.
@@ -36,7 +40,7 @@ export function createApp(deps: AppDeps): Hono {
     },
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
-  mountConsole(app);
+  mountConsole(app, (digest) => framersOf(deps, digest));
   // The router builds its table at the first match, which takes a tenth of a second. Do it now, while nobody waits.
   app.router.match("GET", "/");
   return app;

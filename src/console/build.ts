@@ -6,7 +6,7 @@ import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { build, type Metafile, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { formsOf } from "./forms.js";
 import { maps } from "./map-plugin.js";
 import { pageOf } from "./page.js";
@@ -31,34 +31,59 @@ const forms: Plugin = {
   },
 };
 
-const result = await build({
-  entryPoints: { main: join(root, "src/console/app/main.tsx") },
+const options = {
   outdir: assets,
   bundle: true,
-  splitting: true,
   write: false,
   metafile: true,
   minify: true,
   platform: "browser",
-  format: "esm",
   target: ["chrome120", "firefox121", "safari17"],
-  jsx: "automatic",
-  jsxImportSource: "preact",
   entryNames: "[name]-[hash]",
-  chunkNames: "[name]-[hash]",
-  assetNames: "[name]-[hash]",
-  loader: { ".woff2": "file" },
-  plugins: [forms, maps],
   legalComments: "none",
   logLevel: "warning",
   tsconfig: join(root, "src/console/tsconfig.json"),
   absWorkingDir: root,
+} as const satisfies BuildOptions;
+
+/** A script of its own, which shares nothing with the pages. */
+const worker = await build({
+  ...options,
+  entryPoints: { live: join(root, "src/console/app/live/worker.ts") },
+  format: "iife",
+});
+const [workerFile] = worker.outputFiles;
+if (workerFile === undefined) throw new Error("the build made no worker");
+
+/** What the application imports as `tidemark:live-worker`. */
+const liveWorker: Plugin = {
+  name: "live-worker",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^tidemark:live-worker$/ }, ({ path }) => ({ path, namespace: "live-worker" }));
+    const address = `/console/assets/${basename(workerFile.path)}`;
+    onLoad({ filter: /.*/, namespace: "live-worker" }, () => ({
+      contents: `export const liveWorker = ${JSON.stringify(address)};`,
+    }));
+  },
+};
+
+const result = await build({
+  ...options,
+  entryPoints: { main: join(root, "src/console/app/main.tsx") },
+  splitting: true,
+  format: "esm",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  chunkNames: "[name]-[hash]",
+  assetNames: "[name]-[hash]",
+  loader: { ".woff2": "file" },
+  plugins: [forms, maps, liveWorker],
 });
 
 await rm(folder, { recursive: true, force: true });
 await mkdir(assets, { recursive: true });
 const files: BuiltFile[] = [];
-for (const { path, contents } of result.outputFiles) {
+for (const { path, contents } of [workerFile, ...result.outputFiles]) {
   const name = basename(path);
   const gzip = gzipSync(contents, { level: 9 });
   const brotli = brotliCompressSync(contents, {

@@ -26,25 +26,29 @@ export function pageOf({ script, style }: Beginning): string {
 }
 
 /** No request ever leaves the own host, nothing is inline, and no text becomes markup. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "font-src 'self'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types tidemark",
-].join("; ");
+const contentSecurityPolicy = (framers: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "font-src 'self'",
+    "img-src 'self' data: blob:",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${framers.length === 0 ? "'none'" : framers.join(" ")}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types tidemark",
+  ].join("; ");
 
-export const pageHeaders: Readonly<Record<string, string>> = {
-  "Content-Security-Policy": contentSecurityPolicy,
-  "X-Content-Type-Options": "nosniff",
-  "Referrer-Policy": "no-referrer",
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
-};
+/** @param framers origins whose pages may show it in a frame */
+export function pageHeaders(framers: readonly string[] = []): Readonly<Record<string, string>> {
+  return {
+    "Content-Security-Policy": contentSecurityPolicy(framers),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+  };
+}

@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
+import { sharedPages } from "../dashboards/shared-page.js";
 import { pageHeaders } from "./page.js";
 
 /** Where the build has put it; beside the bundled service it is in the same place. */
@@ -50,7 +51,8 @@ async function load(): Promise<Loaded | null> {
   }
 }
 
-export function mountConsole(app: Hono): void {
+/** @param framersOf origins whose pages may frame the page of a share, which its digest names */
+export function mountConsole(app: Hono, framersOf: (digest: string) => Promise<readonly string[]>): void {
   let loading: Promise<Loaded | null> | null = null;
   const loaded = (): Promise<Loaded | null> => {
     loading ??= load();
@@ -79,13 +81,18 @@ export function mountConsole(app: Hono): void {
     });
   });
 
-  app.get("/console/*", async (context) => {
+  async function answerPage(context: Context, framers?: readonly string[]): Promise<Response> {
     const page = (await loaded())?.page;
     if (page === undefined) return context.notFound();
-    const headers = { ...pageHeaders, ETag: page.etag, "Cache-Control": "no-cache" };
+    const headers = { ...pageHeaders(framers), ETag: page.etag, "Cache-Control": "no-cache" };
     if (context.req.header("if-none-match") === page.etag) return context.body(null, 304, headers);
     return context.body(page.bytes, 200, { ...headers, "Content-Type": "text/html; charset=utf-8" });
-  });
+  }
+
+  app.get(`${sharedPages}/:digest`, async (context) =>
+    answerPage(context, await framersOf(context.req.param("digest"))),
+  );
+  app.get("/console/*", (context) => answerPage(context));
 
   app.get("/console", (context) => context.redirect("/console/"));
   app.get("/", (context, next) =>

@@ -13,6 +13,7 @@ import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 import { type Answer, jsonType, type Route, type Variant } from "./route.js";
 import { requireSameOrigin, type SessionCookies } from "./session-cookie.js";
 import type { ShareAccess } from "./share-access.js";
+import { type Writing, writingHeaders } from "./writing.js";
 
 interface FrameDeps {
   readonly authenticator: Authenticator;
@@ -28,6 +29,7 @@ interface FrameDeps {
   readonly onCaller: (context: Context, caller: Pick<Caller, "tenant">) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
+  readonly writingOf: (headers: Headers) => Writing;
   /** Room for all answers to callers. */
   readonly room: AnswerRoom;
 }
@@ -40,7 +42,7 @@ export function mountRoutes(app: Hono, routes: readonly Route[], deps: FrameDeps
     const path = honoPath(spec.path);
     methods.set(path, [...(methods.get(path) ?? []), spec.method.toUpperCase()]);
     app.on(spec.method.toUpperCase(), path, (context) =>
-      frame(context, deps, (variant) => serve(context, deps, one, variant)),
+      frame(context, deps, async (variant) => varied(one, await serve(context, deps, one, variant))),
     );
   }
   for (const [path, allowed] of methods) {
@@ -56,6 +58,13 @@ export function mountRoutes(app: Hono, routes: readonly Route[], deps: FrameDeps
       throw new ApiError("DATA_NOT_FOUND", "there is no such path", { url: "no such path" });
     }),
   );
+}
+
+/** What else an answer depends on, for caches. */
+function varied({ spec }: Route, answer: Answer): Answer {
+  if (!spec.path.startsWith("/api/")) return answer;
+  const Vary = [answer.headers?.Vary, ...writingHeaders].filter((one) => one !== undefined).join(", ");
+  return { ...answer, headers: { ...answer.headers, Vary } };
 }
 
 function honoPath(path: string): string {
@@ -107,6 +116,7 @@ async function serveTo(
     caller,
     share,
     variant,
+    writing: deps.writingOf(request.headers),
     address,
     callerAgain: again,
     isSecure: () => deps.isSecure(context),

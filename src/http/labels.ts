@@ -91,19 +91,6 @@ export const textDictionary = {
 
 type DictionaryName = keyof typeof dictionary;
 
-/** The label of a code; null for no value. */
-export function label(name: DictionaryName, code: number | null): string | null {
-  if (code === null) return null;
-  const labels: Readonly<Record<number, string>> = dictionary[name];
-  return labels[code] ?? null;
-}
-
-export function labelB(name: keyof typeof dictionaryB, code: number | null): string | null {
-  if (code === null) return null;
-  const labels: Readonly<Record<number, string>> = dictionaryB[name];
-  return labels[code] ?? null;
-}
-
 /** The codes that a field takes. */
 export function codesOf(name: DictionaryName): number[] {
   return Object.keys(dictionary[name]).map(Number);

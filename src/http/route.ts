@@ -4,6 +4,7 @@ import type { Share } from "../../store/metadata/dashboards/shares.js";
 import type { AnswerHold, Making } from "./answer-room.js";
 import type { Access, Caller } from "./caller.js";
 import type { ErrorCode } from "./errors.js";
+import type { Writing } from "./writing.js";
 
 export const jsonType = "application/json; charset=utf-8";
 
@@ -27,6 +28,8 @@ interface RouteInput<Params, Query, Body> {
   /** The share whose token was shown, for routes of that access, which have no caller. */
   readonly share: Share | null;
   readonly variant: Variant;
+  /** How times and labels are to be written. */
+  readonly writing: Writing;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

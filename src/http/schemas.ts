@@ -20,8 +20,10 @@ export const int = z.number().int();
 export const intOrNull = nullable(int);
 export const textOrNull = nullable(z.string());
 export const floatOrNull = nullable(z.number());
-/** `YYYY-MM-DD HH:MM:SS` in the deployment's time zone. */
-export const stampText = z.string().openapi({ example: "2026-11-21 10:00:00" });
+/** `YYYY-MM-DD HH:MM:SS` in the deployment's time zone; with `Time-Format: ms` milliseconds since 1970. */
+export const stampText = z.union([z.string(), z.number().int()]).openapi({ example: "2026-11-21 10:00:00" });
+/** As bodies have it. */
+export const stampGiven = z.string().openapi({ example: "2026-11-21 10:00:00" });
 export const stampOrNull = nullable(stampText);
 /** If the newest value cannot be read, the value is null and this gives the reason. */
 export const newestErrorSchema = z.string().optional();

@@ -1,10 +1,12 @@
 /** Events of a tenant as one stream tells them: those of its topics and devices, in the form of the protocol. */
 import type {
+  AlertTold,
+  CommandTold,
   LiveTopic,
   MessageTold,
   PointTold,
+  PresenceTold,
   TenantEvent,
-  Told,
 } from "../../ingest/live/tenant-events.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
@@ -30,8 +32,9 @@ interface Teller {
 type TellerDeps = { readonly catalog: Catalog; readonly db: Db };
 
 const encoder = new TextEncoder();
-export const frame = (event: string, data: object): Uint8Array =>
-  encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+const frameOf = (event: string, json: string): Uint8Array =>
+  encoder.encode(`event: ${event}\ndata: ${json}\n\n`);
+export const frame = (event: string, data: object): Uint8Array => frameOf(event, JSON.stringify(data));
 
 /** Names that one stream remembers. */
 const namesMax = 1_000;
@@ -59,7 +62,11 @@ export function createTeller(deps: TellerDeps, topics: ReadonlySet<LiveTopic>): 
       await nameAll(others.filter((event) => event.topic === "messages"));
       const told = await toldPoints(points, scope, fields);
       return () => [
-        ...others.map((one) => frame(eventNames[one.topic], dataOf(one, names))),
+        ...others.map((one) =>
+          one.topic === "overview"
+            ? frameOf(one.topic, one.figures)
+            : frame(eventNames[one.topic], dataOf(one, names)),
+        ),
         ...pointsFrame(told),
       ];
     },
@@ -76,11 +83,14 @@ const eventNames = {
 } as const;
 
 function isIn(scope: Scope | null, event: TenantEvent): boolean {
+  if (event.topic === "overview") return true;
   if (scope === null) return event.topic !== "points";
   return event.topic === "points" ? scope.byText.has(event.deviceID) : scope.byNumber.has(event.deviceIntID);
 }
 
-function dataOf(told: Told, names: ReadonlyMap<number, string | null>): object {
+type OfDevice = MessageTold | PresenceTold | AlertTold | CommandTold;
+
+function dataOf(told: OfDevice, names: ReadonlyMap<number, string | null>): object {
   switch (told.topic) {
     case "messages": {
       const { deviceIntID, deviceID, eventID, messageTopic, size, time, points, refused } = told;

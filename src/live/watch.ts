@@ -1,9 +1,11 @@
-/** Alerts and commands of tenants with streams: what is written of them, by whichever process, is told. */
+/** What tenants with streams are told that is looked for: alerts, commands, the figures of the overview. */
 import type { LiveTopic } from "../../ingest/live/tenant-events.js";
 import { every } from "../background/every.js";
 import type { Logger } from "../observability/log.js";
+import type { OverviewDeps } from "./overview.js";
 import { alertsWatched } from "./watch-alerts.js";
 import { commandsWatched } from "./watch-commands.js";
+import { overviewWatched } from "./watch-overview.js";
 import type { WatchDeps, Watched } from "./watched.js";
 
 export interface LiveWatch {
@@ -13,9 +15,16 @@ export interface LiveWatch {
 }
 
 const lookMs = 500;
-export function createLiveWatch({ log, ...deps }: WatchDeps & { readonly log: Logger }): LiveWatch {
-  const parts = [createPart(deps, alertsWatched(deps)), createPart(deps, commandsWatched(deps))];
-  const job = every(lookMs, "look for alerts and commands of live streams", log, async () => {
+export function createLiveWatch({
+  log,
+  ...deps
+}: WatchDeps & OverviewDeps & { readonly log: Logger }): LiveWatch {
+  const parts = [
+    createPart(deps, alertsWatched(deps)),
+    createPart(deps, commandsWatched(deps)),
+    createPart(deps, overviewWatched(deps)),
+  ];
+  const job = every(lookMs, "look for what live streams are told", log, async () => {
     for (const part of parts) await part.look();
   });
   return {

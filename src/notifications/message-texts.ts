@@ -1,7 +1,8 @@
 /** The texts of a message that has no template, in Chinese and in English. */
 import { type Zone, zone } from "../../query/zone.js";
 import type { Language } from "../../store/metadata/notifications/contact-points.js";
-import { label } from "../http/labels.js";
+import { alertInEnglish } from "../http/alert-words.js";
+import { labels } from "../http/writing.js";
 import { createStamp } from "../views/context.js";
 import type { AlertMessage, ToldAlert } from "./alert-message.js";
 
@@ -33,26 +34,9 @@ const severitiesInEnglish: Readonly<Record<number, string>> = {
   4: "warning",
 };
 
-/** The words of alerts that the service itself names, as it writes them and in English. */
-const ownWords: readonly (readonly [string, string])[] = [
-  ["设备离线", "Device offline"],
-  ["超上限", " above its upper limit"],
-  ["低于下限", " below its lower limit"],
-  ["故障", " has a fault"],
-  ["进入禁止区域", "Entered a forbidden area"],
-  ["离开活动区域", "Left its area"],
-  ["：", ": "],
-];
-
-/** The texts of a rule are its author's. */
-function inEnglish({ cause }: ToldAlert, text: string): string {
-  if (cause.startsWith("rule:")) return text;
-  return ownWords.reduce((told, [from, to]) => told.replace(from, to), text);
-}
-
 const words: Readonly<Record<Language, Words>> = {
   zh: {
-    severity: (code) => label("alertSeverity", code) ?? String(code),
+    severity: (code) => labels.zh.label("alertSeverity", code) ?? String(code),
     state: { firing: "告警", resolved: "已恢复", repeat: "告警持续" },
     test: "测试消息：如果您能看到它，此联系点工作正常。",
     counts: ({ began, ended, firing }) => `新增 ${began}，恢复 ${ended}，当前 ${firing}`,
@@ -70,8 +54,8 @@ const words: Readonly<Record<Language, Words>> = {
     state: { firing: "Alert", resolved: "Resolved", repeat: "Still firing" },
     test: "A test: if you read this, the contact point works.",
     counts: ({ began, ended, firing }) => `${began} began, ${ended} ended, ${firing} current`,
-    name: (alert) => inEnglish(alert, alert.alertName),
-    content: (alert) => inEnglish(alert, alert.alertContent),
+    name: (alert) => alertInEnglish(alert, alert.alertName),
+    content: (alert) => alertInEnglish(alert, alert.alertContent),
     device: "device",
     product: "product",
     begun: "began",

@@ -1,4 +1,4 @@
-import { type Answer, type Document, operationsOf, resolve, type Schema } from "./close-schemas.js";
+import { type Answer, type Document, resolve, type Schema } from "./close-schemas.js";
 
 const text = { type: "string" };
 const count = { type: "integer", minimum: 0 };
@@ -25,6 +25,7 @@ export const headers = {
     schema: count,
   },
   "Retry-After": { description: "Seconds after which trying again makes sense.", schema: count },
+  Vary: { description: "The headers of the request that the answer depends on.", schema: text },
   Allow: { description: "The methods that the path takes.", schema: text },
   "WWW-Authenticate": { description: "`Bearer`, or `Share`", schema: text },
   ETag: { description: "Changes with the content.", schema: text },
@@ -63,16 +64,17 @@ export function addHeaders(document: Document): void {
       if (byPath[path]?.includes("ETag")) responses["304"] = { description: "As `If-None-Match` has it." };
       for (const [status, answer] of Object.entries(responses)) {
         const special: Name[] = status < "400" ? [...(byPath[path] ?? [])] : [];
+        if (status < "400" && path.startsWith("/api/")) special.push("Vary");
         if (status < "300" && mayBeCut(document, answer)) special.push("Truncated");
         answer.headers = headersOf(status, special);
       }
     }
   }
-  for (const operation of operationsOf(document)) {
-    operation.parameters = [
-      { $ref: "#/components/parameters/ApiVariant" } as never,
-      ...(operation.parameters ?? []),
-    ];
+  for (const [path, operations] of Object.entries(document.paths)) {
+    const names = path.startsWith("/api/") ? ["ApiVariant", "TimeFormat", "LabelLanguage"] : ["ApiVariant"];
+    const shared = names.map((name) => ({ $ref: `#/components/parameters/${name}` }) as never);
+    for (const operation of Object.values(operations))
+      operation.parameters = [...shared, ...(operation.parameters ?? [])];
   }
   document.components.parameters = {
     ApiVariant: {
@@ -80,6 +82,19 @@ export function addHeaders(document: Document): void {
       in: "header",
       description: "The variant to answer in; absent: the deployment's.",
       schema: { type: "string", enum: ["A", "B"] },
+    },
+    TimeFormat: {
+      name: "Time-Format",
+      in: "header",
+      description:
+        "`ms`: the stamps of records are milliseconds since 1970, numbers, which are exact where a wall clock is set back.",
+      schema: { type: "string", enum: ["text", "ms"], default: "text" },
+    },
+    LabelLanguage: {
+      name: "Label-Language",
+      in: "header",
+      description: "The language of labels, and of the texts of alerts that no rule has named.",
+      schema: { type: "string", enum: ["zh", "en"], default: "zh" },
     },
   };
 }

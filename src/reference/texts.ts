@@ -8,7 +8,7 @@ export const introduction = `IoT device management and telemetry: products, devi
 
 **Lists.** \`_page\` from 1, \`_limit\` up to 1,000, newest first. A page ends at a whole record by 8,000,000 bytes and then has \`Truncated: true\`: ask again with a smaller \`_limit\` for what it left out. \`<field>=\` is equality, \`<field>_like=\` contains, whatever the case, up to 256 characters. An empty value is no filter; unknown parameters are ignored; a known one that is given twice is 400.
 
-**Values.** Timestamps are \`YYYY-MM-DD HH:MM:SS\` in the deployment's time zone; \`updateAt\` is null until the first edit; a field without a value is null. Integers and floats of a body may come as numeric text. Fields ending in \`Label\` are display texts.
+**Values.** Timestamps are \`YYYY-MM-DD HH:MM:SS\` in the deployment's time zone; \`updateAt\` is null until the first edit; a field without a value is null. Integers and floats of a body may come as numeric text. Fields ending in \`Label\` are display texts. The headers \`Time-Format: ms\` and \`Label-Language: en\` write both differently.
 
 **Edits.** An absent field keeps its value, null clears it; labels and read-only fields may be sent back as read.
 

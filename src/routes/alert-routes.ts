@@ -124,7 +124,7 @@ export function alertRouteRoutes(deps: AppDeps): Route[] {
       shape: { body: create },
       answer: { status: 201, schema: alertRouteSchema },
       errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         await check(db, caller.tenant, body);
         const input: AlertRouteInput = {
           ...withDefaults(body),
@@ -133,7 +133,7 @@ export function alertRouteRoutes(deps: AppDeps): Route[] {
           contactPoints: body.contactPoints,
         };
         const made = await createAlertRoute(db, caller, now(), input).catch(limited);
-        return { status: 201, body: alertRoute(made, deps) };
+        return { status: 201, body: alertRoute(made, writing) };
       },
     }),
     route({
@@ -145,7 +145,7 @@ export function alertRouteRoutes(deps: AppDeps): Route[] {
       shape: { params: idParams, body: edit },
       answer: { status: 200, schema: alertRouteSchema },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, alertRouteIDs, params.id);
         await check(db, caller.tenant, body);
         const sent = present(body);
@@ -155,7 +155,7 @@ export function alertRouteRoutes(deps: AppDeps): Route[] {
         const known = await getAlertRoute(db, caller.tenant, id);
         return {
           status: 200,
-          body: alertRoute(await updateAlertRoute(db, caller, now(), known, input), deps),
+          body: alertRoute(await updateAlertRoute(db, caller, now(), known, input), writing),
         };
       },
     }),

@@ -59,7 +59,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
       shape: { body: create },
       answer: { status: 201, schema: alertRuleSchema },
       errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         const { productID: _a, productIntID: _b, ...input } = body;
         const point = await checkRule(db, caller.tenant, input, null);
         refuseChanged(body, point, fixed);
@@ -69,7 +69,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
           alertSeverity: input.alertSeverity ?? defaultSeverity,
           duration: input.duration ?? 0,
         } as AlertRuleInput).catch(limited);
-        return { status: 201, body: alertRule(rule, deps) };
+        return { status: 201, body: alertRule(rule, writing) };
       },
     }),
     route({
@@ -81,7 +81,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
       shape: { params: idParams, body: edit },
       answer: { status: 200, schema: alertRuleSchema },
       errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, alertRuleIDs, params.id);
         const { productID: _a, productIntID: _b, ...input } = body;
         const changes = present(input);
@@ -99,7 +99,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
             ...(changes.alertSeverity === null ? { alertSeverity: defaultSeverity } : {}),
             ...(changes.duration === null ? { duration: 0 } : {}),
           } as Partial<AlertRuleInput>).catch(limited);
-          if (edited !== null) return { status: 200, body: alertRule(edited, deps) };
+          if (edited !== null) return { status: 200, body: alertRule(edited, writing) };
         }
         throw new StoreError("UNAVAILABLE", "cannot edit the rule: others edit it all the time");
       },

@@ -82,7 +82,7 @@ export function apiKeyRoutes(deps: AppDeps): Route[] {
       summary: "Create an API key; its secret is shown this once",
       shape: { body: createBody({}, { name, role, expiresAt: z.string() }).openapi("ApiKeyCreate") },
       answer: { status: 201, schema: schema.extend({ appSecret: z.string() }).openapi("ApiKeyMade") },
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         const appSecret = newSecret();
         const expiresAt = body.expiresAt ? readRequestTime(body.expiresAt, zone, "expiresAt") / 1000 : null;
         if (expiresAt !== null && expiresAt <= now()) throw invalid({ expiresAt: "must be in the future" });
@@ -94,7 +94,7 @@ export function apiKeyRoutes(deps: AppDeps): Route[] {
           role: body.role ?? caller.role,
           expiresAt: expiresAt === null ? null : Math.floor(expiresAt),
         });
-        return { status: 201, body: { ...view(key, deps), appSecret } };
+        return { status: 201, body: { ...view(key, writing), appSecret } };
       },
     }),
     routes.remove({

@@ -14,7 +14,6 @@ import {
 } from "../../store/metadata/products/app-templates.js";
 import { type DataStream, getDataStream } from "../../store/metadata/products/data-streams.js";
 import { findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
-import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -40,7 +39,7 @@ import {
 import type { AppDeps } from "./deps.js";
 import { deviceConsoleRoutes } from "./device-consoles.js";
 import { checkPoints, productOf } from "./product-ref.js";
-import { resourceRoutes } from "./resource.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 
 const tag = "App templates";
 const lwm2m = 3;
@@ -113,7 +112,7 @@ export function appTemplateRoutes(deps: AppDeps): Route[] {
       summary: "Create an app template; productIntID or productID names its product",
       shape: { body: create },
       answer: { status: 201, schema: appTemplateStoredSchema },
-      handle: ({ caller, body }) => createTemplate(deps, caller, body),
+      handle: ({ caller, body, writing }) => createTemplate(deps, { caller, writing }, body),
     }),
     route({
       method: "put",
@@ -125,7 +124,7 @@ export function appTemplateRoutes(deps: AppDeps): Route[] {
       answer: { status: 200, schema: appTemplateStoredSchema },
       handle: async (input) => {
         const id = await routes.find(input, appTemplateIDs, input.params.id);
-        return editTemplate(deps, input.caller, id, input.body);
+        return editTemplate(deps, input, id, input.body);
       },
     }),
     routes.remove({
@@ -141,8 +140,8 @@ export function appTemplateRoutes(deps: AppDeps): Route[] {
 }
 
 async function createTemplate(
-  { db, now, stamp }: AppDeps,
-  caller: Caller,
+  { db, now }: AppDeps,
+  { caller, writing }: Pick<Asking, "caller" | "writing">,
   body: z.output<typeof create>,
 ): Promise<Answer> {
   const { productIntID, productID, ...input } = body;
@@ -150,12 +149,12 @@ async function createTemplate(
   const stream = await checkParts(db, caller.tenant, product.id, input);
   const fields = present({ ...input, topic: ownTopic(input.topic, stream) }) as AppTemplateInput;
   const template = await createAppTemplate(db, caller, now(), product.id, itemsOnly(product, fields));
-  return { status: 201, body: appTemplateStored(template, { stamp }) };
+  return { status: 201, body: appTemplateStored(template, writing) };
 }
 
 async function editTemplate(
-  { db, now, stamp }: AppDeps,
-  caller: Caller,
+  { db, now }: AppDeps,
+  { caller, writing }: Pick<Asking, "caller" | "writing">,
   id: number,
   body: z.output<typeof edit>,
 ): Promise<Answer> {
@@ -173,7 +172,7 @@ async function editTemplate(
   const sentTopic = topic === template.topic ? undefined : ownTopic(topic, stream);
   const fields = present({ ...changes, topic: sentTopic }) as AppTemplateInput;
   const edited = await updateAppTemplate(db, caller, now(), id, itemsOnly(product, fields));
-  return { status: 200, body: appTemplateStored(edited, { stamp }) };
+  return { status: 200, body: appTemplateStored(edited, writing) };
 }
 
 interface Parts {

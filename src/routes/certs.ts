@@ -42,7 +42,7 @@ const stored = certItem
 const detail = stored.extend({ createUser: textOrNull }).openapi("CertDetail");
 
 export function certRoutes(deps: AppDeps): Route[] {
-  const { db, devices: store, authority, now, stamp } = deps;
+  const { db, devices: store, authority, now } = deps;
   const routes = resourceRoutes(deps);
   return [
     routes.list<CertListed>({
@@ -79,7 +79,7 @@ export function certRoutes(deps: AppDeps): Route[] {
         const CN = newCommonName(caller.tenantID);
         const cert = { ...body, CN, ...(await authority.issue(CN, at)) };
         const made = await createCert(store, caller, at, cert);
-        return { status: 201, body: certDetail(made, viewContext(stamp, input)) };
+        return { status: 201, body: certDetail(made, viewContext(input)) };
       },
     }),
     route({
@@ -95,7 +95,7 @@ export function certRoutes(deps: AppDeps): Route[] {
         const { caller, body } = input;
         const id = await routes.find(input, certIDs, input.params.id);
         const cert = await updateCert(store, caller, now(), id, present(body));
-        return { status: 200, body: certStored(cert, viewContext(stamp, input)) };
+        return { status: 200, body: certStored(cert, viewContext(input)) };
       },
     }),
     routes.remove({

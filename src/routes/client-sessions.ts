@@ -20,7 +20,7 @@ const unfiltered = refusedParameters(noFilters, clientSessionSchema);
 
 /** What the clients of a device or gateway have left with this process: MQTT sessions, HTTP inboxes, WebSockets. */
 export function clientSessionRoutes(deps: AppDeps): Route[] {
-  const { sessions, stamp, zone } = deps;
+  const { sessions, zone } = deps;
   const routes = resourceRoutes(deps);
   return [
     route({
@@ -32,13 +32,13 @@ export function clientSessionRoutes(deps: AppDeps): Route[] {
       shape: { params: idParams, query: listQuery(noFilters) },
       answer: { status: 200, schema: pageOf(clientSessionSchema) },
       errors: ["DATA_NOT_FOUND"],
-      handle: async ({ caller, variant, params, query, request: { url } }) => {
+      handle: async ({ caller, variant, writing, params, query, request: { url } }) => {
         refuseParameters(url, unfiltered);
         const request = pageRequest(query, noFilters, zone);
         const all = sessions.of(await routes.find({ caller, variant }, anyDeviceIDs, params.id));
         const first = (request.page - 1) * request.limit;
         const items = all.slice(first, first + request.limit);
-        return pageAnswer({ items, count: all.length }, request, (one) => clientSessionView(one, { stamp }));
+        return pageAnswer({ items, count: all.length }, request, (one) => clientSessionView(one, writing));
       },
     }),
     route({

@@ -99,7 +99,7 @@ function recordRoutes(deps: AppDeps): Route[] {
       accepts: createDocument,
       answer: { status: 201, schema: contactPointSchema },
       errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         const read = readSettings(body.type, body.settings, null, ownSender);
         await checkDevice(deps, caller.tenant, read.settings);
         const { subjectTemplate = null, bodyTemplate = null } = body;
@@ -113,7 +113,7 @@ function recordRoutes(deps: AppDeps): Route[] {
           ...read,
         };
         const made = await createContactPoint(devices, caller, now(), input).catch(limited);
-        return { status: 201, body: contactPoint(made, deps) };
+        return { status: 201, body: contactPoint(made, writing) };
       },
     }),
     route({
@@ -126,7 +126,7 @@ function recordRoutes(deps: AppDeps): Route[] {
       accepts: editDocument,
       answer: { status: 200, schema: contactPointSchema },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, contactPointIDs, params.id);
         const known = await openOwn(deps, caller.tenant, id);
         refuseChanged(body, known, ["type"]);
@@ -140,7 +140,7 @@ function recordRoutes(deps: AppDeps): Route[] {
           ...(read === null ? {} : { settings: read.settings }),
         } as Partial<ContactPointInput>;
         const edited = await updateContactPoint(devices, caller, now(), known, input, read?.secrets ?? null);
-        return { status: 200, body: contactPoint(edited, deps) };
+        return { status: 200, body: contactPoint(edited, writing) };
       },
     }),
     routes.remove({

@@ -15,6 +15,7 @@ import {
 } from "../../store/metadata/dashboards/shares.js";
 import { newSecret } from "../../store/metadata/db/ids.js";
 import { hashGenerated } from "../../store/metadata/db/secrets.js";
+import { sharedPagePath } from "../dashboards/shared-page.js";
 import { ApiError, invalid, limited } from "../http/errors.js";
 import { code, createBody, editBody, name, present } from "../http/fields.js";
 import { idsQuery, idTexts } from "../http/paging.js";
@@ -73,10 +74,18 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
       shape: { params: idParams, body: createBody(required, optional).openapi("DashboardShareCreate") },
       answer: {
         status: 201,
-        schema: shareSchema.extend({ token: z.string() }).openapi("DashboardShareMade"),
+        schema: shareSchema
+          .extend({
+            token: z.string(),
+            path: z.string().openapi({
+              description: "of the page that shows it; what stands behind # never leaves the browser",
+              example: "/console/shared/dGhpc…#c2VjcmV0…",
+            }),
+          })
+          .openapi("DashboardShareMade"),
       },
       errors: ["RESOURCE_LIMITED"],
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const dashboard = await routes.find({ caller, variant }, dashboardIDs, params.id);
         const token = newSecret();
         const input = {
@@ -87,7 +96,8 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
         };
         const hash = hashGenerated(token);
         const made = await createShare(db, caller, now(), dashboard, input, hash).catch(limited);
-        return { status: 201, body: { ...share(made, deps), token } };
+        const path = sharedPagePath(token);
+        return { status: 201, body: { ...share(made, writing), token, path } };
       },
     }),
     route({
@@ -98,7 +108,7 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
       summary: "Edit a share: turn it off and on, let other origins frame it, let it end at another time",
       shape: { params: shareParams, body: editBody(required, optional).openapi("DashboardShareEdit") },
       answer: { status: 200, schema: shareSchema },
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const dashboard = await routes.find({ caller, variant }, dashboardIDs, params.id);
         const known = await getShare(db, caller.tenant, dashboard, recordID(params.shareID));
         const { expiresAt, allowedOrigins, enable, ...rest } = present(body);
@@ -108,7 +118,7 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
           ...(enable === undefined ? {} : { enable: enable ?? 1 }),
           ...(expiresAt === undefined ? {} : { expiresAt: readExpiry(expiresAt, zone, now()) }),
         };
-        return { status: 200, body: share(await updateShare(db, caller, now(), known, input), deps) };
+        return { status: 200, body: share(await updateShare(db, caller, now(), known, input), writing) };
       },
     }),
     route({

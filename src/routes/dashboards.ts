@@ -99,7 +99,7 @@ function writeRoutes(deps: AppDeps): Route[] {
       accepts: createDocument,
       answer: { status: 201, schema: dashboardSchema },
       errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         const document = await readDocument(body.document, now());
         const input = {
           name: body.name,
@@ -107,7 +107,7 @@ function writeRoutes(deps: AppDeps): Route[] {
           document: JSON.stringify(document),
         };
         const made = await createDashboard(db, caller, now(), input).catch(limited);
-        return { status: 201, body: dashboard(made, deps) };
+        return { status: 201, body: dashboard(made, writing) };
       },
     }),
     route({
@@ -120,7 +120,7 @@ function writeRoutes(deps: AppDeps): Route[] {
       accepts: editDocument,
       answer: { status: 200, schema: dashboardSchema },
       errors: ["DATA_EXISTED", "RESOURCE_LIMITED", "VERSION_CONFLICT"],
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, dashboardIDs, params.id);
         const known = await getDashboard(db, caller.tenant, id);
         assertVersion(known, body.version);
@@ -130,7 +130,7 @@ function writeRoutes(deps: AppDeps): Route[] {
         const edited = await updateDashboard(db, caller, now(), known, { ...rest, ...document }).catch(
           limited,
         );
-        return { status: 200, body: dashboard(edited, deps) };
+        return { status: 200, body: dashboard(edited, writing) };
       },
     }),
     routes.remove({
@@ -166,12 +166,12 @@ function revisionRoutes(deps: AppDeps): Route[] {
       summary: "One version of a dashboard, with its document",
       shape: { params: revisionParams },
       answer: { status: 200, schema: revisionSchema },
-      handle: async ({ caller, variant, params }) => {
+      handle: async ({ writing, caller, variant, params }) => {
         const errors: Record<string, string> = {};
         const asked = wholeNumber(params.version, 1, 1, Number.MAX_SAFE_INTEGER, "version", errors);
         if (errors.version !== undefined) throw invalid(errors);
         const id = await routes.find({ caller, variant }, dashboardIDs, params.id);
-        return { status: 200, body: revision(await getRevision(db, caller.tenant, id, asked), deps) };
+        return { status: 200, body: revision(await getRevision(db, caller.tenant, id, asked), writing) };
       },
     }),
   ];

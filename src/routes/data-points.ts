@@ -52,7 +52,7 @@ import {
 } from "./data-streams.js";
 import type { AppDeps } from "./deps.js";
 import { productOf } from "./product-ref.js";
-import { resourceRoutes } from "./resource.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 
 const tag = "Data points";
 const modbus = 7;
@@ -131,9 +131,9 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
       accepts: z.union([createPoint, dataStreamCreate]),
       answer: { status: 201, schema: pointOrStream },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, body }): Promise<Answer> => {
+      handle: async ({ writing, caller, body }): Promise<Answer> => {
         if (body.streamName !== undefined && body.dataPointID === undefined) {
-          return createStream(deps, caller, parseWith(dataStreamCreate, body));
+          return createStream(deps, { caller, writing }, parseWith(dataStreamCreate, body));
         }
         const { dataPointID: id, productIntID, productID, ...input } = parseWith(createPoint, body);
         const product = await productOf(db, caller.tenant, { productIntID, productID });
@@ -142,7 +142,7 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
           ...(present(input) as DataPointInput),
           isLocationType: input.isLocationType ?? (input.locationType ? 1 : 0),
         });
-        return { status: 201, body: dataPointStored(point, deps) };
+        return { status: 201, body: dataPointStored(point, writing) };
       },
     }),
     route({
@@ -155,9 +155,9 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
       accepts: z.union([editPoint, dataStreamEdit]),
       answer: { status: 200, schema: pointOrStream },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, params, body }): Promise<Answer> => {
-        if (await isStream(caller.tenant, params.id)) return editStream(deps, caller, params.id, body);
-        return editPointOf(deps, caller, params.id, body);
+      handle: async ({ caller, params, body, writing }): Promise<Answer> => {
+        const edit = (await isStream(caller.tenant, params.id)) ? editStream : editPointOf;
+        return edit(deps, { caller, writing }, params.id, body);
       },
     }),
     route({
@@ -174,7 +174,12 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-async function editPointOf(deps: AppDeps, caller: Caller, text: string, body: unknown): Promise<Answer> {
+async function editPointOf(
+  deps: AppDeps,
+  { caller, writing }: Pick<Asking, "caller" | "writing">,
+  text: string,
+  body: unknown,
+): Promise<Answer> {
   const { db, now } = deps;
   const id = only(await resolveIDs(db, dataPointIDs, caller.tenant, [text]));
   const point = await getDataPoint(db, caller.tenant, id);
@@ -193,7 +198,7 @@ async function editPointOf(deps: AppDeps, caller: Caller, text: string, body: un
       ? {}
       : { isLocationType: isLocationType ?? ((rest.locationType ?? point.locationType) ? 1 : 0) }),
   });
-  return { status: 200, body: dataPointStored(edited, deps) };
+  return { status: 200, body: dataPointStored(edited, writing) };
 }
 
 /** Ids of either kind: each belongs to a point or a stream, because both share one sequence. */

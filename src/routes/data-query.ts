@@ -3,6 +3,7 @@ import { maxPointsLeast, maxPointsMost } from "../../query/downsample.js";
 import { type Fill, fills } from "../../query/fill.js";
 import { type Range, resolveRange, timeUnits } from "../../query/range.js";
 import type { TimeFormat } from "../../query/time-text.js";
+import { readInteger } from "../../store/lib/number-text.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { existingMetrics, type Metric } from "../../store/metadata/products/metrics.js";
@@ -51,7 +52,14 @@ export const chartQuery = dataQuery.extend({
     "2000",
   ),
 });
+/** Of one question. */
+const dataPointsMax = 100;
+
 export const originalQuery = chartQuery.extend({
+  dataPointIntID: parameter(
+    `record id of a data point; several with commas between, at most ${dataPointsMax}; absent: all`,
+    "1,2",
+  ),
   layout: parameter(
     "of CSV and NDJSON: long (a row a point) or wide (one column per data point); default long",
   ),
@@ -62,6 +70,8 @@ export type ChartQuery = z.output<typeof chartQuery> & Partial<z.output<typeof o
 interface AskedData {
   readonly metricType: number | null;
   readonly metricIntID: number | null;
+  /** Null: all. */
+  readonly dataPointIntIDs: ReadonlySet<number> | null;
   readonly timezone: string;
   /**
    * The range, resolved once for each answer, with one `now`. `unitDefault` applies if the request names no time_unit.
@@ -138,6 +148,7 @@ function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceN
     maxPoints: number("maxPoints", maxPointsLeast, maxPointsMost),
     deviceIntID: number("deviceIntID", 1, Number.MAX_SAFE_INTEGER),
   };
+  const dataPointIntIDs = query.dataPointIntID ? readDataPoints(query.dataPointIntID, errors) : null;
   const fill = oneOf(fills, query.fill, "fill", errors);
   const layout = oneOf(layouts, query.layout, "layout", errors);
   const format = oneOf(["iso", "ms"] as const, query.timeFormat, "timeFormat", errors) ?? "text";
@@ -150,7 +161,16 @@ function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceN
   const range = createRange(query, timezone, deps.now(), numbers.limit);
   // Checked even if no metric or data point will use it.
   range("real");
-  return { ...numbers, ...names, fill, format, layout, timezone, range };
+  return { ...numbers, ...names, dataPointIntIDs, fill, format, layout, timezone, range };
+}
+
+function readDataPoints(text: string, errors: Record<string, string>): ReadonlySet<number> {
+  const ids = text.split(",");
+  if (ids.length > dataPointsMax) errors.dataPointIntID = `must name at most ${dataPointsMax} data points`;
+  const found = ids.slice(0, dataPointsMax).map((id) => readInteger(id));
+  if (found.some((id) => id === null || id < 1))
+    errors.dataPointIntID = "must be whole numbers from 1 on, with commas between";
+  return new Set(found.filter((id) => id !== null));
 }
 
 /** `limit` replaces the default number of newest points. */
@@ -186,13 +206,17 @@ export function oneOf<const Values extends readonly string[]>(
   return found ?? null;
 }
 
-/** Every reportable data point, or those of the metrics asked for. */
+/** Every reportable data point, those of the metrics asked for, or of all these those that are named. */
 export function pointsAsked({ points, metrics }: ProductModel, asked: AskedData): DataPoint[] {
+  const { dataPointIntIDs: named } = asked;
   const all = asked.metricType === null && asked.metricIntID === null;
   const wanted = new Set(
     metrics.filter((metric) => isOfMetric(metric, asked)).map((one) => one.dataPointIntID),
   );
-  return points.filter((point) => (all ? point.dataTransType !== 2 : wanted.has(point.id)));
+  return points.filter(
+    (point) =>
+      (all ? point.dataTransType !== 2 : wanted.has(point.id)) && (named === null || named.has(point.id)),
+  );
 }
 
 function isOfMetric(metric: Metric, asked: AskedData): boolean {

@@ -19,7 +19,6 @@ import {
   removeDataStreams,
   updateDataStream,
 } from "../../store/metadata/products/data-streams.js";
-import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -41,7 +40,7 @@ import { dataPointListed, dataPointListedSchema } from "../views/data-points.js"
 import { dataStreamDetail, dataStreamListed, dataStreamStored } from "../views/data-streams.js";
 import type { AppDeps } from "./deps.js";
 import { productOf } from "./product-ref.js";
-import { resourceRoutes } from "./resource.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 
 const tag = "Data streams";
 /** The most data points of one stream. */
@@ -141,7 +140,7 @@ export function dataStreamRoutes(deps: AppDeps): Route[] {
       shape: { body: dataStreamCreate },
       answer: { status: 201, schema: dataStreamStoredSchema },
       errors: ["DATA_EXISTED"],
-      handle: ({ caller, body }) => createStream(deps, caller, body),
+      handle: ({ caller, body, writing }) => createStream(deps, { caller, writing }, body),
     }),
     route({
       method: "put",
@@ -153,7 +152,7 @@ export function dataStreamRoutes(deps: AppDeps): Route[] {
       accepts: dataStreamEdit,
       answer: { status: 200, schema: dataStreamStoredSchema },
       errors: ["DATA_EXISTED"],
-      handle: ({ caller, params, body }) => editStream(deps, caller, params.id, body),
+      handle: ({ caller, params, body, writing }) => editStream(deps, { caller, writing }, params.id, body),
     }),
     routes.remove({
       path: "/api/v1/data_streams",
@@ -165,9 +164,12 @@ export function dataStreamRoutes(deps: AppDeps): Route[] {
   ];
 }
 
+/** Who writes, and how the answer is written. */
+type Writer = Pick<Asking, "caller" | "writing">;
+
 export async function createStream(
   deps: AppDeps,
-  caller: Caller,
+  { caller, writing }: Writer,
   body: z.output<typeof dataStreamCreate>,
 ): Promise<Answer> {
   const { db, now } = deps;
@@ -180,12 +182,12 @@ export async function createStream(
     dataPoints,
     detail: input.detail ?? null,
   });
-  return { status: 201, body: dataStreamStored(stream, deps) };
+  return { status: 201, body: dataStreamStored(stream, writing) };
 }
 
 export async function editStream(
   deps: AppDeps,
-  caller: Caller,
+  { caller, writing }: Writer,
   text: string,
   body: unknown,
 ): Promise<Answer> {
@@ -202,7 +204,7 @@ export async function editStream(
       ? {}
       : { dataPoints: await checkMembers(db, stream.productIntID, dataPoints ?? []) }),
   });
-  return { status: 200, body: dataStreamStored(edited, deps) };
+  return { status: 200, body: dataStreamStored(edited, writing) };
 }
 
 /** Checks that the data points belong to the stream's own product; each counts once. */

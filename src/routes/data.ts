@@ -25,7 +25,7 @@ export function dataRoutes(deps: AppDeps): Route[] {
       },
       errors: ["DATA_NOT_FOUND"],
       making: "series",
-      handle: ({ caller, query, request, hold }) => answerMetrics(deps, caller.tenant, query, request, hold),
+      handle: ({ caller, query, ...asker }) => answerMetrics(deps, caller.tenant, query, asker),
     }),
     route({
       method: "get",

@@ -28,7 +28,6 @@ import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import type { Tasks } from "../tasks/runner.js";
 import type { Brokers } from "../views/broker-info.js";
-import type { Stamp } from "../views/context.js";
 
 /** The outcome of a replay, by follower. */
 export interface Replayed {
@@ -91,7 +90,6 @@ export interface AppDeps {
   /** The addresses that devices connect to. */
   readonly brokers: Brokers;
   readonly zone: Zone;
-  readonly stamp: Stamp;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /**

@@ -47,13 +47,13 @@ const positionSchema = z
   .openapi("DevicePosition");
 
 export function devicePlaceRoutes(deps: AppDeps): Route[] {
-  const { devices, now, stamp, brokers } = deps;
+  const { devices, now, brokers } = deps;
   const routes = resourceRoutes(deps);
 
   const move = async (asking: Asking, id: string, input: DeviceInput): Promise<Answer> => {
     const device = await routes.find(asking, anyDeviceIDs, id);
     const moved = await updateDevice(devices, asking.caller, now(), device, input);
-    const context = { ...viewContext(stamp, asking), brokers };
+    const context = { ...viewContext(asking), brokers };
     const isGateway = moved.kind === "gateway" && asking.variant === "A";
     return { status: 200, body: isGateway ? gatewayStored(moved, context) : deviceStored(moved, context) };
   };

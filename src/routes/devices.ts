@@ -35,9 +35,9 @@ const path = "/api/v1/devices";
 const idsOf = (variant: Variant) => (variant === "B" ? anyDeviceIDs : deviceIDs);
 
 export function deviceRoutes(deps: AppDeps): Route[] {
-  const { devices, now, stamp, brokers } = deps;
+  const { devices, now, brokers } = deps;
   const routes = resourceRoutes(deps);
-  const contextOf = (asking: Asking): DeviceContext => ({ ...viewContext(stamp, asking), brokers });
+  const contextOf = (asking: Asking): DeviceContext => ({ ...viewContext(asking), brokers });
   const answer = (status: 200 | 201, asking: Asking, device: Device) => ({
     status,
     body: deviceStored(device, contextOf(asking)),

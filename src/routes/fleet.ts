@@ -16,7 +16,7 @@ export function fleetRoutes(deps: AppDeps): Route[] {
       summary: "Devices and gateways as a table: sorted, with their state, alerts and newest values",
       shape: { query: fleetQuery },
       answer: { status: 200, schema: fleetSchema },
-      handle: async ({ caller, query, request }) => {
+      handle: async ({ writing, caller, query, request }) => {
         const asked = fleetRequest(query);
         const { items, next, count, isCountBounded, facets } = await listFleet(
           deps.devices,
@@ -27,7 +27,7 @@ export function fleetRoutes(deps: AppDeps): Route[] {
         return {
           status: 200,
           body: {
-            items: items.map((row) => fleetItem(row, of.get(row.id) ?? [], deps)),
+            items: items.map((row) => fleetItem(row, of.get(row.id) ?? [], writing)),
             next: next === null ? null : cursorOf(next, asked.sort),
             count,
             isCountBounded,

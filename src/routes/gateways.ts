@@ -76,11 +76,11 @@ const edit = editBody(required, { ...optional, upLinkNetwork })
   .openapi("GatewayEdit");
 
 export function gatewayRoutes(deps: AppDeps): Route[] {
-  const { devices, now, stamp } = deps;
+  const { devices, now } = deps;
   const routes = resourceRoutes(deps);
   const answer = (status: 200 | 201, asking: Asking, gateway: Device) => ({
     status,
-    body: gatewayStored(gateway, viewContext(stamp, asking)),
+    body: gatewayStored(gateway, viewContext(asking)),
   });
 
   return [

@@ -163,13 +163,8 @@ async function withDevices(db: Db, asking: Asking, groups: readonly Group[]): Pr
   return groups.map((group) => ({ ...group, devices: devices.get(group.id) ?? [] }));
 }
 
-async function answer(
-  { db, stamp }: Pick<AppDeps, "db" | "stamp">,
-  status: 200 | 201,
-  asking: Asking,
-  group: Group,
-) {
+async function answer({ db }: Pick<AppDeps, "db">, status: 200 | 201, asking: Asking, group: Group) {
   const [row = group] = await withDevices(db, asking, [group]);
   const headers: Record<string, string> = groupTruncated(row) ? { Truncated: "true" } : {};
-  return { status, body: groupStored(row, viewContext(stamp, asking)), headers };
+  return { status, body: groupStored(row, viewContext(asking)), headers };
 }

@@ -18,7 +18,7 @@ const answer = z
 
 /** How much of a device's messages was accepted, and what was refused and why. */
 export function ingestStatusRoutes(deps: AppDeps): Route[] {
-  const { db, config, stamp } = deps;
+  const { db, config } = deps;
   const routes = resourceRoutes(deps);
   return [
     route({
@@ -30,7 +30,7 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
       shape: { params: idParams },
       answer: { status: 200, schema: answer },
       errors: ["DATA_NOT_FOUND"],
-      handle: async ({ caller, variant, params }) => {
+      handle: async ({ caller, variant, writing, params }) => {
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
         const own = await deps.ingestOf(id);
         const all = [...(own ? [own] : []), ...(await ingestElsewhere(db, config.nodeNumber, id))];
@@ -38,7 +38,12 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
         // Counted as decoded; values that the series store then refused are not subtracted.
         const notStored = await pointsRefused(db, id);
         if (notStored > 0) refused.series = notStored;
-        const body = { messages, points: Math.max(0, points - notStored), refused, lastAt: stamp(lastAt) };
+        const body = {
+          messages,
+          points: Math.max(0, points - notStored),
+          refused,
+          lastAt: writing.stamp(lastAt),
+        };
         return { status: 200, body };
       },
     }),

@@ -18,7 +18,7 @@ const query = z.object({
     .string()
     .optional()
     .openapi({
-      description: `some of ${liveTopics.join(", ")}, separated by commas; absent: all, points only with devices`,
+      description: `some of ${liveTopics.join(", ")}, separated by commas; absent: all but overview, points only with devices`,
       example: "points,alerts",
     }),
   deviceID: z
@@ -42,7 +42,7 @@ export function liveRoutes(deps: AppDeps): Route[] {
       path: "/api/v1/live",
       access: "read",
       tag: "Data",
-      summary: `Points, messages (${messagesPerSecondMax} a second), presence, alerts and commands of a tenant's devices as one stream of Server-Sent Events`,
+      summary: `Points, messages (${messagesPerSecondMax} a second), presence, alerts and commands of a tenant's devices, and its overview, as one stream of Server-Sent Events`,
       shape: { query },
       answer: { status: 200, schema: z.string(), type: "text/event-stream" },
       errors: ["DATA_NOT_FOUND", "RESOURCE_LIMITED"],
@@ -122,7 +122,8 @@ function readScope({ deviceID, groupID }: z.output<typeof query>): AskedScope {
 /** @throws ApiError PARAMETER_INVALID */
 function readTopics(text: string | undefined, { deviceIDs, groupID }: AskedScope): LiveTopic[] {
   const hasDevices = deviceIDs !== null || groupID !== null;
-  if (!text) return liveTopics.filter((topic) => hasDevices || topic !== "points");
+  // The figures come every second, whatever happens: only whoever asks for them is told.
+  if (!text) return liveTopics.filter((topic) => topic !== "overview" && (hasDevices || topic !== "points"));
   const asked = [...new Set(text.split(","))];
   const topics = liveTopics.filter((topic) => asked.includes(topic));
   if (topics.length < asked.length) throw invalid({ topics: `must be some of ${liveTopics.join(", ")}` });

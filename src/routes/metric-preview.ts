@@ -42,7 +42,7 @@ export function metricPreviewRoutes(deps: AppDeps): Route[] {
       answer: { status: 200, schema: items },
       errors: ["DATA_NOT_FOUND"],
       making: "series",
-      handle: async ({ caller, body, request, hold }) => {
+      handle: async ({ caller, body, ...asker }) => {
         const { point, input } = await newMetric(deps.db, caller.tenant, body);
         const metric = {
           ...unsaved,
@@ -53,7 +53,7 @@ export function metricPreviewRoutes(deps: AppDeps): Route[] {
           dataPointName: point.dataPointName,
         } as Metric;
         const query = queryOf(body, Object.keys(dataFields));
-        return previewMetric(deps, caller.tenant, { metric, query }, request, hold);
+        return previewMetric(deps, caller.tenant, { metric, query }, asker);
       },
     }),
   ];

@@ -15,6 +15,7 @@ import { ApiError, invalid } from "../http/errors.js";
 import { Column } from "../http/json-stream.js";
 import { inParallel } from "../http/parallel.js";
 import type { Answer } from "../http/route.js";
+import type { Writing } from "../http/writing.js";
 import { metricOfData } from "../views/metrics.js";
 import {
   type Budget,
@@ -37,16 +38,15 @@ export async function answerMetrics(
   deps: AppDeps,
   tenant: number,
   query: ChartQuery,
-  request: Request,
-  hold: AnswerHold | null,
+  asker: Asker,
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   if (asked.metricType === aggregateType && query.time_unit === "real") {
     throw realAggregate();
   }
-  const means = meansOf(deps, request, hold);
+  const means = meansOf(deps, asker);
   const { items, errors } = await metricItems(deps, asked, (metric) => isAsked(metric, asked, query), means);
-  return conditionalAnswer(request, items, errorHeaders(errors), formOfTimes(asked));
+  return conditionalAnswer(asker.request, items, errorHeaders(errors), formOfTimes(asked));
 }
 
 /** An item for each metric that is wanted, of each device. */
@@ -70,8 +70,7 @@ export async function previewMetric(
   deps: AppDeps,
   tenant: number,
   { metric, query }: { readonly metric: Metric; readonly query: ChartQuery },
-  request: Request,
-  hold: AnswerHold | null,
+  asker: Asker,
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   if (metric.metricType === aggregateType && query.time_unit === "real") throw realAggregate();
@@ -81,7 +80,7 @@ export async function previewMetric(
   const questions = await questionsOf(deps, asked, ({ points }) => [
     { metric, points: new Map(points.map((point) => [point.id, point])) },
   ]);
-  const { items, errors } = await itemsOf(deps, asked, questions, meansOf(deps, request, hold));
+  const { items, errors } = await itemsOf(deps, asked, questions, meansOf(deps, asker));
   const body = items.map((item) => ({ ...item, id: null, createAt: null }));
   return { status: 200, body, headers: errorHeaders(errors) };
 }
@@ -99,6 +98,7 @@ interface Means {
   readonly signal: AbortSignal;
   readonly budget: Budget;
   readonly computing: Computing;
+  readonly writing: Writing;
 }
 
 interface Items {
@@ -107,8 +107,16 @@ interface Items {
   readonly errors: number;
 }
 
-const meansOf = ({ config }: AppDeps, { signal }: Request, hold: AnswerHold | null): Means => ({
-  signal,
+/** Who takes the answer, and how. */
+interface Asker {
+  readonly request: Request;
+  readonly hold: AnswerHold | null;
+  readonly writing: Writing;
+}
+
+const meansOf = ({ config }: AppDeps, { request, hold, writing }: Asker): Means => ({
+  signal: request.signal,
+  writing,
   budget: createBudget(hold),
   computing: createComputing(config.formulaSecondsMax),
 });
@@ -120,7 +128,7 @@ async function itemsOf(
   deps: AppDeps,
   asked: AskedChart,
   questions: readonly Question[],
-  { signal, budget, computing }: Means,
+  { signal, budget, computing, writing }: Means,
 ): Promise<Items> {
   const store = deps.series.under(signal);
   let errors = 0;
@@ -129,7 +137,7 @@ async function itemsOf(
     errors += data.errors;
     await budget(data.values.length, 0);
     return {
-      ...metricOfData(metric, deps),
+      ...metricOfData(metric, writing),
       metricData: columns(data, asked),
       ...ownerOf(device, asked),
     };

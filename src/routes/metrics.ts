@@ -86,10 +86,10 @@ export function metricRoutes(deps: AppDeps): Route[] {
       shape: { body: metricCreate },
       answer: { status: 201, schema: metricStoredSchema },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         const { point, input } = await newMetric(db, caller.tenant, body);
         const metric = await createMetric(db, caller, now(), point.productIntID, input);
-        return { status: 201, body: metricStored(metric, deps) };
+        return { status: 201, body: metricStored(metric, writing) };
       },
     }),
     route({
@@ -101,7 +101,7 @@ export function metricRoutes(deps: AppDeps): Route[] {
       shape: { params: idParams, body: metricEdit },
       answer: { status: 200, schema: metricStoredSchema },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, metricIDs, params.id);
         const metric = await getMetric(db, caller.tenant, id);
         refuseChanged(body, metric, fixed);
@@ -121,7 +121,7 @@ export function metricRoutes(deps: AppDeps): Route[] {
         }
         if (changes.productItemIntID === 0) changes.productItemIntID = null;
         const edited = await updateMetric(db, caller, now(), id, changes as MetricInput);
-        return { status: 200, body: metricStored(edited, deps) };
+        return { status: 200, body: metricStored(edited, writing) };
       },
     }),
     routes.remove({

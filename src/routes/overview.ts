@@ -1,13 +1,13 @@
 import { z } from "@hono/zod-openapi";
-import { type Rated, rateSeconds } from "../../ingest/rates.js";
-import { countsOf } from "../../store/metadata/overview.js";
+import { rateSeconds } from "../../ingest/rates.js";
 import { engineOf } from "../config/config.js";
 import { isDeployment } from "../http/caller.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
+import { overviewOf, rateIntervalMs, shownRates } from "../live/overview.js";
+import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 
-const intervalMs = 1000;
 const perSecond = z
   .array(int)
   .openapi({ description: `${rateSeconds} figures, oldest first`, example: [0, 12] });
@@ -15,7 +15,7 @@ const perSecond = z
 const ratesSchema = z
   .object({
     endTime: int.openapi({ description: "end of the last whole second, milliseconds since 1970" }),
-    intervalMs: z.literal(intervalMs),
+    intervalMs: z.literal(rateIntervalMs),
     messages: perSecond,
     points: perSecond,
   })
@@ -73,23 +73,11 @@ export function overviewRoutes(deps: AppDeps): Route[] {
       summary:
         "Counts and alerts of the tenant, what came in each second of the last 10 minutes, and how the service does",
       answer: { status: 200, schema: overview },
-      handle: async ({ caller }) => {
-        const { currentAlerts, ...counts } = await countsOf(deps.db, caller.tenant);
-        const { rates } = deps.meter;
-        const rated = rates.of(caller.tenant);
-        const { lag, commit, disk } = deps.status.figures();
+      handle: async ({ caller, writing }) => {
+        const isOfDeployment = isDeployment(caller) && caller.role === "admin";
         const body = {
-          ...counts,
-          currentAlerts: {
-            total: currentAlerts.reduce((sum, { count }) => sum + count, 0),
-            bySeverity: currentAlerts,
-          },
-          rates: rated === null ? null : shownRates(rated, deps),
-          refused: rated?.refused ?? [],
-          lag,
-          commit,
-          disk,
-          deployment: isDeployment(caller) && caller.role === "admin" ? deploymentOf(deps) : null,
+          ...(await overviewOf(deps, caller.tenant)),
+          deployment: isOfDeployment ? deploymentOf(deps, writing) : null,
         };
         return { status: 200, body, headers: { "Cache-Control": "no-store" } };
       },
@@ -97,13 +85,8 @@ export function overviewRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-function shownRates({ messages, points }: Rated, { meter, now }: AppDeps): z.output<typeof ratesSchema> {
-  const endTime = Math.round(now() - meter.rates.sinceWholeSecondMs);
-  return { endTime, intervalMs, messages: [...messages], points: [...points] };
-}
-
-function deploymentOf(deps: AppDeps): object {
-  const { meter, status, build, config, stamp } = deps;
+function deploymentOf(deps: AppDeps, { stamp }: Stamped): object {
+  const { meter, status, build, config } = deps;
   const rated = meter.rates.all();
   const { eventLoopDelayP99Ms, startedAt } = status.figures();
   const notReady = status.notReady();

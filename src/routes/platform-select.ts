@@ -12,6 +12,7 @@ import { invalid } from "../http/errors.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/list-query.js";
 import { type Answer, type Route, route, type Variant } from "../http/route.js";
 import { int } from "../http/schemas.js";
+import type { Writing } from "../http/writing.js";
 import {
   dataPointSelection,
   deviceSelection,
@@ -160,11 +161,8 @@ function pointForm(intID: unknown, { filters }: PageRequest): PointForm {
 }
 
 function dictCodeRoute(): Route {
-  const answer = (variant: Variant, { headers }: Request): Answer => {
-    const language = headers.get("label-language") ?? "zh";
-    if (language !== "zh" && language !== "en") throw invalid({ "Label-Language": "must be zh or en" });
-    const told = { "Label-Language": language, Vary: "Label-Language" };
-    return { status: 200, body: dictCode(variant, language), headers: told };
+  const answer = (variant: Variant, { language }: Writing): Answer => {
+    return { status: 200, body: dictCode(variant, language), headers: { "Label-Language": language } };
   };
   return route(
     {
@@ -174,11 +172,11 @@ function dictCodeRoute(): Route {
       tag,
       summary: "The codes of the interface and their labels",
       answer: { status: 200, schema: dictSchema("A").openapi("DictCode") },
-      handle: ({ request }) => answer("A", request),
+      handle: ({ writing }) => answer("A", writing),
     },
     {
       answer: { status: 200, schema: dictSchema("B").openapi("DictCodeB") },
-      handle: ({ request }) => answer("B", request),
+      handle: ({ writing }) => answer("B", writing),
     },
   );
 }

@@ -55,11 +55,11 @@ export const policyListedSchema = stored
 const detail = policyListedSchema.extend({ createUser: textOrNull }).openapi("PolicyDetail");
 
 export function policyRoutes(deps: AppDeps): Route[] {
-  const { db, now, stamp } = deps;
+  const { db, now } = deps;
   const routes = resourceRoutes(deps);
   const answer = (status: 200 | 201, asking: Asking, policy: Policy) => ({
     status,
-    body: policyStored(policy, viewContext(stamp, asking)),
+    body: policyStored(policy, viewContext(asking)),
     headers: policyTruncated(policy) ? { Truncated: "true" } : ({} as Record<string, string>),
   });
 

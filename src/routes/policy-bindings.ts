@@ -108,7 +108,7 @@ function fromPolicy(deps: AppDeps): Route[] {
 }
 
 function fromDevice(deps: AppDeps): Route[] {
-  const { db, now, stamp } = deps;
+  const { db, now } = deps;
   const routes = resourceRoutes(deps);
   return [
     routes.list<Policy>({
@@ -149,7 +149,7 @@ function fromDevice(deps: AppDeps): Route[] {
         const owners = await resolveIDs(db, policyIDs, caller.tenant, body.ids ?? []);
         await bind(db, caller, now(), policyDevices, { owners, devices: [device] });
         const page = truncated(await policiesOfDevice(db, caller.tenant, request, device));
-        const context = viewContext(stamp, input);
+        const context = viewContext(input);
         return {
           ...(await pageAnswer(page, request, (policy) => policyListed(policy, context))),
           status: 201,

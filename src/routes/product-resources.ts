@@ -62,7 +62,7 @@ export function productResourceRoutes(deps: AppDeps): Route[] {
       summary: "Create a product resource; productIntID or productID names its product",
       shape: { body: create },
       answer: { status: 201, schema: stored },
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         const { codeValue, dataPointIntID, productItemIntID } = body;
         const product = await productOf(db, caller.tenant, body);
         await checkPoints(db, product.id, { dataPointIntID: [dataPointIntID] });
@@ -72,7 +72,7 @@ export function productResourceRoutes(deps: AppDeps): Route[] {
           dataPointIntID,
           productItemIntID: product.cloudProtocol === lwm2m ? productItemIntID || null : null,
         });
-        return { status: 201, body: productResourceStored(resource, deps) };
+        return { status: 201, body: productResourceStored(resource, writing) };
       },
     }),
     routes.remove({

@@ -171,13 +171,8 @@ async function withDevices(db: Db, asking: Asking, products: readonly Product[])
   return products.map((product) => ({ ...product, devices: devices.get(product.id) ?? [] }));
 }
 
-async function answer(
-  { db, stamp }: Pick<AppDeps, "db" | "stamp">,
-  status: 200 | 201,
-  asking: Asking,
-  product: Product,
-) {
+async function answer({ db }: Pick<AppDeps, "db">, status: 200 | 201, asking: Asking, product: Product) {
   const [row = product] = await withDevices(db, asking, [product]);
   const headers = productTruncated(row) ? { Truncated: "true" } : {};
-  return { status, body: productStored(row, viewContext(stamp, asking)), headers };
+  return { status, body: productStored(row, viewContext(asking)), headers };
 }

@@ -16,7 +16,7 @@ import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../
 import { idsQuery, idTexts, only, pageAnswer } from "../http/paging.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { idParams, pageOf } from "../http/schemas.js";
-import type { Stamp } from "../views/context.js";
+import type { Writing } from "../http/writing.js";
 import { type ViewContext, viewContext } from "../views/context.js";
 
 /**
@@ -28,7 +28,11 @@ import { type ViewContext, viewContext } from "../views/context.js";
 export interface Asking {
   readonly caller: Caller;
   readonly variant: Variant;
+  readonly writing: Writing;
 }
+
+/** Enough of it to find a record. */
+type Finding = Pick<Asking, "caller" | "variant">;
 
 /** For a list, whose answer may take long: the signal fires if the caller leaves. */
 interface AskingList extends Asking {
@@ -91,21 +95,20 @@ interface ResourceRoutes {
   detail<Row>(spec: DetailSpec<Row>): Route;
   remove(spec: RemoveSpec): Route;
   /** The record id that a path's id text means. @throws StoreError NOT_FOUND */
-  find(asking: Asking, ids: IDs, text: string): Promise<number>;
+  find(asking: Finding, ids: IDs, text: string): Promise<number>;
 }
 
 interface ResourceDeps {
   readonly db: Db;
-  readonly stamp: Stamp;
   /** The deployment's time zone. */
   readonly zone: Zone;
 }
 
-export function resourceRoutes({ db, stamp, zone }: ResourceDeps): ResourceRoutes {
-  const resolve = (asking: Asking, ids: IDs, texts: readonly string[]) =>
+export function resourceRoutes({ db, zone }: ResourceDeps): ResourceRoutes {
+  const resolve = (asking: Finding, ids: IDs, texts: readonly string[]) =>
     resolveIDs(db, typeof ids === "function" ? ids(asking.variant) : ids, asking.caller.tenant, texts);
-  const find = async (asking: Asking, ids: IDs, text: string) => only(await resolve(asking, ids, [text]));
-  const parentOf = (asking: Asking, ids: IDs | undefined, params: { id: string } | undefined) =>
+  const find = async (asking: Finding, ids: IDs, text: string) => only(await resolve(asking, ids, [text]));
+  const parentOf = (asking: Finding, ids: IDs | undefined, params: { id: string } | undefined) =>
     ids === undefined || params === undefined ? 0 : find(asking, ids, params.id);
 
   return {
@@ -132,7 +135,7 @@ export function resourceRoutes({ db, stamp, zone }: ResourceDeps): ResourceRoute
           refuseParameters(input.request.url, refused);
           const request = pageRequest(input.query, fields, zone);
           const rows = await spec.list(input, request, await parentOf(input, spec.parent, input.params));
-          const context = viewContext(stamp, input);
+          const context = viewContext(input);
           return pageAnswer(rows, request, (row) => spec.view(row, context));
         },
       });
@@ -149,7 +152,7 @@ export function resourceRoutes({ db, stamp, zone }: ResourceDeps): ResourceRoute
         handle: async (input) => {
           const row = await spec.get(input, await find(input, spec.ids, input.params.id));
           const headers = spec.truncated?.(row) ? { Truncated: "true" } : {};
-          return { status: 200, body: spec.view(row, viewContext(stamp, input)), headers };
+          return { status: 200, body: spec.view(row, viewContext(input)), headers };
         },
       }),
     remove: (spec: RemoveSpec) =>

@@ -16,7 +16,7 @@ import { cronLengthMax } from "../commands/cron.js";
 import { timingOf } from "../commands/timing.js";
 import { code, integer, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { int, intOrNull, stampGiven, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { scheduleListed } from "../views/schedules.js";
 import {
   commandFields,
@@ -36,7 +36,7 @@ const intervalMinutesMax = 525_600;
 const timingFields = {
   scheduleName: name,
   scheduleType: code(0, 1).openapi({ description: "0: once, at crontabTime; 1: again and again" }),
-  crontabTime: stampText.nullish(),
+  crontabTime: stampGiven.nullish(),
   IntervalMinute: integer(1, intervalMinutesMax).nullish(),
   crontab: z
     .string()

@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
-import { readRequestTime } from "../../query/time-text.js";
+import { readRequestTime, wallText } from "../../query/time-text.js";
 import { engineOf } from "../config/config.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { integer } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int, stampText } from "../http/schemas.js";
+import { int } from "../http/schemas.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
@@ -13,7 +13,7 @@ const state = z.object({ status: z.string() });
 const holdSecondsMax = 600;
 
 export function serviceRoutes(deps: AppDeps): Route[] {
-  const { config, build, status, now, stamp, zone, replaySince, holdForBackup } = deps;
+  const { config, build, status, now, zone, replaySince, holdForBackup } = deps;
   return [
     route({
       method: "get",
@@ -69,10 +69,17 @@ export function serviceRoutes(deps: AppDeps): Route[] {
       access: "read",
       tag,
       summary: "The service's clock",
-      answer: { status: 200, schema: z.object({ time: int, text: stampText, timezone: z.string() }) },
+      answer: {
+        status: 200,
+        schema: z.object({
+          time: int,
+          text: z.string().openapi({ example: "2026-11-21 10:00:00" }),
+          timezone: z.string(),
+        }),
+      },
       handle: () => {
         const time = now();
-        return { status: 200, body: { time, text: stamp(time), timezone: zone.name } };
+        return { status: 200, body: { time, text: wallText(zone, time), timezone: zone.name } };
       },
     }),
     route({

@@ -43,7 +43,7 @@ const credentials = z.object({
 });
 
 export function sessionRoutes(deps: AppDeps): Route[] {
-  const { db, authenticator, config, cookies, now, stamp } = deps;
+  const { db, authenticator, config, cookies, now } = deps;
   return [
     route({
       method: "post",
@@ -57,7 +57,7 @@ export function sessionRoutes(deps: AppDeps): Route[] {
         schema: identity.extend({ token: z.string().optional(), expiresAt: stampText }),
       },
       errors: ["AUTH_FAILED", "PERMISSION_DENIED", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
-      handle: async ({ body, address, request, isSecure }) => {
+      handle: async ({ body, address, request, isSecure, writing }) => {
         const inCookie = body.cookie === true;
         // Another site must not log its visitors in as somebody else.
         if (inCookie) requireSameOrigin(request);
@@ -80,7 +80,7 @@ export function sessionRoutes(deps: AppDeps): Route[] {
             username,
             tenantID,
             role,
-            expiresAt: stamp(times.expiresAt),
+            expiresAt: writing.stamp(times.expiresAt),
           },
         };
       },

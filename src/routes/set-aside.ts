@@ -36,7 +36,7 @@ const replayed = z
   .openapi("Replayed", { example: { replayed: ["series", "alerts"], refused: [] } });
 
 /** Messages that ended starts of the service while only they were being processed, and then ended a trial. */
-export function setAsideRoutes({ aside, stamp }: AppDeps): Route[] {
+export function setAsideRoutes({ aside }: AppDeps): Route[] {
   return [
     route({
       method: "get",
@@ -45,7 +45,7 @@ export function setAsideRoutes({ aside, stamp }: AppDeps): Route[] {
       tag,
       summary: "Messages that ended starts of the service and are set aside, by who follows the journal",
       answer: { status: 200, schema: z.array(asideSchema).openapi({ example: [example] }) },
-      handle: ({ caller }) => {
+      handle: ({ caller, writing: { stamp } }) => {
         requireDeployment(caller);
         const body = aside.all().map(({ device, receivedAt, asideAt, ...one }) => ({
           ...one,

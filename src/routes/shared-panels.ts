@@ -18,9 +18,10 @@ import type { AnswerHold } from "../http/answer-room.js";
 import { conditionalAnswer } from "../http/conditional-response.js";
 import { ApiError, invalid } from "../http/errors.js";
 import type { Answer, Variant } from "../http/route.js";
+import type { Writing } from "../http/writing.js";
 import { alertForms } from "./alerts.js";
 import { createBudget, formOfTimes } from "./data-answers.js";
-import { type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
+import { type AskedChart, type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
 import { metricItemSchema, originalItemSchema } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
 import { viewQuery } from "./device-places.js";
@@ -30,11 +31,19 @@ import { answerMap, mapSchema } from "./shared-map.js";
 
 /** The range and form that a visitor may choose. */
 export const panelQuery = originalQuery
-  .pick({ startTime: true, endTime: true, timezone: true, timeFormat: true, maxPoints: true })
+  .pick({ startTime: true, endTime: true, timezone: true, timeFormat: true, limit: true, maxPoints: true })
   .extend(viewQuery.shape);
 type PanelQuery = z.output<typeof panelQuery>;
 
 const alertSchema = z.union([alertForms.history.schema, alertForms.current.schema]);
+const pointSchema = z
+  .object({
+    dataPointName: z.string(),
+    unitSymbol: z.string().nullable(),
+    lowerLimit: z.number().nullable(),
+    upperLimit: z.number().nullable(),
+  })
+  .openapi("SharedDataPoint");
 export const panelSchema = z
   .union([
     z.object({
@@ -43,6 +52,9 @@ export const panelSchema = z
       endTime: z.string(),
       series: z.array(z.array(z.union([metricItemSchema, originalItemSchema]))).openapi({
         description: "by series of the panel: what metrics_data or original_data answer of it",
+      }),
+      points: z.array(pointSchema.nullable()).openapi({
+        description: "by series of the panel: the data point that it shows; null for metrics",
       }),
     }),
     z.object({ type: z.literal("alerts"), alerts: z.array(alertSchema) }),
@@ -55,6 +67,7 @@ interface Asking {
   readonly document: SharedDocument;
   readonly place: Zone;
   readonly variant: Variant;
+  readonly writing: Writing;
   readonly request: Request;
   readonly hold: AnswerHold | null;
 }
@@ -106,18 +119,21 @@ async function answerSeries(
   panel: SeriesPanel,
   query: PanelQuery,
 ): Promise<Answer> {
-  const { tenant, document, place, request, hold } = asking;
+  const { tenant, document, place, request, hold, writing } = asking;
   const { start, end } = rangeOf(deps, asking, query, panel.compare);
   const means = {
     signal: request.signal,
     budget: createBudget(hold),
     computing: createComputing(deps.config.formulaSecondsMax),
+    writing,
   };
   let errors = 0;
   let truncated = false;
   let form = "";
   const series: object[][] = [];
-  for (const { deviceID, dataPointIntID, metricIntID } of panel.series) {
+  const points: (z.output<typeof pointSchema> | null)[] = [];
+  for (const [i, { deviceID, dataPointIntID, metricIntID }] of panel.series.entries()) {
+    points[i] = null;
     const target = targetOf(document, deviceID, "device");
     const items = async (): Promise<object[]> => {
       if (target === null) return [];
@@ -130,9 +146,12 @@ async function answerSeries(
         timezone: place.name,
         fill: panel.fill,
         timeFormat: query.timeFormat,
-        maxPoints: query.maxPoints || maxPointsDefault,
+        ...(query.limit
+          ? { limit: query.limit, maxPoints: query.maxPoints }
+          : { maxPoints: query.maxPoints || maxPointsDefault }),
       } satisfies ChartQuery);
       form = formOfTimes(asked);
+      points[i] = await pointOf(deps, asked, dataPointIntID);
       if (metricIntID !== undefined) {
         const found = await metricItems(deps, asked, ({ id }) => id === metricIntID, means);
         errors += found.errors;
@@ -151,7 +170,23 @@ async function answerSeries(
     ...(truncated ? { Truncated: "true" } : {}),
   };
   const [startTime, endTime] = [start, end].map((ms) => wallText(place, ms));
-  return conditionalAnswer(request, { type: panel.type, startTime, endTime, series }, headers, form);
+  return conditionalAnswer(request, { type: panel.type, startTime, endTime, series, points }, headers, form);
+}
+
+/** What an axis and its limits need to know of a data point. */
+async function pointOf(
+  { catalog }: AppDeps,
+  { devices }: AskedChart,
+  id: number | undefined,
+): Promise<z.output<typeof pointSchema> | null> {
+  if (id === undefined) return null;
+  for (const product of new Set(devices.map(({ productIntID }) => productIntID))) {
+    const found = (await catalog.model(product)).points.find((point) => point.id === id);
+    if (found === undefined) continue;
+    const { dataPointName, unitSymbol, lowerLimit, upperLimit } = found;
+    return { dataPointName, unitSymbol, lowerLimit, upperLimit };
+  }
+  return null;
 }
 
 /** A device or metric that has been deleted since leaves the panel's other series as they are. */
@@ -166,7 +201,7 @@ async function answerAlerts(
   { filters }: AlertsPanel,
   query: PanelQuery,
 ): Promise<Answer> {
-  const { tenant, document, variant } = asking;
+  const { tenant, document, variant, writing } = asking;
   const { state, alertSeverity, alertName, deviceID, productID } = filters;
   const targets = [
     [deviceID, "device"],
@@ -187,7 +222,7 @@ async function answerAlerts(
   }
   const request = { page: 1, limit: alertsMax, filters: found };
   const page = await listAlerts(deps.db, tenant, state, request);
-  const context = { stamp: deps.stamp, variant, secrets: false };
+  const context = { ...writing, variant, secrets: false };
   const { view } = alertForms[state];
   return { status: 200, body: { type: "alerts", alerts: page.items.map((one) => view(one, context)) } };
 }

@@ -56,7 +56,7 @@ export function sharedRoutes(deps: AppDeps): Route[] {
       shape: { params: panelParams, query: panelQuery },
       answer: { status: 200, schema: panelSchema },
       making: "series",
-      handle: async ({ share, params, query, variant, request, hold }) => {
+      handle: async ({ share, params, query, variant, writing, request, hold }) => {
         const one = granted(share);
         const { document } = await openShared(deps, one);
         const panel = document.panels.find(({ id }) => id === params.panelID);
@@ -68,7 +68,7 @@ export function sharedRoutes(deps: AppDeps): Route[] {
         const place = zone(query.timezone || (isNamed ? timezone : deps.zone.name));
         return answerPanel(
           deps,
-          { tenant: one.tenant, document, place, variant, request, hold },
+          { tenant: one.tenant, document, place, variant, writing, request, hold },
           panel,
           query,
         );

@@ -14,7 +14,7 @@ import {
 import { invalid, limited } from "../http/errors.js";
 import { createBody, editBody, present, text } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, stampText } from "../http/schemas.js";
+import { idParams, stampGiven } from "../http/schemas.js";
 import { silence, silenceSchema } from "../views/silences.js";
 import { checkMatcher, matcherFields, matcherOf } from "./alert-matcher.js";
 import type { AppDeps } from "./deps.js";
@@ -24,9 +24,9 @@ const tag = "Notifications";
 const path = "/api/v1/silences";
 const lengthMaxMs = 366 * 86_400_000;
 
-const required = { endTime: stampText };
+const required = { endTime: stampGiven };
 const optional = {
-  startTime: stampText.openapi({ description: "absent: now" }),
+  startTime: stampGiven.openapi({ description: "absent: now" }),
   ...matcherFields,
   comment: text,
 };
@@ -64,7 +64,7 @@ export function silenceRoutes(deps: AppDeps): Route[] {
       shape: { body: create },
       answer: { status: 201, schema: silenceSchema },
       errors: ["RESOURCE_LIMITED"],
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         const at = now();
         await checkMatcher(db, caller.tenant, body);
         const startTime = body.startTime == null ? at : readTime(body.startTime, zone, "startTime");
@@ -73,7 +73,7 @@ export function silenceRoutes(deps: AppDeps): Route[] {
         const input = { ...matcherOf(body), startTime, endTime, comment: body.comment ?? null };
         return {
           status: 201,
-          body: silence(await createSilence(db, caller, at, input).catch(limited), deps),
+          body: silence(await createSilence(db, caller, at, input).catch(limited), writing),
         };
       },
     }),
@@ -85,7 +85,7 @@ export function silenceRoutes(deps: AppDeps): Route[] {
       summary: "Edit a silence",
       shape: { params: idParams, body: edit },
       answer: { status: 200, schema: silenceSchema },
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, silenceIDs, params.id);
         const known = await getSilence(db, caller.tenant, id);
         await checkMatcher(db, caller.tenant, body);
@@ -99,7 +99,7 @@ export function silenceRoutes(deps: AppDeps): Route[] {
           ...(endTime === undefined ? {} : { endTime: readTime(endTime, zone, "endTime") }),
         };
         if (startTime !== undefined || endTime !== undefined) checkSpan({ ...known, ...input }, 0);
-        return { status: 200, body: silence(await updateSilence(db, caller, at, known, input), deps) };
+        return { status: 200, body: silence(await updateSilence(db, caller, at, known, input), writing) };
       },
     }),
     routes.remove({

@@ -50,7 +50,7 @@ const owners: readonly {
 ];
 
 export function subscriptionRoutes(deps: AppDeps): Route[] {
-  const { db, now, stamp } = deps;
+  const { db, now } = deps;
   const routes = resourceRoutes(deps);
   return owners.flatMap(({ path: collection, what, column, ids }) => {
     const path = `/api/v1/${collection}/{id}/subscriptions`;
@@ -79,7 +79,7 @@ export function subscriptionRoutes(deps: AppDeps): Route[] {
           const owner = { column, id: await routes.find(input, ids, input.params.id) };
           const fields = { topic: body.topic, qos: body.qos ?? qosDefault };
           const made = await createSubscription(db, caller, now(), owner, fields).catch(limited);
-          return { status: 201, body: subscriptionShown(made, viewContext(stamp, input)) };
+          return { status: 201, body: subscriptionShown(made, viewContext(input)) };
         },
       }),
       routes.remove({

@@ -39,7 +39,7 @@ const withFile: ReadonlySet<string> = new Set([devicesExport, devicesImport, his
 const listFields = { filters: taskFilters };
 const unfiltered = refusedParameters(listFields, listedTaskSchema);
 
-export function taskRoutes({ db, tasks, now, stamp, zone }: AppDeps): Route[] {
+export function taskRoutes({ db, tasks, now, zone }: AppDeps): Route[] {
   const links = createDownloadLinks(randomBytes(32), now);
   const view = ({ id, kind, state, current, msg, file }: Task, { role }: Caller) => ({
     state,
@@ -77,11 +77,11 @@ export function taskRoutes({ db, tasks, now, stamp, zone }: AppDeps): Route[] {
       summary: "Tasks of the last 24 hours, newest first",
       shape: { query: listQuery(listFields) },
       answer: { status: 200, schema: pageOf(listedTaskSchema) },
-      handle: async ({ caller, query, request: { url } }) => {
+      handle: async ({ caller, writing, query, request: { url } }) => {
         refuseParameters(url, unfiltered);
         const request = pageRequest(query, listFields, zone);
         return pageAnswer(await listTasks(db, caller.tenant, request), request, (task) =>
-          listedTask(task, stamp),
+          listedTask(task, writing),
         );
       },
     }),

@@ -6,7 +6,7 @@ import { requireDeployment } from "../http/caller.js";
 import { createBody, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
-import type { Stamp } from "../views/context.js";
+import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Callers";
@@ -14,11 +14,11 @@ const schema = z
   .object({ id: int, tenantID: z.string(), tenantName: z.string(), createAt: stampText })
   .openapi("Tenant");
 
-function view(tenant: Tenant, stamp: Stamp) {
+function view(tenant: Tenant, { stamp }: Stamped) {
   return { ...tenant, createAt: stamp(tenant.createAt) };
 }
 
-export function tenantRoutes({ db, now, stamp }: AppDeps): Route[] {
+export function tenantRoutes({ db, now }: AppDeps): Route[] {
   return [
     route({
       method: "get",
@@ -27,9 +27,9 @@ export function tenantRoutes({ db, now, stamp }: AppDeps): Route[] {
       tag,
       summary: "Every tenant of the deployment",
       answer: { status: 200, schema: z.array(schema) },
-      handle: async ({ caller }) => {
+      handle: async ({ caller, writing }) => {
         requireDeployment(caller);
-        return { status: 200, body: (await listTenants(db)).map((tenant) => view(tenant, stamp)) };
+        return { status: 200, body: (await listTenants(db)).map((tenant) => view(tenant, writing)) };
       },
     }),
     route({
@@ -41,11 +41,11 @@ export function tenantRoutes({ db, now, stamp }: AppDeps): Route[] {
       shape: { body: createBody({ tenantName: name, username: name }, {}) },
       answer: { status: 201, schema: schema.extend({ username: z.string(), password: z.string() }) },
       errors: ["DATA_EXISTED", "SERVICE_UNAVAILABLE"],
-      handle: async ({ caller, body }) => {
+      handle: async ({ caller, body, writing }) => {
         requireDeployment(caller);
         const password = newSecret();
         const made = await createTenantWithAdmin(db, now(), body.tenantName, body.username, password, caller);
-        return { status: 201, body: { ...view(made.tenant, stamp), username: body.username, password } };
+        return { status: 201, body: { ...view(made.tenant, writing), username: body.username, password } };
       },
     }),
   ];

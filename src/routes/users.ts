@@ -77,11 +77,11 @@ export function userRoutes(deps: AppDeps): Route[] {
       shape: { body: createBody({ username: name, password: newPassword, role }, {}).openapi("UserCreate") },
       answer: { status: 201, schema },
       errors: ["DATA_EXISTED", "SERVICE_UNAVAILABLE"],
-      handle: async ({ caller, body }) => {
+      handle: async ({ writing, caller, body }) => {
         const passwordHash = await hashChosen(body.password, payerOf(caller));
         const { username } = body;
         const user = await createUser(db, caller, now(), { username, passwordHash, role: body.role });
-        return { status: 201, body: view(user, deps) };
+        return { status: 201, body: view(user, writing) };
       },
     }),
     route({
@@ -98,7 +98,7 @@ export function userRoutes(deps: AppDeps): Route[] {
       },
       answer: { status: 200, schema },
       errors: ["SERVICE_UNAVAILABLE"],
-      handle: async ({ caller, variant, params, body }) => {
+      handle: async ({ writing, caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, userIDs, params.id);
         const user = await getUser(db, caller.tenant, id);
         refuseChanged(body, user, ["username"]);
@@ -111,7 +111,7 @@ export function userRoutes(deps: AppDeps): Route[] {
         const edited = await updateUser(db, caller, now(), id, edit, { revokesApiKeys: body.revokeApiKeys });
         // The change feed tells other processes; this one forgets before it answers.
         authenticator.forget({ user: id });
-        return { status: 200, body: view(edited, deps) };
+        return { status: 200, body: view(edited, writing) };
       },
     }),
     routes.remove({

@@ -56,7 +56,6 @@ export async function startPipelines(
   const live = createLiveFeed();
   const tenantLive = createTenantFeed();
   metadata.follow(tenantLive.changed);
-  const liveWatch = createLiveWatch({ db, feed: tenantLive, log });
   const telling = createTelling(tenantLive, metadata.directory, now);
   const presence = createPresence(db, config.nodeNumber, now, telling.presence);
   const gate = createHistoryGate();
@@ -85,6 +84,7 @@ export async function startPipelines(
     startedAt: now(),
     monotonic,
   });
+  const liveWatch = createLiveWatch({ db, feed: tenantLive, meter, status, now, log });
   if (!config.holdSeries) {
     consumers = await startConsumers({
       config,

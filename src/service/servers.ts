@@ -14,7 +14,6 @@ import { createShareAccess } from "../http/share-access.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import { listenHttp } from "../server/http-server.js";
-import { createStamp } from "../views/context.js";
 import { type CommandsAndTasks, openCommandsAndTasks } from "./commands-and-tasks.js";
 import { replaySince } from "./consumers.js";
 import { type Endpoints, openEndpoints } from "./endpoints.js";
@@ -209,7 +208,6 @@ function openApi(
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     answers,
     zone: times.zone,
-    stamp: createStamp(times.zone),
     log,
     now: clock.now,
     holdForBackup: pipelines.hold,

@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { AlertRule } from "../../store/metadata/alerts/alert-rules.js";
-import { label } from "../http/labels.js";
 import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
-import type { Stamped } from "./context.js";
+import type { Labelled } from "./context.js";
 
 export const alertRuleSchema = z
   .object({
@@ -23,7 +22,7 @@ export const alertRuleSchema = z
   })
   .openapi("AlertRule");
 
-export function alertRule(rule: AlertRule, { stamp }: Stamped) {
+export function alertRule(rule: AlertRule, { stamp, label }: Labelled) {
   return {
     id: rule.id,
     alertName: rule.alertName,

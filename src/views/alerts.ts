@@ -1,12 +1,13 @@
 import type { Alert } from "../../store/metadata/alerts/alerts.js";
-import { label } from "../http/labels.js";
-import type { Stamped } from "./context.js";
+import { alertInEnglish } from "../http/alert-words.js";
+import type { Labelled } from "./context.js";
 
-export function currentAlert(alert: Alert, { stamp }: Stamped) {
+export function currentAlert(alert: Alert, { stamp, label, language }: Labelled) {
+  const inWords = (text: string): string => (language === "en" ? alertInEnglish(alert, text) : text);
   return {
     id: alert.id,
-    alertName: alert.alertName,
-    alertContent: alert.alertContent,
+    alertName: inWords(alert.alertName),
+    alertContent: inWords(alert.alertContent),
     alertSeverity: alert.alertSeverity,
     alertSeverityLabel: label("alertSeverity", alert.alertSeverity),
     alertTimes: alert.alertTimes,
@@ -19,6 +20,6 @@ export function currentAlert(alert: Alert, { stamp }: Stamped) {
   };
 }
 
-export function historyAlert(alert: Alert, context: Stamped) {
+export function historyAlert(alert: Alert, context: Labelled) {
   return { ...currentAlert(alert, context), endTime: context.stamp(alert.endTime) };
 }

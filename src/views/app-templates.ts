@@ -1,9 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { type Newest, told, valueText } from "../../query/newest.js";
 import type { AppTemplate } from "../../store/metadata/products/app-templates.js";
-import { label } from "../http/labels.js";
 import { int, intOrNull, newestErrorSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
-import type { Stamped } from "./context.js";
+import type { Labelled } from "./context.js";
 import { dataPointStoredSchema } from "./data-points.js";
 
 const enumEntries = dataPointStoredSchema.shape.enum;
@@ -52,7 +51,7 @@ export const consoleTemplateSchema = appTemplateSchema
   .openapi("DeviceConsole");
 
 /** The fields of every form of a template; the names of its data point and stream are looked up. */
-function common(template: AppTemplate, { stamp }: Stamped) {
+function common(template: AppTemplate, { stamp }: Labelled) {
   return {
     id: template.id,
     templateName: template.templateName,
@@ -73,7 +72,7 @@ function common(template: AppTemplate, { stamp }: Stamped) {
   };
 }
 
-function names(template: AppTemplate) {
+function names(template: AppTemplate, { label }: Labelled) {
   return {
     templateTypeLabel: label("templateType", template.templateType),
     dataPointName: template.dataPointName,
@@ -81,7 +80,7 @@ function names(template: AppTemplate) {
   };
 }
 
-export function appTemplateStored(template: AppTemplate, context: Stamped) {
+export function appTemplateStored(template: AppTemplate, context: Labelled) {
   return {
     ...common(template, context),
     itemID: template.itemID,
@@ -91,8 +90,8 @@ export function appTemplateStored(template: AppTemplate, context: Stamped) {
   };
 }
 
-export function appTemplateListed(template: AppTemplate, context: Stamped) {
-  return { ...appTemplateStored(template, context), ...names(template) };
+export function appTemplateListed(template: AppTemplate, context: Labelled) {
+  return { ...appTemplateStored(template, context), ...names(template, context) };
 }
 
 /** A template as a device's console shows it, with the newest value of its data point. */
@@ -100,11 +99,11 @@ export interface ConsoleTemplate extends AppTemplate {
   readonly newest: Newest;
 }
 
-export function consoleTemplate(template: ConsoleTemplate, context: Stamped) {
+export function consoleTemplate(template: ConsoleTemplate, context: Labelled) {
   const { newest } = template;
   return {
     ...common(template, context),
-    ...names(template),
+    ...names(template, context),
     ...told(newest, ({ value }) => valueText(value)),
   };
 }

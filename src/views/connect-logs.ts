@@ -1,6 +1,5 @@
 import type { ConnectionRecord } from "../../store/journal/record.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
-import { label, labelB } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 import type { LogRow } from "./events.js";
 
@@ -15,7 +14,7 @@ export const connectStatuses: Readonly<Record<number, number>> = {
 export function connectLogListed(
   tenantID: string,
   row: LogRow<ConnectionRecord>,
-  { stamp, variant }: ViewContext,
+  { stamp, variant, label, labelB }: ViewContext,
 ) {
   const { record, deviceID, deviceName } = row;
   const status = connectStatuses[record.kind] ?? null;

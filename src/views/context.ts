@@ -2,28 +2,28 @@ import { wallText } from "../../query/time-text.js";
 import type { Zone } from "../../query/zone.js";
 import type { Caller } from "../http/caller.js";
 import type { Variant } from "../http/route.js";
-
-/** Milliseconds → `YYYY-MM-DD HH:MM:SS` in the deployment's time zone; null stays null. */
-export type Stamp = (at: number | null) => string | null;
+import type { Writing } from "../http/writing.js";
 
 /** The context of a view besides the record. */
-export interface ViewContext {
-  readonly stamp: Stamp;
+export interface ViewContext extends Writing {
   readonly variant: Variant;
   /** False for viewers, who see keys and tokens as null. */
   readonly secrets: boolean;
 }
 
 /** Enough context for most views. */
-export type Stamped = Pick<ViewContext, "stamp">;
+export type Stamped = Pick<Writing, "stamp">;
+/** With the labels of codes. */
+export type Labelled = Omit<Writing, "labelB">;
 
-export function viewContext(
-  stamp: Stamp,
-  input: { readonly caller: Caller; readonly variant: Variant },
-): ViewContext {
-  return { stamp, variant: input.variant, secrets: input.caller.role !== "viewer" };
+export function viewContext(input: {
+  readonly caller: Caller;
+  readonly variant: Variant;
+  readonly writing: Writing;
+}): ViewContext {
+  return { ...input.writing, variant: input.variant, secrets: input.caller.role !== "viewer" };
 }
 
-export function createStamp(zone: Zone): Stamp {
+export function createStamp(zone: Zone): (at: number | null) => string | null {
   return (at) => (at === null ? null : wallText(zone, at));
 }

@@ -1,9 +1,8 @@
 import type { ControlLog, GroupControlLog } from "../../store/metadata/commands/control-logs.js";
-import { label } from "../http/labels.js";
-import type { Stamped } from "./context.js";
+import type { Labelled } from "./context.js";
 import { payloadText } from "./events.js";
 
-function shown(log: Omit<ControlLog, "deviceIntID" | "deviceName">, { stamp }: Stamped) {
+function shown(log: Omit<ControlLog, "deviceIntID" | "deviceName">, { stamp, label }: Labelled) {
   return {
     topic: log.topic,
     payload: payloadText(new Uint8Array(log.payload)),
@@ -16,18 +15,18 @@ function shown(log: Omit<ControlLog, "deviceIntID" | "deviceName">, { stamp }: S
   };
 }
 
-export function controlLogListed(log: ControlLog, context: Stamped) {
+export function controlLogListed(log: ControlLog, context: Labelled) {
   const { id, deviceIntID, deviceName } = log;
   return { id, deviceIntID, deviceName, ...shown(log, context) };
 }
 
-export function groupControlLogListed(log: GroupControlLog, context: Stamped) {
+export function groupControlLogListed(log: GroupControlLog, context: Labelled) {
   const { id, groupID, groupName } = log;
   return { id, groupID, groupName, ...shown(log, context) };
 }
 
 /** Gateways receive configurations: a payload that is a JSON object is shown as one. */
-export function gatewayControlLogListed(log: ControlLog, context: Stamped) {
+export function gatewayControlLogListed(log: ControlLog, context: Labelled) {
   const { publishUser: createUser, payload, ...rest } = shown(log, context);
   return {
     id: log.id,

@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
-import { label } from "../http/labels.js";
 import { floatOrNull, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
-import type { Stamped } from "./context.js";
+import type { Labelled } from "./context.js";
 
 export const dataPointStoredSchema = z
   .object({
@@ -36,7 +35,7 @@ export const dataPointDetailSchema = dataPointListedSchema
   .extend({ createUser: textOrNull })
   .openapi("DataPointDetail");
 
-export function dataPointStored(point: DataPoint, context: Stamped) {
+export function dataPointStored(point: DataPoint, context: Labelled) {
   return {
     id: point.id,
     dataPointID: point.dataPointID,
@@ -62,15 +61,15 @@ export function dataPointStored(point: DataPoint, context: Stamped) {
   };
 }
 
-export function dataPointListed(point: DataPoint, context: Stamped) {
+export function dataPointListed(point: DataPoint, context: Labelled) {
   return {
     ...dataPointStored(point, context),
     productName: point.productName,
-    pointDataTypeLabel: label("pointDataType", point.pointDataType),
-    dataTransTypeLabel: label("dataTransType", point.dataTransType),
+    pointDataTypeLabel: context.label("pointDataType", point.pointDataType),
+    dataTransTypeLabel: context.label("dataTransType", point.dataTransType),
   };
 }
 
-export function dataPointDetail(point: DataPoint, context: Stamped) {
+export function dataPointDetail(point: DataPoint, context: Labelled) {
   return { ...dataPointListed(point, context), createUser: point.createUser };
 }

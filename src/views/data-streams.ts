@@ -1,21 +1,20 @@
 import type { DataStream } from "../../store/metadata/products/data-streams.js";
-import { label } from "../http/labels.js";
-import type { Stamped } from "./context.js";
+import type { Labelled } from "./context.js";
 
-export function dataStreamListed(stream: DataStream) {
+export function dataStreamListed(stream: DataStream, context: Labelled) {
   return {
     id: stream.id,
     productName: stream.productName,
     streamName: stream.streamName,
     streamType: stream.streamType,
-    streamTypeLabel: label("streamType", stream.streamType),
+    streamTypeLabel: context.label("streamType", stream.streamType),
     streamDataType: stream.streamDataType,
-    streamDataTypeLabel: label("streamDataType", stream.streamDataType),
+    streamDataTypeLabel: context.label("streamDataType", stream.streamDataType),
     topic: stream.topic,
   };
 }
 
-export function dataStreamStored(stream: DataStream, context: Stamped) {
+export function dataStreamStored(stream: DataStream, context: Labelled) {
   return {
     id: stream.id,
     productID: stream.productID,
@@ -31,12 +30,12 @@ export function dataStreamStored(stream: DataStream, context: Stamped) {
   };
 }
 
-export function dataStreamDetail(stream: DataStream, context: Stamped) {
+export function dataStreamDetail(stream: DataStream, context: Labelled) {
   return {
     ...dataStreamStored(stream, context),
     productName: stream.productName,
-    streamTypeLabel: label("streamType", stream.streamType),
-    streamDataTypeLabel: label("streamDataType", stream.streamDataType),
+    streamTypeLabel: context.label("streamType", stream.streamType),
+    streamDataTypeLabel: context.label("streamDataType", stream.streamDataType),
     dataPointNames: stream.dataPointNames,
   };
 }

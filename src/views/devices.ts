@@ -1,6 +1,5 @@
 import type { Device } from "../../store/metadata/devices/record.js";
 import { deviceTypeB, locationB } from "../devices/variant-b.js";
-import { label, labelB } from "../http/labels.js";
 import { type BrokerAddresses, type Brokers, brokerAddresses } from "./broker-info.js";
 import type { ViewContext } from "./context.js";
 
@@ -64,10 +63,10 @@ function listedA(device: Device, context: ViewContext) {
     ...common(device, context),
     productIntID: device.productIntID,
     productName: device.productName,
-    authTypeLabel: label("authType", device.authType),
-    deviceStatusLabel: label("deviceStatus", device.deviceStatus),
-    deviceTypeLabel: label("deviceType", device.deviceType),
-    cloudProtocolLabel: label("cloudProtocol", device.cloudProtocol),
+    authTypeLabel: context.label("authType", device.authType),
+    deviceStatusLabel: context.label("deviceStatus", device.deviceStatus),
+    deviceTypeLabel: context.label("deviceType", device.deviceType),
+    cloudProtocolLabel: context.label("cloudProtocol", device.cloudProtocol),
   };
 }
 
@@ -105,10 +104,10 @@ function commonB(device: Device, { stamp, secrets }: ViewContext) {
   };
 }
 
-function labelsB(device: Device) {
+function labelsB(device: Device, context: ViewContext) {
   return {
-    deviceTypeLabel: labelB("deviceType", deviceTypeB(device)),
-    statusLabel: labelB("status", statusB(device)),
+    deviceTypeLabel: context.labelB("deviceType", deviceTypeB(device)),
+    statusLabel: context.labelB("status", statusB(device)),
   };
 }
 
@@ -124,13 +123,13 @@ function brokersB({ brokers }: DeviceContext): Omit<BrokerAddresses, "wsBroker" 
 
 export function deviceListed(device: Device, context: ViewContext) {
   if (context.variant === "A") return listedA(device, context);
-  return { ...commonB(device, context), productName: device.productName, ...labelsB(device) };
+  return { ...commonB(device, context), productName: device.productName, ...labelsB(device, context) };
 }
 
 export function deviceDetail(device: Device, context: DeviceContext) {
   const shared = { ...connection(device, context), createUser: device.createUser };
   if (context.variant === "B") {
-    return { ...commonB(device, context), ...labelsB(device), ...shared, ...brokersB(context) };
+    return { ...commonB(device, context), ...labelsB(device, context), ...shared, ...brokersB(context) };
   }
   return {
     ...listedA(device, context),

@@ -1,10 +1,10 @@
 import type { Gateway } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
-import { label } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 
 /** A gateway is a row of the device table; its name is in deviceName. */
-export function gatewayStored(gateway: Device, { stamp, secrets }: ViewContext) {
+export function gatewayStored(gateway: Device, context: ViewContext) {
+  const { stamp, secrets } = context;
   return {
     id: gateway.id,
     gatewayName: gateway.deviceName,
@@ -16,9 +16,9 @@ export function gatewayStored(gateway: Device, { stamp, secrets }: ViewContext) 
     deviceStatus: gateway.deviceStatus,
     gatewayProtocol: gateway.gatewayProtocol,
     upLinkNetwork: gateway.upLinkNetwork,
-    upLinkNetworkLabel: label("upLinkNetwork", gateway.upLinkNetwork),
+    upLinkNetworkLabel: context.label("upLinkNetwork", gateway.upLinkNetwork),
     upLinkProtocol: gateway.upLinkProtocol,
-    upLinkProtocolLabel: label("upLinkProtocol", gateway.upLinkProtocol),
+    upLinkProtocolLabel: context.label("upLinkProtocol", gateway.upLinkProtocol),
     mac: gateway.mac,
     productID: gateway.productID,
     productName: gateway.productName,
@@ -40,9 +40,9 @@ export function gatewayStored(gateway: Device, { stamp, secrets }: ViewContext) 
 function shown(gateway: Device, context: ViewContext) {
   return {
     ...gatewayStored(gateway, context),
-    authTypeLabel: label("authType", gateway.authType),
-    deviceStatusLabel: label("deviceStatus", gateway.deviceStatus),
-    gatewayProtocolLabel: label("gatewayProtocol", gateway.gatewayProtocol),
+    authTypeLabel: context.label("authType", gateway.authType),
+    deviceStatusLabel: context.label("deviceStatus", gateway.deviceStatus),
+    gatewayProtocolLabel: context.label("gatewayProtocol", gateway.gatewayProtocol),
   };
 }
 

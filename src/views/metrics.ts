@@ -1,18 +1,17 @@
 import type { Metric } from "../../store/metadata/products/metrics.js";
-import { label } from "../http/labels.js";
-import type { Stamped } from "./context.js";
+import type { Labelled } from "./context.js";
 
-export function metricListed(metric: Metric) {
+export function metricListed(metric: Metric, context: Labelled) {
   return {
     id: metric.id,
     metricName: metric.metricName,
     metricType: metric.metricType,
-    metricTypeLabel: label("metricType", metric.metricType),
+    metricTypeLabel: context.label("metricType", metric.metricType),
     dataPointName: metric.dataPointName,
   };
 }
 
-export function metricStored(metric: Metric, context: Stamped) {
+export function metricStored(metric: Metric, context: Labelled) {
   return {
     id: metric.id,
     metricName: metric.metricName,
@@ -31,19 +30,19 @@ export function metricStored(metric: Metric, context: Stamped) {
   };
 }
 
-export function metricDetail(metric: Metric, context: Stamped) {
+export function metricDetail(metric: Metric, context: Labelled) {
   return {
     ...metricStored(metric, context),
-    metricTypeLabel: label("metricType", metric.metricType),
+    metricTypeLabel: context.label("metricType", metric.metricType),
     dataPointName: metric.dataPointName,
-    aggregateTypeLabel: label("aggregateType", metric.aggregateType),
-    aggregateDataLabel: label("aggregateData", metric.aggregateData),
-    chartTypeLabel: label("chartType", metric.chartType),
+    aggregateTypeLabel: context.label("aggregateType", metric.aggregateType),
+    aggregateDataLabel: context.label("aggregateData", metric.aggregateData),
+    chartTypeLabel: context.label("chartType", metric.chartType),
     createUser: metric.createUser,
   };
 }
 
 /** A metric as metrics_data shows it: the stored fields and the name of its data point. */
-export function metricOfData(metric: Metric, context: Stamped) {
+export function metricOfData(metric: Metric, context: Labelled) {
   return { ...metricStored(metric, context), dataPointName: metric.dataPointName };
 }

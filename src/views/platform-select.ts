@@ -7,6 +7,7 @@ import type {
 import { dictionary, dictionaryB, textDictionary } from "../http/labels.js";
 import { dictionaryBEn, dictionaryEn, textDictionaryEn } from "../http/labels-en.js";
 import type { Variant } from "../http/route.js";
+import type { LabelLanguage } from "../http/writing.js";
 
 export function selection({ label, value }: Selection) {
   return { label, value };
@@ -47,8 +48,6 @@ export function dictCode(
   const numbers = entries({ ...all, ...(variant === "B" ? { deviceType, status } : {}) }, Number);
   return Object.fromEntries([...numbers, ...entries(ofTexts, String)]);
 }
-
-type LabelLanguage = "zh" | "en";
 
 const dictionaries = {
   zh: { all: dictionary, ofB: dictionaryB, ofTexts: textDictionary },

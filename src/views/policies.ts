@@ -1,6 +1,5 @@
 import type { BindableDevice } from "../../store/metadata/devices/bound-devices.js";
 import { bindingsShownMax, type Policy } from "../../store/metadata/policies/policies.js";
-import { label, labelB } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 
 export function policyTruncated(policy: Policy): boolean {
@@ -25,8 +24,8 @@ export function policyStored(policy: Policy, { stamp }: ViewContext) {
 export function policyListed(policy: Policy, context: ViewContext) {
   return {
     ...policyStored(policy, context),
-    accessLabel: label("access", policy.access),
-    allowLabel: label("allow", policy.allow),
+    accessLabel: context.label("access", policy.access),
+    allowLabel: context.label("allow", policy.allow),
   };
 }
 
@@ -38,10 +37,10 @@ export function policyDetail(policy: Policy, context: ViewContext) {
 const codesB = { gateway: 1, terminal: 0, smartphone: 2 } as const;
 const smartphone = 3;
 
-function deviceTypeLabel({ kind, deviceType }: BindableDevice, { variant }: ViewContext): string | null {
-  if (variant === "A") return label("deviceType", deviceType);
-  if (kind === "gateway") return labelB("deviceType", codesB.gateway);
-  return labelB("deviceType", deviceType === smartphone ? codesB.smartphone : codesB.terminal);
+function deviceTypeLabel({ kind, deviceType }: BindableDevice, context: ViewContext): string | null {
+  if (context.variant === "A") return context.label("deviceType", deviceType);
+  if (kind === "gateway") return context.labelB("deviceType", codesB.gateway);
+  return context.labelB("deviceType", deviceType === smartphone ? codesB.smartphone : codesB.terminal);
 }
 
 /** A device that a policy is bound to; in Variant A a gateway has no deviceType. */

@@ -1,8 +1,7 @@
 import type { ProductResource } from "../../store/metadata/products/product-resources.js";
-import { textDictionary } from "../http/labels.js";
-import type { Stamped } from "./context.js";
+import type { Labelled } from "./context.js";
 
-export function productResourceStored(resource: ProductResource, { stamp }: Stamped) {
+export function productResourceStored(resource: ProductResource, { stamp }: Labelled) {
   return {
     id: resource.id,
     codeValue: resource.codeValue,
@@ -13,11 +12,10 @@ export function productResourceStored(resource: ProductResource, { stamp }: Stam
   };
 }
 
-export function productResourceListed(resource: ProductResource, context: Stamped) {
-  const labels: Readonly<Record<string, string>> = textDictionary.codeValue;
+export function productResourceListed(resource: ProductResource, context: Labelled) {
   return {
     ...productResourceStored(resource, context),
-    codeValueLabel: labels[resource.codeValue] ?? null,
+    codeValueLabel: context.labelOfText("codeValue", resource.codeValue),
     dataPointName: resource.dataPointName,
     itemName: null,
   };

@@ -1,5 +1,4 @@
 import { devicesShownMax, type Product } from "../../store/metadata/products/products.js";
-import { label } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 
 const lwm2m = 3;
@@ -39,7 +38,7 @@ function productShown(product: ProductRow, context: ViewContext) {
   }
   return {
     ...stored,
-    cloudProtocolLabel: label("cloudProtocol", product.cloudProtocol),
+    cloudProtocolLabel: context.label("cloudProtocol", product.cloudProtocol),
     deviceCount: product.deviceCount,
   };
 }

@@ -1,9 +1,8 @@
 import type { Schedule } from "../../store/metadata/commands/schedules.js";
-import { label } from "../http/labels.js";
-import type { Stamped } from "./context.js";
+import type { Labelled } from "./context.js";
 import { payloadText } from "./events.js";
 
-export function scheduleListed(schedule: Schedule, { stamp }: Stamped) {
+export function scheduleListed(schedule: Schedule, { stamp, label }: Labelled) {
   return {
     id: schedule.id,
     scheduleName: schedule.scheduleName,

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { type ListedTask, taskStates } from "../../store/metadata/tasks.js";
 import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { statusUrl } from "../tasks/runner.js";
-import type { Stamp } from "./context.js";
+import type { Stamped } from "./context.js";
 
 /** Characters of a task's message in a list. */
 export const taskMsgCharactersMax = 300;
@@ -23,7 +23,7 @@ export const listedTaskSchema = z
   })
   .openapi("Task");
 
-export function listedTask(task: ListedTask, stamp: Stamp): object {
+export function listedTask(task: ListedTask, { stamp }: Stamped): object {
   const { id, kind, state, current, msgStart, username, createAt, endAt } = task;
   return {
     taskID: id,

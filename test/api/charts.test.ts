@@ -222,7 +222,7 @@ worldSuites("data for charts", (test, world) => {
     const { devices } = await station();
     const path = `/api/v1/original_data?deviceID=${devices[0]?.deviceID}&${span}`;
     const plain = await raw(world, path, { "Accept-Encoding": "identity" });
-    assert.equal([plain.encoding, plain.vary], [undefined, "Accept-Encoding"]);
+    assert.equal([plain.encoding, plain.vary], [undefined, "Accept-Encoding, Time-Format, Label-Language"]);
     for (const [accepted, packed] of [
       ["gzip", true],
       ["br, gzip;q=0.5", true],
@@ -302,6 +302,37 @@ worldSuites("data for charts", (test, world) => {
     assert.equal(await of("(dataPoint * 1e308) * 10 / 1e308", 8), [[null], "3"]);
     assert.equal(await of("sqrt(dataPoint - 2)", 4), [[Math.SQRT2], "1"]);
     assert.equal(await of("dataPoint + lastValue", 4), [[9], null]);
+  });
+
+  test("a question names the data points that it wants, for JSON and files alike", async () => {
+    const { devices, points } = await station();
+    const [, device] = devices as [Rec, Rec];
+    const [temp, note] = points as [Rec, Rec];
+    await world.publish(device, { time: startMs, temp: 1, note: "a" });
+    const asked = async (ids: unknown) => {
+      const { list } = await get(
+        "original_data",
+        `deviceID=${device.deviceID}&${span}&dataPointIntID=${ids}`,
+      );
+      return list.map(({ dataPointIntID }) => dataPointIntID);
+    };
+    assert.equal(await asked(temp.id), [temp.id]);
+    assert.equal((await asked(`${note.id},${temp.id}`)).sort(), [temp.id, note.id].sort());
+    assert.equal(await asked(""), await asked(`${temp.id},${note.id}`));
+    assert.equal(await asked(Number.MAX_SAFE_INTEGER), []);
+    const rows = await get("original_data", `deviceID=${device.deviceID}&dataPointIntID=${temp.id}`, {
+      Accept: "text/csv",
+    });
+    assert.is(rows.text.trim().split("\n").length, 2);
+    assert.match(rows.text, /,temp,/);
+    const many = Array.from({ length: 101 }, (_, i) => i + 1).join();
+    for (const wrong of ["x", "0", "-1", "1,,2", "1.5", many]) {
+      refused(
+        await get("original_data", `deviceID=${device.deviceID}&dataPointIntID=${wrong}`),
+        "PARAMETER_INVALID",
+        "dataPointIntID",
+      );
+    }
   });
 });
 

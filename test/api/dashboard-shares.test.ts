@@ -32,14 +32,14 @@ worldSuite("shares of dashboards", (test, world) => {
     const origins = ["https://a.example.com", "http://10.0.0.1:8080"];
     const name = `"; drop table dashboard_share; -- 🚜`;
     const made = await share(dashboard, { name, allowedOrigins: origins, expiresAt: "2099-01-01 00:00:00" });
-    hasKeys(made, [...fields, "token"]);
+    hasKeys(made, [...fields, "token", "path"]);
     assert.match(String(made.token), /^[\w-]{32}$/);
     assert.equal(
       [made.name, made.version, made.enable, made.lastUsedAt, made.createUser],
       [name, "latest", 1, null, "admin"],
     );
     assert.equal(made.allowedOrigins, origins);
-    const { token: _, ...rest } = made;
+    const { token: _, path: __, ...rest } = made;
     const listed = await world.call("GET", url);
     assert.equal(listed.page.items, [rest as Rec]);
     refused(await world.call("GET", `${url}?token=${made.token}`), "PARAMETER_INVALID", "token");
@@ -54,6 +54,31 @@ worldSuite("shares of dashboards", (test, world) => {
     assert.is((await world.call("DELETE", `${url}?ids=${made.id},${plain.id}`)).status, 204);
     assert.is((await world.call("GET", url)).page.meta.count, 0);
     refused(await visit(made.token), "AUTH_FAILED");
+  });
+
+  test("its page may be framed by the pages of its origins alone, for as long as it holds", async () => {
+    const dashboard = await makeDashboard();
+    const origins = ["https://a.example.com", "http://10.0.0.1:8080"];
+    const made = await share(dashboard, { allowedOrigins: origins });
+    const [address = "", token] = String(made.path).split("#");
+    assert.is(token, made.token);
+    assert.not.ok(address.includes(String(made.token)));
+    const framersAt = async (at: string) => {
+      const response = await fetch(world.http + at);
+      return /frame-ancestors ([^;]+)/.exec(response.headers.get("content-security-policy") ?? "")?.[1];
+    };
+    assert.is(await framersAt(address), origins.join(" "));
+    assert.is(await framersAt("/console/"), "'none'");
+    assert.is(await framersAt(`${address}x`), "'none'");
+    assert.is(await framersAt(`/console/shared/${"A".repeat(43)}`), "'none'");
+    assert.is(await framersAt("/console/shared/'%20or%201=1"), "'none'");
+    const url = `${path}/${dashboard.id}/shares/${made.id}`;
+    assert.is((await world.call("PUT", url, { enable: 0 })).status, 200);
+    assert.is(await framersAt(address), "'none'");
+    assert.is((await world.call("PUT", url, { enable: 1 })).status, 200);
+    assert.is(await framersAt(address), origins.join(" "));
+    // What an address shows opens nothing.
+    refused(await visit(address.split("/").at(-1)), "AUTH_FAILED");
   });
 
   test("what cannot be is refused by name", async () => {
@@ -303,7 +328,7 @@ worldSuites("panels of shared dashboards", (test, world) => {
   const seriesOf = async (panel: string, query = ""): Promise<readonly (readonly Rec[])[]> => {
     const reply = await shown.visit(panel, query);
     assert.is(reply.status, 200, reply.text);
-    hasKeys(reply.record, ["type", "startTime", "endTime", "series"]);
+    hasKeys(reply.record, ["type", "startTime", "endTime", "series", "points"]);
     return reply.record.series as Rec[][];
   };
   const span = "startTime=2026-03-01T12:00:00Z&endTime=2026-03-01T14:00:00Z";
@@ -321,12 +346,22 @@ worldSuites("panels of shared dashboards", (test, world) => {
     );
     const own = first?.[0]?.originalData as { readonly time: number[]; readonly value: number[] } | undefined;
     assert.equal(own, { time: [0, 30, 60, 90].map((m) => at(m) * 1000), value: [20, 21, 22, 50] });
+    const [newest] = await seriesOf("chart", "limit=2&timeFormat=ms");
+    assert.equal((newest?.[0]?.originalData as { readonly value: number[] } | undefined)?.value, [22, 50]);
     assert.equal(own?.value, (raw.list[0]?.originalData as { readonly value: number[] } | undefined)?.value);
     const windows = await world.call(
       "GET",
       `/api/v1/metrics_data?deviceID=${device.deviceID}&metricIntID=${metric.id}&time_unit=day&fill=zero&${span}`,
     );
     assert.equal(await seriesOf("value"), [windows.list]);
+    const { record } = await shown.visit("chart");
+    assert.equal((record.points as Rec[])[0], {
+      dataPointName: point.dataPointName,
+      unitSymbol: point.unitSymbol,
+      lowerLimit: point.lowerLimit,
+      upperLimit: point.upperLimit,
+    });
+    assert.equal((await shown.visit("value")).record.points, [null]);
   });
 
   test("variables stand for a group; what is not chosen or gone is empty, and the rest is there", async () => {
@@ -361,7 +396,7 @@ worldSuites("panels of shared dashboards", (test, world) => {
 
   test("nobody asks for other devices or points than the panel has", async () => {
     const other = await makeDevice(world, shown.product);
-    const query = `deviceID=${other.deviceID}&deviceIntID=${other.id}&groupID=x&metricIntID=1&limit=1`;
+    const query = `deviceID=${other.deviceID}&deviceIntID=${other.id}&groupID=x&metricIntID=1&dataPointIntID=999999`;
     assert.equal(await seriesOf("chart", query), await seriesOf("chart"));
   });
 

@@ -3,6 +3,7 @@ import { createAnswerRoom } from "../../src/http/answer-room.js";
 import { mountRoutes } from "../../src/http/frame.js";
 import { route } from "../../src/http/route.js";
 import { createSessionCookies } from "../../src/http/session-cookie.js";
+import { createWritings } from "../../src/http/writing.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { productBody } from "../factories.js";
 import { assert, suite } from "../suite.js";
@@ -52,6 +53,7 @@ suite("HEAD", (test) => {
         isSecure: () => false,
         hangUp: () => undefined,
         onCaller: () => undefined,
+        writingOf: createWritings(String),
         room: answers,
       },
     );
@@ -96,6 +98,7 @@ suite("answers of routes", (test) => {
         isSecure: () => false,
         hangUp: () => undefined,
         onCaller: () => undefined,
+        writingOf: createWritings(String),
         room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
       },
     );

@@ -283,6 +283,39 @@ worldSuite("live stream of a tenant", (test, world) => {
     viewer.close();
   });
 
+  test("the figures of the overview come each second, whatever the devices, and of the own tenant alone", async () => {
+    const { device, other } = await station();
+    const query = `topics=overview&deviceID=${encodeURIComponent(String(other.deviceID))}`;
+    const [ours, theirs] = [
+      await listen(world, query),
+      await listen(world, "topics=overview", { key: await world.otherTenant() }),
+    ];
+    const [first] = await arrived(ours, "overview", 1);
+    const { deployment, ...asked } = (await world.call("GET", "/api/v1/overview")).record;
+    assert.equal(Object.keys(first ?? {}), Object.keys(asked), "the keys of the answer, in their order");
+    assert.ok(deployment, "of an administrator of the deployment");
+    assert.equal(first?.devices, asked.devices);
+    await world.publish(device, { temp: 1 });
+    const counted = () =>
+      named(ours, "overview").some(({ rates }) => {
+        const { messages, points } = rates as Readonly<Record<string, readonly number[]>>;
+        assert.equal([messages?.length, points?.length], [10, 10]);
+        return points?.includes(1);
+      });
+    await until(counted, { what: "the point among the rates" });
+    const before = named(ours, "overview").length;
+    const startedAt = performance.now();
+    await arrived(ours, "overview", before + 3);
+    assert.ok(performance.now() - startedAt > 1500, "once a second");
+    const [ofOthers] = await arrived(theirs, "overview", 1);
+    assert.equal(
+      (ofOthers?.devices as Record<string, number> | undefined)?.total,
+      0,
+      "no device of the other tenant is counted",
+    );
+    for (const one of [ours, theirs]) one.close();
+  });
+
   test("what is wrong with the question is told; HEAD opens nothing", async () => {
     const { other } = await station();
     const wrong: readonly (readonly [query: string, field: string])[] = [

@@ -315,12 +315,14 @@ suite("lists of tasks", (test) => {
         await updateTask(db, 99, "f".repeat(32), { state: "PROGRESS", current: 1, msg: text });
         const [first] = (await listTasks(db, 1, { page: 1, limit: 1, filters: [] })).items;
         assert.ok(first !== undefined);
-        const { msg } = listedTask(first, String) as { msg: string };
+        const { msg } = listedTask(first, { stamp: String }) as { msg: string };
         assert.ok(text.startsWith(msg) && msg.length > 150, `${length}: ${msg.length}`);
       }
       const { items, count } = await listTasks(db, 1, { page: 1, limit: 100, filters: [] });
       assert.is(count, messages.length + 1);
-      const shown = items.slice(1).map((task) => (listedTask(task, String) as { msg: string | null }).msg);
+      const shown = items
+        .slice(1)
+        .map((task) => (listedTask(task, { stamp: String }) as { msg: string | null }).msg);
       assert.equal(
         shown.reverse(),
         messages.map(([, wanted]) => wanted),

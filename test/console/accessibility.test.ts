@@ -3,7 +3,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
-import { makeDevice, makeProduct } from "../factories.js";
+import { documentBody, panelsOf } from "../dashboards/documents.js";
+import { makeDataPoint, makeDevice, makeGroup, makeMetric, makeProduct } from "../factories.js";
 import { assert } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
@@ -30,11 +31,23 @@ async function seriousOn(page: Page): Promise<string[]> {
 consoleSuite("console: accessibility", (test, world, web) => {
   let device: Rec;
   let product: Rec;
+  let dashboard: Rec;
   test.before(async () => {
     product = await makeProduct(world);
     device = await makeDevice(world, product);
+    const point = await makeDataPoint(world, product, { dataPointID: "temp" });
+    const group = await makeGroup(world, product);
+    const metric = await makeMetric(world, point);
     await world.publish(device, { temp: 1, nobody: 2 });
     await world.call("PUT", `/api/v1/devices/${device.id}/location`, { longitude: 8.5, latitude: 47.4 });
+    const panels = panelsOf({
+      ...{ deviceID: String(device.deviceID), groupID: String(group.groupID) },
+      ...{ productID: String(product.productID), dataPointIntID: point.id, metricIntID: metric.id },
+    });
+    dashboard = await world.make("/api/v1/dashboards", {
+      name: "All panels",
+      document: documentBody(panels),
+    });
   });
 
   for (const colorScheme of ["light", "dark"] as const) {
@@ -51,6 +64,7 @@ consoleSuite("console: accessibility", (test, world, web) => {
           (tab) => `/devices/${device.id}${tab}`,
         ),
         ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
+        ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],
         ...["/map", "/map?as=list&at=47,8,5", "/messages", "/access", "/access?tab=policies"],
       ];
       for (const path of pages) {

@@ -26,13 +26,19 @@ interface Watched {
   readonly faults: string[];
 }
 
+interface OpenOptions extends BrowserContextOptions {
+  readonly at?: string;
+  /** Of another service than the suite's. */
+  readonly origin?: string;
+}
+
 interface Console {
   /** A new window with nothing remembered, at the console's first page. */
-  open(options?: BrowserContextOptions & { readonly at?: string }): Promise<Watched>;
+  open(options?: OpenOptions): Promise<Watched>;
   /** The same, logged in as the first administrator or as another user. */
   openIn(
     path: string,
-    options?: BrowserContextOptions & {
+    options?: Omit<OpenOptions, "at"> & {
       readonly user?: { readonly username: string; readonly password: string };
     },
   ): Promise<Watched>;
@@ -85,10 +91,7 @@ export function consoleSuite(
         declared.after(() => browser?.close());
       }
 
-      async function open({
-        at = "/console/",
-        ...options
-      }: BrowserContextOptions & { readonly at?: string } = {}) {
+      async function open({ at = "/console/", origin: ours = world.http, ...options }: OpenOptions = {}) {
         if (browser === undefined) throw new Error("there is no browser");
         const context = await browser.newContext({
           locale: "en-GB",
@@ -104,12 +107,12 @@ export function consoleSuite(
         });
         page.on("request", (request) => {
           const { protocol, origin } = new URL(request.url());
-          if (!["data:", "blob:"].includes(protocol) && origin !== new URL(world.http).origin)
+          if (!["data:", "blob:"].includes(protocol) && origin !== new URL(ours).origin)
             faults.push(`request: ${request.url()}`);
         });
         const watched = { page, context, faults };
         opened.push(watched);
-        await page.goto(world.http + at);
+        await page.goto(ours + at);
         return watched;
       }
 

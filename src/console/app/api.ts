@@ -32,6 +32,8 @@ interface CallOptions {
   readonly file?: Blob;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** The answer is no JSON. */
+  readonly isText?: boolean;
 }
 
 /** A page of a list. */
@@ -57,7 +59,7 @@ function pathOf(path: string, query: Query = {}): string {
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
   const response = await answerOf(method, path, options);
-  return (response.status === 204 ? undefined : await read(response)) as T;
+  return (response.status === 204 ? undefined : await read(response, options.isText ?? false)) as T;
 }
 
 /** A good answer, whatever its body is. @throws ApiFailure, or the abort */
@@ -85,12 +87,14 @@ export async function answerOf(method: Method, path: string, options: CallOption
   }
   if (response.ok) return response;
   const failure = await failureOf(response);
-  if (response.status === 401 && path !== "/login") onLoggedOut();
+  // The token of a share is no session.
+  if (response.status === 401 && path !== "/login" && headers.Authorization === undefined) onLoggedOut();
   throw failure;
 }
 
-async function read(response: Response): Promise<unknown> {
+async function read(response: Response, isText: boolean): Promise<unknown> {
   const text = await response.text();
+  if (isText) return text;
   return text === "" ? undefined : JSON.parse(text);
 }
 

@@ -4,8 +4,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure } from "./api.js";
 import { t } from "./i18n.js";
+import { linkState } from "./live/link.js";
+import { missedAt } from "./live/missed.js";
 
-interface Asked<T> {
+export interface Asked<T> {
   /** The newest answer, which stays while the next one is asked for. */
   readonly data: T | undefined;
   readonly failure: ApiFailure | null;
@@ -17,12 +19,13 @@ const firstDelayMs = 1000;
 const longestDelayMs = 15_000;
 
 /**
- * @param key what the question depends on: another key asks anew
+ * Asks once more when something may have been missed: after the service was away, for instance.
+ * @param key what the question depends on: another key asks anew; null: nobody looks, and what is known stays
  * @param everyMs asked again after so long; absent: once
  * @param isLast after this answer it is not asked again; looked at when the key changes
  */
 export function useAsk<T>(
-  key: string,
+  key: string | null,
   ask: (signal: AbortSignal) => Promise<T>,
   everyMs?: number,
   isLast: (data: T) => boolean = () => false,
@@ -31,8 +34,13 @@ export function useAsk<T>(
   const round = useSignal(0);
   const asking = useRef(ask);
   asking.current = ask;
+  /** The question whose answer is there. */
+  const answered = useRef<string | null>(null);
 
   useEffect(() => {
+    const question = `${key} ${round.value}`;
+    // Whoever comes back into sight with the same question has its answer still.
+    if (key === null || (everyMs === undefined && answered.current === question)) return;
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let delayMs = firstDelayMs;
@@ -44,6 +52,7 @@ export function useAsk<T>(
       try {
         const data = await asking.current(stop.signal);
         if (stop.signal.aborted) return;
+        answered.current = question;
         state.value = { data, failure: null, isLoading: false };
         delayMs = firstDelayMs;
         if (everyMs !== undefined && !isLast(data)) later(everyMs);
@@ -62,7 +71,7 @@ export function useAsk<T>(
       stop.abort();
       clearTimeout(timer);
     };
-  }, [key, round.value, everyMs]);
+  }, [key, round.value, everyMs, missedAt.value]);
 
   return { ...state.value, again: () => round.value++ };
 }
@@ -72,11 +81,14 @@ interface AnswerProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
+/** The banner of every page says that the service is away: a page that has something to show does not say so again. */
+const isSaidAbove = ({ status }: ApiFailure): boolean => status === 0 && linkState.value === "away";
+
 /** What came of a question: the answer, why there is none, or that it is on its way. */
 export function Answer<T>({ asked: { data, failure, isLoading, again }, children }: AnswerProps<T>) {
   return (
     <>
-      {failure !== null && (
+      {failure !== null && !(isSaidAbove(failure) && data !== undefined) && (
         <p class={`notice ${failure.isTransient ? "warn" : "bad"}`} role="alert">
           {failure.status === 404
             ? t("state.notFound")

@@ -1,6 +1,8 @@
 import { render } from "preact";
-import { startRouter } from "./router.js";
-import { openSession } from "./session.js";
+import { lazily } from "./lazy.js";
+import { startLive } from "./live/link.js";
+import { path, startRouter } from "./router.js";
+import { followOtherWindows, openSession } from "./session.js";
 import { App } from "./shell/App.js";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -10,7 +12,16 @@ import "./styles/lists.css";
 import "./styles/chart.css";
 import "./styles/map.css";
 import "./styles/explore.css";
+import "./styles/boards.css";
+
+const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js")).SharedPage);
 
 startRouter();
-void openSession();
-render(<App />, document.body);
+// Whoever sees a share has no session, and asks for none.
+const isShared = path.value.startsWith("/shared/");
+if (!isShared) {
+  followOtherWindows();
+  void openSession();
+  startLive();
+}
+render(isShared ? <SharedPage /> : <App />, document.body);

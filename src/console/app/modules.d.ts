@@ -10,6 +10,11 @@ declare module "tidemark:land-fine" {
   export = url;
 }
 
+/** Made by the build: where the script of the shared worker is. */
+declare module "tidemark:live-worker" {
+  export const liveWorker: string;
+}
+
 /** Made by the build of what the API says of itself. */
 declare module "tidemark:forms" {
   export interface FormField {

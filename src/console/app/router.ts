@@ -47,8 +47,15 @@ export function hrefOf(path: string, query: Readonly<Record<string, string | und
   return base + path + (given.length === 0 ? "" : `?${new URLSearchParams(given)}`);
 }
 
+/** Goes to an address of the console, as a link would. */
+export function visit(href: string): void {
+  go(href.slice(base.length));
+}
+
 function go(to: string, { replace = false } = {}): void {
   const url = new URL(base + to, location.origin);
+  // The token of a share stands there, whatever is chosen on its page.
+  if (url.pathname === location.pathname) url.hash = location.hash;
   if (replace) history.replaceState(null, "", url);
   else {
     history.pushState(null, "", url);

@@ -22,9 +22,27 @@ type SessionState = "asking" | "away" | "out" | "in" | "ended";
 export const me = signal<Me | null>(null);
 export const sessionState = signal<SessionState>("asking");
 
-whenLoggedOut(() => {
+/** Nobody is logged in any more, as some answer has said. */
+export function sessionEnded(): void {
   sessionState.value = me.value === null ? "out" : "ended";
-});
+}
+
+whenLoggedOut(sessionEnded);
+
+/** Tells the browser's other windows who has logged in, by the number of the user; null: they have logged out. */
+const windows = "BroadcastChannel" in globalThis ? new BroadcastChannel("tidemark session") : null;
+
+/** The session is the browser's: what one window does to it is true for all. */
+export function followOtherWindows(): void {
+  if (windows === null) return;
+  windows.onmessage = ({ data }: MessageEvent<number | null>) => {
+    if (data === null) {
+      me.value = null;
+      sessionState.value = "out";
+    } else if (me.value !== null && me.value.userIntID !== data) location.reload();
+    else if (sessionState.value !== "in") void openSession();
+  };
+}
 
 /** Asks who is logged in, until the service answers. */
 export async function openSession(): Promise<void> {
@@ -53,10 +71,12 @@ export async function logIn(username: string, password: string): Promise<void> {
   if (before !== null && before.userIntID !== found.userIntID) location.reload();
   me.value = found;
   sessionState.value = "in";
+  windows?.postMessage(found.userIntID);
 }
 
 export async function logOut(): Promise<void> {
   await call("POST", "/logout").catch(() => undefined);
+  windows?.postMessage(null);
   me.value = null;
   sessionState.value = "out";
 }

@@ -4,6 +4,7 @@ import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { lazily } from "../lazy.js";
+import { useLive } from "../live/live.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { hrefOf } from "../router.js";
@@ -22,6 +23,8 @@ const refreshMs = 5000;
 export function Device({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/devices/${encodeURIComponent(id)}`;
   const asked = useAsk(path, (signal) => call<DeviceRecord>("GET", path, { signal }), refreshMs);
+  const deviceID = asked.data?.deviceID;
+  useLive({ devices: deviceID === undefined ? [] : [deviceID], onPresence: () => asked.again() });
   return (
     <Answer asked={asked}>
       {(device) => (

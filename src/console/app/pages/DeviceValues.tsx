@@ -1,11 +1,12 @@
 /** The newest value of each data point, live, and the last day as lines. */
-import { useSignal } from "@preact/signals";
+import { useSignal, useSignalEffect } from "@preact/signals";
 import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { numberText } from "../charts/numbers.js";
 import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { type NewestPoint, useLiveValues } from "../live.js";
+import { type NewestPoint, useLiveValues } from "../live/live.js";
+import { missedAt } from "../live/missed.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import type { DeviceRecord } from "./device-record.js";
@@ -25,20 +26,28 @@ interface NewestRow {
 
 const pointsShown = 100;
 const dayMs = 86_400_000;
+/** While nothing is told. */
+const askEveryMs = 5_000;
 
 export function DeviceValues({ device }: { readonly device: DeviceRecord }) {
   const { deviceID, productID } = device;
   const points = useAsk(`points ${productID}`, (signal) =>
     call<Page<DataPoint>>("GET", "/data_points", { query: { productID, _limit: pointsShown }, signal }),
   );
-  const newest = useAsk(`newest ${deviceID}`, (signal) =>
-    call<readonly NewestRow[]>("GET", "/original_data", {
-      query: { deviceID, limit: 1, timeFormat: "ms" },
-      signal,
-    }),
+  const live = useLiveValues(deviceID);
+  const newest = useAsk(
+    `newest ${deviceID}`,
+    (signal) =>
+      call<readonly NewestRow[]>("GET", "/original_data", {
+        query: { deviceID, limit: 1, timeFormat: "ms" },
+        signal,
+      }),
+    live.isConnected ? undefined : askEveryMs,
   );
-  const live = useLiveValues(`/devices/${device.id}/live?timeFormat=ms`);
   const now = useSignal(Date.now());
+  useSignalEffect(() => {
+    if (missedAt.value > 0) now.value = Date.now();
+  });
 
   return (
     <Answer asked={points}>

@@ -1,15 +1,19 @@
 /** What there is, what comes in, and whether anything is wrong: at one glance. */
+import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { numberText } from "../charts/numbers.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { useLive } from "../live/live.js";
 import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import { Spark } from "./Spark.js";
 
 interface Rates {
+  /** Milliseconds since 1970, of the last of the seconds. */
+  readonly endTime: number;
   readonly messages: readonly number[];
   readonly points: readonly number[];
 }
@@ -48,17 +52,30 @@ interface Deployment {
   readonly startedAt: string;
 }
 
-const refreshMs = 2000;
+/** While the figures are told, only what is of the deployment is asked for. */
+const [refreshMs, refreshToldMs] = [2000, 15_000];
 /** A rate is the mean of the last whole seconds. */
 const rateSeconds = 10;
 const gigabyte = 1e9;
 const lagSecondsWarn = 10;
 
 export function Overview() {
+  const told = useSignal<OverviewAnswer | null>(null);
+  const isTold = useLive({
+    devices: null,
+    onOverview: (figures) => {
+      const before = told.value ?? asked.data;
+      if (before !== undefined) told.value = renewed(before, figures as OverviewTold);
+    },
+  });
   const asked = useAsk(
     "/overview",
-    (signal) => call<OverviewAnswer>("GET", "/overview", { signal }),
-    refreshMs,
+    async (signal) => {
+      const answer = await call<OverviewAnswer>("GET", "/overview", { signal });
+      told.value = null;
+      return answer;
+    },
+    isTold ? refreshToldMs : refreshMs,
   );
   return (
     <>
@@ -67,11 +84,33 @@ export function Overview() {
       </header>
       <Answer asked={asked}>
         {(overview) =>
-          overview.devices.total + overview.gateways === 0 ? <Beginning /> : <Filled {...overview} />
+          overview.devices.total + overview.gateways === 0 ? (
+            <Beginning />
+          ) : (
+            <Filled {...(told.value ?? overview)} />
+          )
         }
       </Answer>
     </>
   );
+}
+
+type OverviewTold = Omit<OverviewAnswer, "deployment">;
+
+/** What is told has the newest seconds of the rates alone. */
+function renewed(before: OverviewAnswer, figures: OverviewTold): OverviewAnswer {
+  const rates =
+    before.rates === null || figures.rates === null ? figures.rates : appended(before.rates, figures.rates);
+  return { ...before, ...figures, rates };
+}
+
+function appended(before: Rates, { endTime, messages, points }: Rates): Rates {
+  const seconds = Math.round((endTime - before.endTime) / 1000);
+  if (seconds < 0) return before;
+  // Seconds that were not told of are empty until they are asked for.
+  const moved = (old: readonly number[], more: readonly number[]): number[] =>
+    [...old, ...Array<number>(seconds).fill(0)].slice(-old.length, -more.length).concat(more);
+  return { endTime, messages: moved(before.messages, messages), points: moved(before.points, points) };
 }
 
 /** Nothing is there yet: one thing to do. */

@@ -24,6 +24,14 @@ const pages: readonly PageEntry[] = [
   { pattern: "/devices/:id", Page: lazily(async () => (await import("./Device.js")).Device) },
   { pattern: "/products", Page: lazily(async () => (await lists()).Products) },
   { pattern: "/products/:id", Page: lazily(async () => (await import("./Product.js")).Product) },
+  {
+    pattern: "/dashboards",
+    Page: lazily(async () => (await import("../dashboards/DashboardList.js")).DashboardList),
+  },
+  {
+    pattern: "/dashboards/:id",
+    Page: lazily(async () => (await import("../dashboards/DashboardPage.js")).DashboardPage),
+  },
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
   { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
   { pattern: "/map", Page: lazily(async () => (await import("../map/MapPage.js")).MapPage) },

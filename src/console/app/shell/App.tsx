@@ -2,6 +2,7 @@ import { t } from "../i18n.js";
 import { pageAt } from "../pages/pages.js";
 import { path } from "../router.js";
 import { sessionState } from "../session.js";
+import { Away } from "./Away.js";
 import { Login } from "./Login.js";
 import { Rail } from "./Rail.js";
 
@@ -17,9 +18,12 @@ export function App() {
       </a>
       <div class="shell" inert={state === "ended"}>
         <Rail />
-        <main class="page" id="page" tabIndex={-1}>
-          {pageAt(path.value)}
-        </main>
+        <div class="beside">
+          <Away />
+          <main class="page" id="page" tabIndex={-1}>
+            {pageAt(path.value)}
+          </main>
+        </div>
       </div>
       {state === "ended" && (
         <div class="overlay">

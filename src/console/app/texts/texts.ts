@@ -1,4 +1,5 @@
 /** All texts of the console, each in English and Chinese. `{name}` stands for a value. */
+import { boardTexts } from "./boards.js";
 import { deviceTexts } from "./device.js";
 import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
@@ -9,6 +10,7 @@ import { shellTexts } from "./shell.js";
 import { startTexts } from "./start.js";
 
 export const texts = {
+  ...boardTexts,
   ...shellTexts,
   ...listsTexts,
   ...exploreTexts,

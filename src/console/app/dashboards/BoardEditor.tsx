@@ -1,0 +1,229 @@
+/** A dashboard while it is edited. */
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { ApiFailure, call } from "../api.js";
+import { t } from "../i18n.js";
+import { me } from "../session.js";
+import { apiSource } from "./api-source.js";
+import { BoardView } from "./BoardView.js";
+import { Conflict } from "./Conflict.js";
+import { type Dashboard, freePanelID, newPanel, type Panel, sizes } from "./document.js";
+import { EditGrid } from "./EditGrid.js";
+import { compacted, freePlace } from "./layout.js";
+import { PanelForm } from "./PanelForm.js";
+import { SettingsForm } from "./SettingsForm.js";
+import { useDraft } from "./use-draft.js";
+
+const types = ["chart", "value", "table", "map", "alerts", "command", "text"] as const;
+
+interface BoardEditorProps {
+  readonly dashboard: Dashboard;
+  onClose(): void;
+}
+
+export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
+  const draft = useDraft(dashboard);
+  const { content, changeDocument } = draft;
+  const { document } = content;
+  const { panels, variables } = document;
+  /** A panel's id, or the settings of the dashboard itself. */
+  const open = useSignal<string | null>(null);
+  const conflict = useSignal<Dashboard | null>(null);
+  const { save, faults, isBusy } = useSave(dashboard.id, draft, onClose, (theirs) => {
+    conflict.value = theirs;
+  });
+  const opened = panels.find(({ id }) => `panel ${id}` === open.value);
+  const setPanels = (next: readonly Panel[]): void => changeDocument({ panels: next });
+
+  function add(type: Panel["type"], like?: Panel): void {
+    const id = freePanelID(panels);
+    const size = like === undefined ? sizes[type] : ([like.layout.w, like.layout.h] as const);
+    const layout = freePlace(panels, size);
+    setPanels([...panels, like === undefined ? newPanel(type, id, layout) : { ...like, id, layout }]);
+    open.value = `panel ${id}`;
+  }
+
+  const undo = useRef(draft.undo);
+  undo.current = draft.undo;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isField = (event.target as Element).closest("input, textarea, select") !== null;
+      if (event.key === "z" && (event.ctrlKey || event.metaKey) && !isField) undo.current();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, []);
+
+  return (
+    <>
+      <header>
+        <h1>{content.name}</h1>
+        <span class="row">
+          <select
+            class="input choice"
+            aria-label={t("board.add")}
+            value=""
+            onChange={(event) => {
+              const type = types.find((one) => one === event.currentTarget.value);
+              event.currentTarget.value = "";
+              if (type !== undefined) add(type);
+            }}
+          >
+            <option value="">{t("board.add")}</option>
+            {types.map((type) => (
+              <option key={type} value={type}>
+                {t(`panel.${type}`)}
+              </option>
+            ))}
+          </select>
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              open.value = "settings";
+            }}
+          >
+            {t("board.settings")}
+          </button>
+          <button type="button" class="button" disabled={!draft.canUndo} onClick={draft.undo}>
+            {t("board.undo")}
+          </button>
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              draft.drop();
+              onClose();
+            }}
+          >
+            {t(draft.isChanged ? "board.discard" : "action.close")}
+          </button>
+          <button
+            type="button"
+            class="button main"
+            disabled={isBusy || !draft.isChanged}
+            onClick={() => void save()}
+          >
+            {t("action.save")}
+          </button>
+        </span>
+      </header>
+      {faults.length > 0 && (
+        <ul class="notice bad" role="alert">
+          {faults.map((fault) => (
+            <li key={fault}>{fault}</li>
+          ))}
+        </ul>
+      )}
+      <div class={open.value === null ? "" : "with-drawer"}>
+        <div>
+          <BoardView
+            document={document}
+            deploymentZone={me.value?.timezone ?? "UTC"}
+            sourceOf={(chosen) => apiSource(variables, chosen)}
+          >
+            {(board) =>
+              panels.length === 0 ? (
+                <p class="notice">{t("board.first")}</p>
+              ) : (
+                <EditGrid
+                  panels={panels}
+                  board={board}
+                  openID={opened?.id ?? null}
+                  onPanels={setPanels}
+                  onOpen={(id) => {
+                    open.value = `panel ${id}`;
+                  }}
+                  onRemove={(id) => setPanels(compacted(panels.filter((panel) => panel.id !== id)))}
+                  onCopy={(id) => {
+                    const like = panels.find((panel) => panel.id === id);
+                    if (like !== undefined) add(like.type, like);
+                  }}
+                />
+              )
+            }
+          </BoardView>
+        </div>
+        {opened !== undefined && (
+          <PanelForm
+            key={opened.id}
+            panel={opened}
+            variables={variables}
+            onPanel={(next) => setPanels(panels.map((panel) => (panel.id === next.id ? next : panel)))}
+            onClose={() => {
+              open.value = null;
+            }}
+          />
+        )}
+        {open.value === "settings" && (
+          <SettingsForm
+            content={content}
+            onChange={draft.change}
+            onClose={() => {
+              open.value = null;
+            }}
+          />
+        )}
+      </div>
+      {conflict.value !== null && (
+        <Conflict
+          base={dashboard}
+          mine={content}
+          theirs={conflict.value}
+          onMine={(version) => {
+            conflict.value = null;
+            draft.rebase(version);
+            void save(version);
+          }}
+          onTheirs={() => {
+            draft.drop();
+            onClose();
+          }}
+          onClose={() => {
+            conflict.value = null;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function useSave(
+  id: number,
+  draft: ReturnType<typeof useDraft>,
+  onSaved: () => void,
+  onConflict: (theirs: Dashboard) => void,
+) {
+  const faults = useSignal<readonly string[]>([]);
+  const isBusy = useSignal(false);
+  async function save(version = draft.version): Promise<void> {
+    isBusy.value = true;
+    faults.value = [];
+    try {
+      const { name, description, document } = draft.content;
+      await call("PUT", `/dashboards/${id}`, { body: { version, name, description, document } });
+      draft.drop();
+      onSaved();
+    } catch (error) {
+      if (!(error instanceof ApiFailure)) throw error;
+      const isOutdated = error.errorCode === "VERSION_CONFLICT";
+      const theirs = isOutdated ? await call<Dashboard>("GET", `/dashboards/${id}`).catch(() => null) : null;
+      if (theirs !== null) onConflict(theirs);
+      else faults.value = faultsOf(error, draft.content.document.panels);
+    } finally {
+      isBusy.value = false;
+    }
+  }
+  return { save, faults: faults.value, isBusy: isBusy.value };
+}
+
+/** Paths into the document, with the panels called by their titles. */
+function faultsOf({ message, fields }: ApiFailure, panels: readonly Panel[]): string[] {
+  const named = Object.entries(fields).map(([path, fault]) => {
+    const [, index, rest = ""] = /^document\.panels\.(\d+)\.?(.*)$/.exec(path) ?? [];
+    const panel = index === undefined ? undefined : panels[Number(index)];
+    if (panel === undefined) return `${path} ${fault}`;
+    return `${panel.title === "" ? panel.id : panel.title}: ${rest} ${fault}`;
+  });
+  return named.length === 0 ? [message] : named;
+}

@@ -1,0 +1,34 @@
+/** A device, group or product by its string id, looked for by name on the server. */
+import { useRef } from "preact/hooks";
+import { ReferenceInput } from "../resources/ReferenceInput.js";
+
+const references = {
+  device: { path: "/devices", value: "deviceID", label: "deviceName" },
+  group: { path: "/groups", value: "groupID", label: "groupName" },
+  product: { path: "/products", value: "productID", label: "productName" },
+} as const;
+
+interface RecordInputProps {
+  readonly type: keyof typeof references;
+  readonly value: string;
+  readonly label: string;
+  /** What was typed is meant: not while it is typed. */
+  onValue(value: string): void;
+}
+
+export function RecordInput({ type, value, label, onValue }: RecordInputProps) {
+  const newest = useRef(value);
+  return (
+    <span class="record-input" onChange={() => newest.current !== value && onValue(newest.current)}>
+      <ReferenceInput
+        shared={{ class: "input", "aria-label": label }}
+        text={value}
+        reference={references[type]}
+        within={{}}
+        onText={(text) => {
+          newest.current = text;
+        }}
+      />
+    </span>
+  );
+}

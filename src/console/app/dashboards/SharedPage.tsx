@@ -1,0 +1,53 @@
+/** A shared dashboard: what its token shows, and nothing else. Asked again, so that one that is revoked is gone. */
+import { signal } from "@preact/signals";
+import { ApiFailure } from "../api.js";
+import { useAsk } from "../ask.js";
+import { t } from "../i18n.js";
+import { BoardView } from "./BoardView.js";
+import { Grid } from "./Grid.js";
+import { readShared, shareSource } from "./share-source.js";
+
+const lookMs = 10_000;
+
+const token = signal(location.hash.slice(1));
+addEventListener("hashchange", () => {
+  token.value = location.hash.slice(1);
+});
+
+export function SharedPage() {
+  const given = token.value;
+  const { data, failure } = useAsk(
+    `shared ${given}`,
+    (signal) => readShared(given, signal).catch(goneIfRefused),
+    lookMs,
+  );
+  if (data === null) return <p class="notice">{t("share.gone")}</p>;
+  if (data === undefined) {
+    return failure === null ? (
+      <p class="muted" aria-busy="true">
+        {t("state.loading")}
+      </p>
+    ) : (
+      <p class="notice warn">{t("state.away")}</p>
+    );
+  }
+  const { name, document, timezone } = data;
+  const zone = timezone === "browser" ? Intl.DateTimeFormat().resolvedOptions().timeZone : timezone;
+  return (
+    <main class="page shared">
+      <header>
+        <h1>{name}</h1>
+      </header>
+      {failure !== null && <p class="notice warn">{t("state.away")}</p>}
+      <BoardView document={document} deploymentZone={zone} sourceOf={() => shareSource(given, document)}>
+        {(board) => <Grid panels={document.panels} board={board} />}
+      </BoardView>
+    </main>
+  );
+}
+
+/** Null: it is revoked, turned off or over; nothing of it stays on the screen. */
+function goneIfRefused(error: unknown): null {
+  if (error instanceof ApiFailure && (error.status === 401 || error.status === 404)) return null;
+  throw error;
+}

@@ -1,0 +1,69 @@
+/** Answers of a panel as lines of a chart. Pure. */
+import type { Limit } from "../charts/decorations.js";
+import type { Line } from "../charts/lines.js";
+import type { SeriesPanel } from "./document.js";
+import type { Item, SeriesAnswer } from "./source.js";
+
+const colors = 8;
+
+export interface PanelLine extends Line {
+  /** Of the panel. */
+  readonly series: number;
+}
+
+/** Texts and places are no lines. */
+export function linesOf(panel: SeriesPanel, { series, points }: SeriesAnswer): PanelLine[] {
+  const lines: PanelLine[] = [];
+  const isMany = new Set(panel.series.map(({ deviceID }) => deviceID)).size > 1;
+  for (const [i, items] of series.entries()) {
+    const { label, color, axis = "left", deviceID } = panel.series[i] ?? { deviceID: "" };
+    for (const [k, item] of items.entries()) {
+      const { time, value } = "originalData" in item ? item.originalData : item.metricData;
+      if (value.some((one) => typeof one === "string" || (typeof one === "object" && one !== null))) continue;
+      const values = value.map((one) => (one === null ? null : Number(one)));
+      lines.push({
+        series: i,
+        name: nameOf(item, label, isMany ? deviceID : null),
+        unit: points[i]?.unitSymbol ?? null,
+        color: color === undefined ? lines.length % colors : (color + k) % colors,
+        times: time,
+        values,
+        axis,
+      });
+    }
+  }
+  return lines;
+}
+
+/** @param device whose it is, where a panel shows several that are named one by one */
+export function nameOf(item: Item, label: string | undefined, device: string | null): string {
+  const measured = "originalData" in item ? item.dataPointName : item.metricName;
+  const own = label === undefined || label === "" ? measured : label;
+  const owner = item.deviceID ?? (label === undefined || label === "" ? device : null);
+  return owner === null || owner.startsWith("$") ? own : `${own} · ${owner}`;
+}
+
+/** Lines of an earlier time, moved to where the time stands that they are compared with. */
+export function earlierLines(lines: readonly PanelLine[], byMs: number, suffix: string): PanelLine[] {
+  return lines.map((line) => ({
+    ...line,
+    name: `${line.name} ${suffix}`,
+    times: line.times.map((time) => time + byMs),
+    isDashed: true,
+  }));
+}
+
+/** The limits of the data points that are drawn. */
+export function limitsOf(lines: readonly PanelLine[], { points }: SeriesAnswer): Limit[] {
+  const found = new Map<number, Limit[]>();
+  for (const { series, color, axis = "left" } of lines) {
+    const { lowerLimit = null, upperLimit = null } = points[series] ?? {};
+    const values = [lowerLimit, upperLimit].filter((value) => value !== null);
+    if (!found.has(series))
+      found.set(
+        series,
+        values.map((value) => ({ value, color, axis })),
+      );
+  }
+  return [...found.values()].flat();
+}

@@ -1,0 +1,47 @@
+import { useAsk } from "../../ask.js";
+import { wordOf } from "../../codes.js";
+import { t } from "../../i18n.js";
+import { hrefOf } from "../../router.js";
+import { Status } from "../../shell/Status.js";
+import type { PanelProps } from "../context.js";
+import type { AlertsPanel as Alerts } from "../document.js";
+import { PanelAnswer } from "./PanelAnswer.js";
+
+export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
+  const { source, from, to, round } = board;
+  const question = JSON.stringify([panel.id, panel.filters, source.key, from, to, round]);
+  const asked = useAsk(isVisible ? question : null, (signal) => source.alerts(panel, { from, to }, signal));
+  return (
+    <PanelAnswer asked={asked}>
+      {(alerts) =>
+        alerts.length === 0 ? (
+          <p class="empty">
+            <Status tone="good" word={t("board.noAlerts")} />
+          </p>
+        ) : (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys
+          <div class="scroll whole" tabIndex={0}>
+            <ul class="alerts-panel">
+              {alerts.map((alert) => (
+                <li key={alert.id} class="row">
+                  <Status
+                    tone={alert.alertSeverity <= 2 ? "bad" : "warn"}
+                    word={wordOf("alertSeverity", alert.alertSeverity)}
+                  />
+                  <strong class="cut">{alert.alertName}</strong>
+                  {source.isOwn && alert.deviceIntID !== undefined ? (
+                    <a href={hrefOf(`/devices/${alert.deviceIntID}`)}>{alert.deviceName}</a>
+                  ) : (
+                    <span>{alert.deviceName}</span>
+                  )}
+                  <span class="cut">{alert.alertContent}</span>
+                  <span class="muted mono">{alert.startTime}</span>
+                </li>
+              ))}
+            </ul>
+          </div>
+        )
+      }
+    </PanelAnswer>
+  );
+}

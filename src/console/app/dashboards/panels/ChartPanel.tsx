@@ -1,0 +1,47 @@
+import { Chart } from "../../charts/LazyChart.js";
+import { t } from "../../i18n.js";
+import type { PanelProps } from "../context.js";
+import type { SeriesPanel } from "../document.js";
+import { earlierLines, limitsOf, linesOf } from "../lines-of.js";
+import { useSeries } from "../use-series.js";
+import { PanelAnswer } from "./PanelAnswer.js";
+
+const readoutPixels = 26;
+const heightMin = 60;
+const [pointsMin, pointsMax] = [400, 10_000];
+
+export function ChartPanel({ panel, board, width, height, isVisible }: PanelProps<SeriesPanel>) {
+  const maxPoints = Math.min(pointsMax, Math.max(pointsMin, Math.ceil(width / 100) * 200));
+  const asked = useSeries(panel, board, { size: { maxPoints }, isVisible });
+  return (
+    <PanelAnswer asked={asked}>
+      {({ now, earlier, byMs }) => {
+        const lines = linesOf(panel, now);
+        const before =
+          earlier === null ? [] : earlierLines(linesOf(panel, earlier), byMs, panel.compare ?? "");
+        const all = [...lines, ...before].filter(({ times }) => times.length > 0);
+        if (all.length === 0) return <p class="muted empty">{t("explore.noPoints")}</p>;
+        return (
+          <Chart
+            lines={all}
+            zone={board.zone}
+            from={board.from}
+            to={board.to}
+            height={Math.max(heightMin, height - readoutPixels)}
+            syncKey="dashboard"
+            limits={panel.limits === true ? limitsOf(lines, now) : []}
+            unfinishedFrom={panel.unit === "real" ? null : unfinishedFrom(lines, board.to)}
+            onRange={board.onRange}
+          />
+        );
+      }}
+    </PanelAnswer>
+  );
+}
+
+/** The begin of the window that has not ended yet, where the range reaches until now. */
+function unfinishedFrom(lines: readonly { readonly times: readonly number[] }[], to: number): number | null {
+  if (to < Date.now() - 60_000) return null;
+  const last = Math.max(...lines.map(({ times }) => times.at(-1) ?? Number.NEGATIVE_INFINITY));
+  return Number.isFinite(last) ? last : null;
+}

@@ -1,0 +1,94 @@
+/** Where the panels of a dashboard get what they show: the API as somebody who is logged in, or what a share answers. */
+import type { AlertsPanel, MapPanel, SeriesPanel } from "./document.js";
+
+/** Milliseconds since 1970. */
+export interface Asked {
+  readonly from: number;
+  readonly to: number;
+  readonly zone: string;
+  /** How many points of each series: those that keep its line, or the newest. */
+  readonly size: { readonly maxPoints: number } | { readonly limit: number };
+}
+
+interface Columns<Value> {
+  readonly time: readonly number[];
+  readonly value: readonly Value[];
+}
+
+interface Owner {
+  /** Where several devices were asked for. */
+  readonly deviceID?: string;
+}
+
+/** Of original_data. */
+export interface RawItem extends Owner {
+  readonly dataPointIntID: number;
+  readonly dataPointName: string;
+  readonly originalData: Columns<unknown>;
+}
+
+/** Of metrics_data. */
+export interface MetricItem extends Owner {
+  readonly id: number;
+  readonly metricName: string;
+  readonly metricData: Columns<number | null>;
+}
+
+export type Item = RawItem | MetricItem;
+
+export interface PointFacts {
+  readonly dataPointName: string;
+  readonly unitSymbol: string | null;
+  readonly lowerLimit: number | null;
+  readonly upperLimit: number | null;
+}
+
+export interface SeriesAnswer {
+  /** By series of the panel. */
+  readonly series: readonly (readonly Item[])[];
+  readonly points: readonly (PointFacts | null)[];
+}
+
+export interface AlertRow {
+  readonly id: number;
+  readonly alertName: string;
+  readonly alertContent: string | null;
+  readonly alertSeverity: number;
+  readonly deviceName: string;
+  readonly deviceIntID?: number;
+  readonly startTime: string;
+  readonly endTime?: string | null;
+}
+
+interface Places {
+  readonly clusters: readonly {
+    readonly longitude: number;
+    readonly latitude: number;
+    readonly count: number;
+    readonly deviceIntID?: number;
+    readonly deviceName?: string;
+    readonly deviceStatus?: number;
+    readonly worstSeverity: number | null;
+  }[];
+  readonly total: number;
+  readonly isTruncated: boolean;
+}
+
+interface View {
+  readonly bbox: string;
+  readonly zoom: number;
+}
+
+export interface PanelSource {
+  /** Changes when what is answered may be another thing: with variables, for instance. */
+  readonly key: string;
+  /** A person may go from a panel to devices, and send commands. */
+  readonly isOwn: boolean;
+  series(panel: SeriesPanel, asked: Asked, signal: AbortSignal): Promise<SeriesAnswer>;
+  alerts(
+    panel: AlertsPanel,
+    range: Pick<Asked, "from" | "to">,
+    signal: AbortSignal,
+  ): Promise<readonly AlertRow[]>;
+  places(panel: MapPanel, view: View, signal: AbortSignal): Promise<Places>;
+}

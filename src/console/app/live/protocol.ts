@@ -1,0 +1,42 @@
+/** What the windows of a browser and the one holder of its streams tell each other. */
+
+export type Topic = "points" | "messages" | "presence" | "alerts" | "commands" | "overview";
+
+/** One part of a page wants to be told. */
+export interface Want {
+  readonly topics: readonly Topic[];
+  /** By deviceID; null: of all devices, which is not possible for points. */
+  readonly devices: readonly string[] | null;
+}
+
+/** `away`: the service does not answer. `refused`: it does, and does not give this stream now. */
+export type LinkState = "on" | "away" | "refused";
+
+/** Sent again every so often, so that a window that was closed without a word is found out. */
+export interface FromWindow {
+  /** Whose session it is; null: nobody's, so nothing is asked. */
+  readonly user: number | null;
+  /** Absent: the window is closed. */
+  readonly wants?: readonly Want[];
+}
+
+export type ToWindow =
+  | { readonly kind: "told"; readonly topic: Topic; readonly items: readonly Item[] }
+  /** So many messages were too many to be told. */
+  | { readonly kind: "skipped"; readonly count: number }
+  /** Something was missed that is no longer known. */
+  | { readonly kind: "gap" }
+  | { readonly kind: "state"; readonly state: LinkState }
+  /** The session has ended. */
+  | { readonly kind: "loggedOut" };
+
+/** One thing that is told, as the API has it. */
+export interface Item {
+  readonly deviceID?: string;
+  readonly deviceIntID?: number;
+}
+
+export function isWanted({ topics, devices }: Want, topic: Topic, { deviceID }: Item): boolean {
+  // Commands name their device by number alone: whoever asked looks for itself.
+  return topics.includes(topic) && (devices === null || deviceID === undefined || devices.includes(deviceID));
+}

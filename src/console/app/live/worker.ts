@@ -1,0 +1,12 @@
+/** The script of the worker that all windows of a browser share. */
+import { createHub, type Window } from "./hub.js";
+import type { FromWindow } from "./protocol.js";
+
+const hub = createHub();
+
+addEventListener("connect", (event) => {
+  const [port] = (event as MessageEvent).ports;
+  if (port === undefined) return;
+  const window: Window = { tell: (message) => port.postMessage(message) };
+  port.onmessage = ({ data }: MessageEvent<FromWindow>) => hub.hear(window, data);
+});

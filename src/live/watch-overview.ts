@@ -1,0 +1,32 @@
+import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
+import { type OverviewDeps, overviewOf } from "./overview.js";
+import type { Watched } from "./watched.js";
+
+interface Seen {
+  /** Of a clock that is never set. */
+  toldAt: number;
+}
+
+/** How often the figures of a tenant are told: they are counted once for all of its streams. */
+const tellMs = 1_000;
+/** Looks come a little early or late. */
+const earlyMs = 100;
+/** Seconds of the rates that one event has: a client that has missed a few events still has all of them. */
+const overviewSeconds = 10;
+
+export function overviewWatched(
+  deps: OverviewDeps & { readonly feed: Pick<TenantFeed, "tell"> },
+  monotonic: () => number = () => performance.now(),
+): Watched<Seen> {
+  return {
+    topic: "overview",
+    begin: async () => ({ toldAt: -tellMs }),
+    look: async (tenant, seen) => {
+      const at = monotonic();
+      if (at - seen.toldAt < tellMs - earlyMs) return;
+      seen.toldAt = at;
+      const figures = JSON.stringify(await overviewOf(deps, tenant, overviewSeconds));
+      deps.feed.tell(tenant, { topic: "overview", figures });
+    },
+  };
+}
