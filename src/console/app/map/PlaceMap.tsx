@@ -23,6 +23,10 @@ interface PlaceMapProps {
   clusters(bbox: string, zoom: number, signal: AbortSignal): Promise<Places>;
   /** Names the question: another one asks anew. */
   readonly source: string;
+  /** The same question once more: a refresh by hand. */
+  readonly round?: number;
+  /** While nobody can see it, nothing is asked. */
+  readonly isVisible?: boolean;
   /** A length of CSS. */
   readonly height: string;
   /** What it shows; null: all devices, as soon as it is known where they are. */
@@ -48,9 +52,10 @@ const stepIn = 2;
 
 export function PlaceMap(props: PlaceMapProps) {
   const { clusters, source, height, view = null, isPart = false, label, onView, empty } = props;
+  const { isVisible = true, round = 0 } = props;
   // Whoever comes to a view that is given need not be told where all are.
   const isFitWanted = useRef(view === null);
-  const all = useAsk(`all ${source}`, async (signal) => {
+  const all = useAsk(isVisible ? `all ${source} ${round}` : null, async (signal) => {
     const { total } = await clusters(wholeEarth, 0, signal);
     const isBoxWanted = isFitWanted.current && total > 0;
     return { total, box: isBoxWanted ? await boxOfAll((bbox, zoom) => clusters(bbox, zoom, signal)) : null };
@@ -96,7 +101,8 @@ interface ShownPlacesProps extends PlaceMapProps {
 }
 
 /** What is in view, asked for when the map has come to rest. */
-function ShownPlaces({ map, clusters, source, chosen = null, onOpen, onPlaces }: ShownPlacesProps) {
+function ShownPlaces(props: ShownPlacesProps) {
+  const { map, clusters, source, round = 0, isVisible = true, chosen = null, onOpen, onPlaces } = props;
   const asked = useSignal(questionOf(map));
   const crowd = useSignal<Cluster | null>(null);
   useEffect(() => {
@@ -117,7 +123,8 @@ function ShownPlaces({ map, clusters, source, chosen = null, onOpen, onPlaces }:
     };
   }, [map]);
   const { bbox, zoom } = asked.value;
-  const places = useAsk(`${source} ${bbox} ${zoom}`, (signal) => clusters(bbox, zoom, signal), refreshMs);
+  const question = isVisible ? `${source} ${bbox} ${zoom} ${round}` : null;
+  const places = useAsk(question, (signal) => clusters(bbox, zoom, signal), refreshMs);
   useEffect(() => {
     if (places.data !== undefined) onPlaces?.(places.data);
   }, [places.data]);
