@@ -46,6 +46,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/influx-away": 24,
   "flow/removals-kill": 24,
   "flow/journal-damage": 24,
+  "console/map": 29,
   "console/live": 27,
   "conformance/variant-b": 24,
   "conformance/variant-a": 24,

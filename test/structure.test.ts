@@ -150,13 +150,8 @@ suite("structure", (test) => {
       app.flatMap(({ imports }) => imports.filter((one) => !ours(one)).map((one) => one.split("/")[0])),
     );
     assert.equal([...libraries].sort(), [
-      "@preact",
-      "@tanstack",
-      "marked",
-      "preact",
-      "tidemark:forms",
-      "tidemark:live-worker",
-      "uplot",
+      ...["@preact", "@tanstack", "leaflet", "marked", "preact", "tidemark:forms"],
+      ...["tidemark:land-coarse", "tidemark:land-fine", "tidemark:live-worker", "uplot"],
     ]);
     const markup = app.filter(({ text }) =>
       /innerHTML|insertAdjacentHTML|document\.write|\beval\(/i.test(text),

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { formsOf } from "./forms.js";
+import { maps } from "./map-plugin.js";
 import { pageOf } from "./page.js";
 import { type BuiltFile, sizesOf } from "./sizes.js";
 
@@ -76,7 +77,7 @@ const result = await build({
   chunkNames: "[name]-[hash]",
   assetNames: "[name]-[hash]",
   loader: { ".woff2": "file" },
-  plugins: [forms, liveWorker],
+  plugins: [forms, maps, liveWorker],
 });
 
 await rm(folder, { recursive: true, force: true });
@@ -108,7 +109,7 @@ await writeFile(join(folder, "index.html"), page);
 const sizes = sizesOf([script, style], files);
 const firstLoad = sizes.firstLoad + gzipSync(page).length;
 process.stderr.write(
-  `tidemark: the console takes ${kilobytes(firstLoad)} at first, ${kilobytes(sizes.total)} in all\n`,
+  `tidemark: the console takes ${kilobytes(firstLoad)} at first, ${kilobytes(sizes.total)} in all, and ${kilobytes(sizes.map)} for maps\n`,
 );
 if (sizes.excess.length > 0) {
   process.stderr.write(`tidemark: ${sizes.excess.join("\ntidemark: ")}\n`);

@@ -16,6 +16,7 @@ const types: Readonly<Record<string, string>> = {
   ".json": "application/json; charset=utf-8",
   ".svg": "image/svg+xml",
   ".png": "image/png",
+  ".bin": "application/octet-stream",
 };
 /** In the order of preference. */
 const packings = [

@@ -16,12 +16,16 @@ const bounds = {
   page: 15 * kB,
   charts: 28 * kB,
   markdown: 17 * kB,
+  /** Leaflet and the outlines of the land. */
+  map: 125 * kB,
+  /** Without the map. */
   total: 250 * kB,
 } as const;
 
 interface Sizes {
   readonly firstLoad: number;
   readonly total: number;
+  readonly map: number;
   /** Of each file that is loaded when it is needed, with what it alone brings. */
   readonly lazy: ReadonlyMap<string, number>;
   /** What is larger than it may be, in words. */
@@ -30,7 +34,6 @@ interface Sizes {
 
 /**
  * @param first names of the files that a first load takes besides those that they import
- * @param all files, without those that only the map takes
  */
 export function sizesOf(first: readonly string[], all: readonly BuiltFile[]): Sizes {
   const byName = new Map(all.map((file) => [file.name, file]));
@@ -38,10 +41,13 @@ export function sizesOf(first: readonly string[], all: readonly BuiltFile[]): Si
   const sum = (names: Iterable<string>): number =>
     [...names].reduce((bytes, name) => bytes + (byName.get(name)?.gzipBytes ?? 0), 0);
   const firstLoad = sum(loaded);
-  const total = sum(byName.keys());
+  const ofMap = all.filter(isOfMap).map(({ name }) => name);
+  const map = sum(ofMap);
+  const total = sum(byName.keys()) - map;
   const lazy = new Map<string, number>();
-  for (const { name, entry } of all) {
-    if (entry === null || loaded.has(name)) continue;
+  for (const file of all) {
+    const { name, entry } = file;
+    if (entry === null || loaded.has(name) || isOfMap(file)) continue;
     const own = [...closure([name], byName)].filter((one) => !loaded.has(one));
     // What several pages share is weighed where it is one of charts.
     lazy.set(entry, sum(own.filter((one) => one === name || byName.get(one)?.entry !== null)));
@@ -52,8 +58,14 @@ export function sizesOf(first: readonly string[], all: readonly BuiltFile[]): Si
   };
   hold("the first load", firstLoad, bounds.firstLoad);
   hold("the whole console", total, bounds.total);
+  hold("the map", map, bounds.map);
   for (const [entry, bytes] of lazy) hold(entry, bytes, boundOf(entry));
-  return { firstLoad, total, lazy, excess };
+  return { firstLoad, total, map, lazy, excess };
+}
+
+/** What is drawn by Leaflet, and on which land. */
+function isOfMap({ name, entry }: BuiltFile): boolean {
+  return entry?.endsWith("/map/drawn.ts") === true || name.startsWith("land-");
 }
 
 /** Parts that bring a library along may be larger than a page. */

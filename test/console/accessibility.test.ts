@@ -39,6 +39,7 @@ consoleSuite("console: accessibility", (test, world, web) => {
     const group = await makeGroup(world, product);
     const metric = await makeMetric(world, point);
     await world.publish(device, { temp: 1, nobody: 2 });
+    await world.call("PUT", `/api/v1/devices/${device.id}/location`, { longitude: 8.5, latitude: 47.4 });
     const panels = panelsOf({
       ...{ deviceID: String(device.deviceID), groupID: String(group.groupID) },
       ...{ productID: String(product.productID), dataPointIntID: point.id, metricIntID: metric.id },
@@ -59,12 +60,15 @@ consoleSuite("console: accessibility", (test, world, web) => {
       const { page } = await web.openIn("/", { colorScheme });
       const pages = [
         ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
-        ...["", "?tab=messages", "?tab=commands", "?tab=access"].map((tab) => `/devices/${device.id}${tab}`),
+        ...["", "?tab=messages", "?tab=commands", "?tab=place", "?tab=access"].map(
+          (tab) => `/devices/${device.id}${tab}`,
+        ),
         ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
         ...["/messages", "/messages?tab=history", "/access", "/access?tab=policies"],
         ...["&u=day&c=-1w", "&view=table"].map((more) => `/explore?d=${device.deviceID}${more}`),
         ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],
         ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
+        ...["/map", "/map?as=list&at=47,8,5"],
       ];
       for (const path of pages) {
         await page.goto(`${world.http}/console${path}`);

@@ -23,6 +23,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
     device = await makeDevice(world, product);
     const values = Array.from({ length: 60 }, (_, i) => ({ time: at + i * 60_000 + 0.25, temp: 20 + i / 4 }));
     await world.publish(device, values);
+    await world.call("PUT", `/api/v1/devices/${device.id}/location`, { longitude: 8.5, latitude: 47.4 });
   });
 
   const make = (panels: readonly object[], document: object = {}): Promise<Rec> =>
@@ -114,6 +115,9 @@ consoleSuite("console: dashboards", (test, world, web) => {
     );
     assert.is(await page.locator("img").count(), 0);
     await panelOf(page, "Alerts").getByText("no alerts").waitFor();
+    await panelOf(page, "Map")
+      .getByRole("button", { name: `${String(device.deviceName)}: offline` })
+      .waitFor();
     const vent = panelOf(page, "Vent");
     await vent.getByRole("button", { name: "Open" }).click();
     await vent.getByRole("button", { name: "Really: Open" }).click();
@@ -345,7 +349,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
       assert.is(await frame.getByRole("navigation").count(), 0);
       await frame.getByLabel("Zone").fill("Asia/Tokyo");
       await frame.getByLabel("Zone").press("Enter");
-      await frame.getByText("+09:00", { exact: true }).waitFor();
+      await frame.getByText("+09:00", { exact: true }).first().waitFor();
 
       const { page: other, faults: refusals } = await web.open();
       await other.goto(`http://localhost:${port}/?${encodeURIComponent(link)}`);

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { call } from "./api.js";
 import { language } from "./i18n.js";
+import { me } from "./session.js";
 
 interface Word {
   readonly label: string;
@@ -11,6 +12,9 @@ interface Word {
 const dictionary = signal<Readonly<Record<string, readonly Word[]>>>({});
 /** The language that it was asked for in. */
 let asked: string | null = null;
+
+/** Variant B has a word of its own for the state of a device, and uses A's for that of a connection. */
+const namesOfB: Readonly<Record<string, string>> = { deviceStatus: "status" };
 
 /** The word of a code; the code itself until the dictionary has come, and where it has none. */
 export function wordOf(field: string, code: unknown): string {
@@ -27,5 +31,6 @@ export function wordOf(field: string, code: unknown): string {
       },
     );
   }
-  return dictionary.value[field]?.find(({ value }) => value === code)?.label ?? String(code);
+  const name = me.value?.variant === "B" ? (namesOfB[field] ?? field) : field;
+  return dictionary.value[name]?.find(({ value }) => value === code)?.label ?? String(code);
 }

@@ -14,6 +14,7 @@ import "./styles/chart.css";
 import "./styles/explore.css";
 import "./styles/formula.css";
 import "./styles/messages.css";
+import "./styles/map.css";
 import "./styles/boards.css";
 import "./styles/search.css";
 import "./styles/tasks.css";

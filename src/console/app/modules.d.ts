@@ -1,5 +1,15 @@
 declare module "*.css";
 
+/** Made by the build: where a file with the outlines of the land is. */
+declare module "tidemark:land-coarse" {
+  const url: string;
+  export = url;
+}
+declare module "tidemark:land-fine" {
+  const url: string;
+  export = url;
+}
+
 /** Made by the build: where the script of the shared worker is. */
 declare module "tidemark:live-worker" {
   export const liveWorker: string;

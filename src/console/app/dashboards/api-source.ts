@@ -1,4 +1,5 @@
 import { ApiFailure, call, type Page } from "../api.js";
+import { asVariantA } from "../map/placed-device.js";
 import type { Series, SeriesPanel, Variable } from "./document.js";
 import type { AlertRow, Asked, Item, MetricItem, PanelSource, PointFacts, RawItem } from "./source.js";
 import { type Chosen, targetOf } from "./targets.js";
@@ -172,9 +173,11 @@ interface Placed {
 async function placesOfNamed(ids: readonly string[], signal: AbortSignal) {
   const found = await Promise.all(
     ids.map((id) =>
-      call<Page<Placed>>("GET", "/devices", { query: { deviceID: id, _limit: 1 }, signal }).then(
-        ({ items }) => items,
-      ),
+      call<Page<Placed>>("GET", "/devices", {
+        query: { deviceID: id, _limit: 1 },
+        headers: asVariantA,
+        signal,
+      }).then(({ items }) => items),
     ),
   );
   const clusters = found

@@ -1,4 +1,5 @@
 /** Where the panels of a dashboard get what they show: the API as somebody who is logged in, or what a share answers. */
+import type { Places } from "../map/places.js";
 import type { AlertsPanel, MapPanel, SeriesPanel } from "./document.js";
 
 /** Milliseconds since 1970. */
@@ -58,20 +59,6 @@ export interface AlertRow {
   readonly deviceIntID?: number;
   readonly startTime: string;
   readonly endTime?: string | null;
-}
-
-interface Places {
-  readonly clusters: readonly {
-    readonly longitude: number;
-    readonly latitude: number;
-    readonly count: number;
-    readonly deviceIntID?: number;
-    readonly deviceName?: string;
-    readonly deviceStatus?: number;
-    readonly worstSeverity: number | null;
-  }[];
-  readonly total: number;
-  readonly isTruncated: boolean;
 }
 
 interface View {

@@ -3,6 +3,7 @@ import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { lazily } from "../lazy.js";
 import { useLive } from "../live/live.js";
 import { DeviceMessages } from "../messages/DeviceMessages.js";
 import { ResourceList } from "../resources/ResourceList.js";
@@ -15,6 +16,7 @@ import { DeviceValues } from "./DeviceValues.js";
 import type { DeviceRecord } from "./device-record.js";
 import { Tabs } from "./Tabs.js";
 
+const DevicePlace = lazily(async () => (await import("../map/DevicePlace.js")).DevicePlace);
 const tones: readonly Tone[] = ["idle", "good", "warn"];
 const refreshMs = 5000;
 
@@ -71,6 +73,7 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
                   />
                 ),
               },
+              { name: "place", title: t("place.title"), content: () => <DevicePlace device={device} /> },
               { name: "access", title: t("nav.access"), content: () => <DeviceAccess device={device} /> },
             ]}
           />

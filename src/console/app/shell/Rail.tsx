@@ -20,6 +20,7 @@ export const entries: readonly Entry[] = [
   { to: "/products", icon: "products", text: "nav.products" },
   { to: "/explore", icon: "explore", text: "nav.explore" },
   { to: "/dashboards", icon: "dashboards", text: "nav.dashboards" },
+  { to: "/map", icon: "map", text: "nav.map" },
   { to: "/alerts", icon: "alerts", text: "nav.alerts" },
   { to: "/commands", icon: "commands", text: "nav.commands" },
   { to: "/messages", icon: "messages", text: "nav.messages" },

@@ -5,6 +5,7 @@ import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
 import { formulaTexts } from "./formula.js";
 import { listsTexts } from "./lists.js";
+import { mapTexts } from "./map.js";
 import { messageTexts } from "./message.js";
 import { overviewTexts } from "./overview.js";
 import { searchTexts } from "./search.js";
@@ -27,6 +28,7 @@ export const texts = {
   ...systemTexts,
   ...formulaTexts,
   ...messageTexts,
+  ...mapTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;

@@ -4,7 +4,7 @@ import type { Panel } from "../document.js";
 import { AlertsPanel } from "./AlertsPanel.js";
 import { ChartPanel } from "./ChartPanel.js";
 import { CommandPanel } from "./CommandPanel.js";
-import { MapPanel } from "./PlaceList.js";
+import { MapPanel } from "./MapPanel.js";
 import { TablePanel } from "./TablePanel.js";
 import { TextPanel } from "./TextPanel.js";
 import { ValuePanel } from "./ValuePanel.js";

@@ -1,0 +1,55 @@
+/** A device or gateway as maps need it. Only Variant A's records have a place in degrees, so they are asked for. */
+import { ApiFailure, call } from "../api.js";
+import type { LngLat } from "./places.js";
+
+export interface Placed {
+  readonly deviceID: string;
+  readonly name: string;
+  readonly productName: string | null;
+  /** A deviceStatus. */
+  readonly status: number;
+  /** Null too where the record does not tell: of a gateway. */
+  readonly latitude: number | null;
+  readonly longitude: number | null;
+  readonly isGateway: boolean;
+  readonly scopes: readonly Scope[];
+}
+
+/** A fence: an area that the device must not leave (1) or enter (2). */
+export type Scope = { readonly scopeType: 1 | 2; readonly scopeName: string } & (
+  | { readonly points: readonly LngLat[] }
+  | { readonly center: LngLat; readonly radius: number }
+);
+
+export const asVariantA = { "Api-Variant": "A" } as const;
+
+interface DeviceOfA {
+  readonly deviceID: string;
+  readonly deviceName: string;
+  readonly productName: string;
+  readonly deviceStatus: number;
+  readonly latitude: number | null;
+  readonly longitude: number | null;
+  readonly scopes: readonly Scope[];
+}
+
+interface GatewayOfA {
+  readonly deviceID: string;
+  readonly gatewayName: string;
+  readonly productName: string | null;
+  readonly deviceStatus: number;
+}
+
+/** @throws ApiFailure */
+export async function fetchPlaced(id: number, signal: AbortSignal): Promise<Placed> {
+  const headers = asVariantA;
+  try {
+    const device = await call<DeviceOfA>("GET", `/devices/${id}`, { headers, signal });
+    return { ...device, name: device.deviceName, status: device.deviceStatus, isGateway: false };
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
+    const gateway = await call<GatewayOfA>("GET", `/gateways/${id}`, { headers, signal });
+    const { gatewayName: name, deviceStatus: status } = gateway;
+    return { ...gateway, name, status, latitude: null, longitude: null, isGateway: true, scopes: [] };
+  }
+}
