@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { Moment, shownHeaders } from "../shown.js";
 import type { DeviceRecord } from "./device-record.js";
 
 interface EventRow {
@@ -10,7 +11,7 @@ interface EventRow {
   readonly topic: string;
   readonly payload: string;
   readonly IP: string | null;
-  readonly msgTime: string;
+  readonly msgTime: number;
 }
 
 interface IngestStatus {
@@ -25,7 +26,12 @@ export function DeviceMessages({ device }: { readonly device: DeviceRecord }) {
   const path = `/devices/${device.id}/events`;
   const list = useAsk(
     `${path} ${isPaused.value}`,
-    (signal) => call<Page<EventRow>>("GET", path, { query: { _limit: rowsShown }, signal }),
+    (signal) =>
+      call<Page<EventRow>>("GET", path, {
+        query: { _limit: rowsShown },
+        headers: shownHeaders(),
+        signal,
+      }),
     isPaused.value ? undefined : refreshMs,
   );
   const status = useAsk(
@@ -65,8 +71,10 @@ export function DeviceMessages({ device }: { readonly device: DeviceRecord }) {
                 <li key={id}>
                   <details>
                     <summary>
-                      <span class="mono muted">{msgTime}</span> <code>{topic}</code>{" "}
-                      <code class="line">{payload}</code>
+                      <span class="muted">
+                        <Moment at={msgTime} />
+                      </span>{" "}
+                      <code>{topic}</code> <code class="line">{payload}</code>
                     </summary>
                     <pre>{formatted(payload)}</pre>
                   </details>

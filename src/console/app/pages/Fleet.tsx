@@ -3,7 +3,9 @@ import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { missedAt } from "../live/missed.js";
 import { query, setQuery } from "../router.js";
+import { shownHeaders } from "../shown.js";
 import { FleetRows } from "./FleetRows.js";
 import type { FleetAnswer } from "./fleet-answer.js";
 
@@ -29,11 +31,14 @@ export function Fleet() {
   };
   const key = JSON.stringify(filters);
   // With what was asked: while the next answer is on its way, the rows are those of the one before.
+  const round = missedAt.value;
   const first = useAsk(`fleet ${key}`, async (signal) => ({
-    key,
+    // What has been scrolled to is asked for again too, once something may have been missed.
+    key: `${round} ${key}`,
     filters,
     answer: await call<FleetAnswer>("GET", "/fleet", {
       query: { ...filters, _limit: rowsAtOnce, facets: 1 },
+      headers: shownHeaders(),
       signal,
     }),
   }));

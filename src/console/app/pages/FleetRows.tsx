@@ -10,6 +10,7 @@ import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { hrefOf } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
+import { Moment, shownHeaders } from "../shown.js";
 import type { FleetAnswer, FleetRow } from "./fleet-answer.js";
 
 interface FleetRowsProps {
@@ -37,6 +38,7 @@ export function FleetRows({ first, rowsAtOnce, filters }: FleetRowsProps) {
   useFetched(wanted, pages, (page, signal) =>
     call<FleetAnswer>("GET", "/fleet", {
       query: { ...filters, _limit: rowsAtOnce, offset: page * rowsAtOnce },
+      headers: shownHeaders(),
       signal,
     }),
   );
@@ -148,8 +150,8 @@ function Row({ row }: { readonly row: FleetRow | undefined }) {
           <Status tone={tones[deviceStatus] ?? "idle"} word={wordOf("deviceStatus", deviceStatus)} />
         )}
       </span>
-      <span role="cell" class="mono">
-        {lastSeen ?? "–"}
+      <span role="cell">
+        <Moment at={lastSeen} />
       </span>
       <span role="cell">
         {row.currentAlerts > 0 && (
