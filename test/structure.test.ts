@@ -63,6 +63,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/mqtt/connection/mqtt-client.ts", "shown: topic $time"],
   ["ingest/transports/mqtt/connection/deliveries.ts", "expiry of messages"],
   ["ingest/transports/mqtt/listeners/endpoint.ts", "certificates: valid still"],
+  ["src/dashboards/shared-page.ts", "expiry of shares"],
   ["src/alerts/alert-retention.ts", "retention"],
   ["src/backup/backup.ts", "shown, and in the names of backups"],
   ["src/bulk/", "records, ttl of commands"],
@@ -151,6 +152,7 @@ suite("structure", (test) => {
     assert.equal([...libraries].sort(), [
       "@preact",
       "@tanstack",
+      "marked",
       "preact",
       "tidemark:forms",
       "tidemark:live-worker",

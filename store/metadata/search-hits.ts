@@ -5,7 +5,10 @@ import { fleetMatches } from "./fleet/matches.js";
 
 /** Whatever a tenant has that is called so: some of each type, looked for within bounds. */
 
-export const hitTypes = ["product", "device", "gateway", "group", "dataPoint", "alertRule", "user"] as const;
+export const hitTypes = [
+  ...(["product", "device", "gateway", "group", "dataPoint", "alertRule"] as const),
+  ...(["dashboard", "user"] as const),
+] as const;
 type HitType = (typeof hitTypes)[number];
 
 export interface SearchHit {
@@ -47,6 +50,7 @@ const sources: readonly Source[] = [
     product: "productIntID",
   },
   { type: "alertRule", table: "alert_rule", name: "alertName", code: null, product: "productIntID" },
+  { type: "dashboard", table: "dashboard", name: "name", code: null, product: null },
   { type: "user", table: "user", name: "username", code: null, shown: "role", product: null },
 ];
 

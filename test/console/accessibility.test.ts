@@ -3,7 +3,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
-import { makeDevice, makeProduct } from "../factories.js";
+import { documentBody, panelsOf } from "../dashboards/documents.js";
+import { makeDataPoint, makeDevice, makeGroup, makeMetric, makeProduct } from "../factories.js";
 import { assert } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
@@ -30,10 +31,22 @@ async function seriousOn(page: Page): Promise<string[]> {
 consoleSuite("console: accessibility", (test, world, web) => {
   let device: Rec;
   let product: Rec;
+  let dashboard: Rec;
   test.before(async () => {
     product = await makeProduct(world);
     device = await makeDevice(world, product);
+    const point = await makeDataPoint(world, product, { dataPointID: "temp" });
+    const group = await makeGroup(world, product);
+    const metric = await makeMetric(world, point);
     await world.publish(device, { temp: 1, nobody: 2 });
+    const panels = panelsOf({
+      ...{ deviceID: String(device.deviceID), groupID: String(group.groupID) },
+      ...{ productID: String(product.productID), dataPointIntID: point.id, metricIntID: metric.id },
+    });
+    dashboard = await world.make("/api/v1/dashboards", {
+      name: "All panels",
+      document: documentBody(panels),
+    });
   });
 
   for (const colorScheme of ["light", "dark"] as const) {
@@ -48,13 +61,22 @@ consoleSuite("console: accessibility", (test, world, web) => {
         ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
         ...["", "?tab=messages", "?tab=commands", "?tab=access"].map((tab) => `/devices/${device.id}${tab}`),
         ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
+        ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],
         ...["/messages", "/access", "/access?tab=policies"],
+        ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
       ];
       for (const path of pages) {
         await page.goto(`${world.http}/console${path}`);
         await page.getByRole("heading", { level: 1 }).waitFor();
         await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
         assert.equal(await seriousOn(page), [], path);
+      }
+      for (const key of ["Control+k", "?"]) {
+        await page.keyboard.press(key);
+        await page.getByRole("dialog").waitFor();
+        assert.equal(await seriousOn(page), [], key);
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
       }
     });
   }

@@ -23,7 +23,7 @@ export class ApiFailure extends Error {
 }
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
-type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 interface CallOptions {
   readonly query?: Query;
@@ -47,7 +47,12 @@ export function whenLoggedOut(action: () => void): void {
   onLoggedOut = action;
 }
 
-function pathOf(path: string, query: Query = {}): string {
+/** To be called when an answer to a call of another file is 401. */
+export function sessionEnded(): void {
+  onLoggedOut();
+}
+
+export function pathOf(path: string, query: Query = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === null || value === undefined || value === "" ? [] : [[name, String(value)]],
   );
@@ -88,7 +93,7 @@ async function read(response: Response, isText: boolean): Promise<unknown> {
   return text === "" ? undefined : JSON.parse(text);
 }
 
-async function failureOf(response: Response): Promise<ApiFailure> {
+export async function failureOf(response: Response): Promise<ApiFailure> {
   const retry = Number(response.headers.get("retry-after") ?? Number.NaN);
   const retryAfter = Number.isFinite(retry) ? retry : null;
   try {

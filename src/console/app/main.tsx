@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { startKeys } from "./keys/keys.js";
 import { lazily } from "./lazy.js";
 import { startLive } from "./live/link.js";
 import { path, startRouter } from "./router.js";
@@ -11,6 +12,9 @@ import "./styles/shell.css";
 import "./styles/lists.css";
 import "./styles/chart.css";
 import "./styles/boards.css";
+import "./styles/search.css";
+import "./styles/tasks.css";
+import "./styles/system.css";
 
 const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js")).SharedPage);
 
@@ -21,5 +25,6 @@ if (!isShared) {
   followOtherWindows();
   void openSession();
   startLive();
+  startKeys();
 }
 render(isShared ? <SharedPage /> : <App />, document.body);

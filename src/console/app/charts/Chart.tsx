@@ -11,7 +11,7 @@ import { dataOf, type Line } from "./lines.js";
 import { optionsOf } from "./options.js";
 import { Readout } from "./Readout.js";
 
-export interface ChartProps extends Decorations {
+interface ChartProps extends Decorations {
   readonly lines: readonly Line[];
   readonly zone: string;
   /** Milliseconds since 1970: what the axis shows. */

@@ -11,6 +11,7 @@ import type { Board } from "./context.js";
 import type { DashboardDocument } from "./document.js";
 import type { PanelSource } from "./source.js";
 import type { Chosen } from "./targets.js";
+import { useNews } from "./use-news.js";
 
 interface BoardViewProps {
   readonly document: DashboardDocument;
@@ -41,6 +42,9 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
   }, [refreshSeconds]);
   const span = spanOf({ start, end }, now.value, zone);
   const source = sourceOf(chosen);
+  useNews(document, chosen, source.isOwn && end === "now", () => {
+    if (!window.document.hidden) now.value = Date.now();
+  });
   return (
     <>
       <BoardControls

@@ -5,7 +5,7 @@ import { t } from "../i18n.js";
 import type { Board } from "./context.js";
 import type { Panel } from "./document.js";
 import { isNarrow, placeOf } from "./Grid.js";
-import { type Box, columns, placed } from "./layout.js";
+import { type Box, columns, compacted, placed } from "./layout.js";
 import { PanelFrame } from "./PanelFrame.js";
 
 interface EditGridProps {
@@ -81,7 +81,7 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
 
   return (
     <div class="board editing" ref={grid} onPointerMove={move} onPointerUp={end} onPointerCancel={end}>
-      {(shown.value ?? panels).map((panel) => (
+      {(shown.value ?? compacted(panels)).map((panel) => (
         <div
           key={panel.id}
           class={`editable${panel.id === openID ? " open" : ""}${panel.id === drag.value?.id ? " dragged" : ""}`}

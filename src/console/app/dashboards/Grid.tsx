@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { Board } from "./context.js";
 import type { Panel } from "./document.js";
-import { phoneOrder } from "./layout.js";
+import { compacted, phoneOrder } from "./layout.js";
 import { PanelFrame } from "./PanelFrame.js";
 
 const narrow = matchMedia("(max-width: 719px)");
@@ -20,7 +20,7 @@ export function Grid({ panels, board }: GridProps) {
   const isPhone = isNarrow.value;
   return (
     <div class="board">
-      {(isPhone ? phoneOrder(panels) : panels).map((panel) => (
+      {(isPhone ? phoneOrder(panels) : compacted(panels)).map((panel) => (
         <div key={panel.id} style={isPhone ? phonePlace(panel) : placeOf(panel)}>
           <PanelFrame panel={panel} board={board} />
         </div>

@@ -31,7 +31,7 @@ function noneIfGone<T>(none: T): (error: unknown) => T {
 }
 
 /** One question of the API, with the series that it answers. */
-export interface Question {
+interface Question {
   readonly path: "/original_data" | "/metrics_data";
   readonly query: Readonly<Record<string, string | number | undefined>>;
   readonly series: readonly number[];

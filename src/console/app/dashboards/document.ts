@@ -26,7 +26,7 @@ export interface Series {
 }
 
 export const units = ["real", "minute", "hour", "day", "week", "month", "year"] as const;
-export type Unit = (typeof units)[number];
+type Unit = (typeof units)[number];
 export const fills = ["zero", "previous", "linear", "none"] as const;
 
 export interface SeriesPanel extends Common {

@@ -2,7 +2,7 @@
 import { me } from "../session.js";
 import type { Dashboard } from "./document.js";
 
-export interface Draft extends Pick<Dashboard, "name" | "description" | "version" | "document"> {
+interface Draft extends Pick<Dashboard, "name" | "description" | "version" | "document"> {
   /** Milliseconds since 1970. */
   readonly at: number;
 }

@@ -5,7 +5,7 @@ import { shownHeaders } from "../shown.js";
 import type { DashboardDocument } from "./document.js";
 import type { AlertRow, PanelSource, SeriesAnswer } from "./source.js";
 
-export interface Shared {
+interface Shared {
   readonly name: string;
   readonly document: DashboardDocument;
   /** IANA, or `browser`. */

@@ -74,7 +74,7 @@ interface Places {
   readonly isTruncated: boolean;
 }
 
-export interface View {
+interface View {
   readonly bbox: string;
   readonly zoom: number;
 }

@@ -7,7 +7,7 @@ type Content = Pick<Dashboard, "name" | "description" | "document">;
 
 const stepsMax = 100;
 
-export interface Editing {
+interface Editing {
   readonly content: Content;
   /** The version that the edit began with. */
   readonly version: number;

@@ -29,11 +29,12 @@ export function Explore() {
         <DevicePicker device={device} />
       </header>
       <div class="row controls">
-        {presets.map(({ start, end }) => (
+        {presets.map(({ start, end }, i) => (
           <button
             key={start}
             type="button"
             class="button"
+            {...(i === 0 ? { "aria-keyshortcuts": "t" } : {})}
             aria-pressed={start === from && end === to}
             onClick={() => {
               now.value = Date.now();
@@ -49,6 +50,7 @@ export function Explore() {
               key={by}
               type="button"
               class="button"
+              aria-keyshortcuts={by < 0 ? "[" : "]"}
               aria-label={t(by < 0 ? "range.earlier" : "range.later")}
               onClick={() => {
                 const { start, end } = shifted(span, by);
@@ -128,6 +130,7 @@ function ZonePicker({ zone }: { readonly zone: string }) {
       <span class="muted">{t("explore.zone")}</span>
       <input
         class="input"
+        aria-keyshortcuts="z"
         list="zones"
         value={zone}
         onChange={(event) => {

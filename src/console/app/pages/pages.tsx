@@ -35,6 +35,8 @@ const pages: readonly PageEntry[] = [
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
   { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
   { pattern: "/messages", Page: lazily(async () => (await lists()).Messages) },
+  { pattern: "/system", Page: lazily(async () => (await import("../system/System.js")).System) },
+  { pattern: "/certs/:id", Page: lazily(async () => (await import("./Cert.js")).Cert) },
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];
 

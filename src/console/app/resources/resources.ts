@@ -253,6 +253,7 @@ const ofAccess = {
     title: "title.certs",
     columns: ["name", "enable", "createAt"],
     search: "name",
+    page: ({ id }) => `/certs/${id}`,
     canDelete: true,
   },
   changes: {

@@ -5,8 +5,11 @@ import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
 import { listsTexts } from "./lists.js";
 import { overviewTexts } from "./overview.js";
+import { searchTexts } from "./search.js";
 import { shellTexts } from "./shell.js";
 import { startTexts } from "./start.js";
+import { systemTexts } from "./system.js";
+import { tasksTexts } from "./tasks.js";
 
 export const texts = {
   ...boardTexts,
@@ -17,6 +20,9 @@ export const texts = {
   ...overviewTexts,
   ...fleetTexts,
   ...startTexts,
+  ...searchTexts,
+  ...tasksTexts,
+  ...systemTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;

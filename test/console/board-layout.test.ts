@@ -1,0 +1,185 @@
+/** Where panels of a dashboard stand, and what two versions of one differ in. */
+import fc from "fast-check";
+import { valueAt } from "../../src/console/app/charts/lines.js";
+import { differences } from "../../src/console/app/dashboards/differences.js";
+import {
+  emptyDocument,
+  freePanelID,
+  newPanel,
+  type Panel,
+} from "../../src/console/app/dashboards/document.js";
+import {
+  type Box,
+  bounded,
+  columns,
+  compacted,
+  freePlace,
+  phoneOrder,
+  placed,
+} from "../../src/console/app/dashboards/layout.js";
+import { csvOf, tableOf } from "../../src/console/app/dashboards/table-of.js";
+import { filledIn, targetOf } from "../../src/console/app/dashboards/targets.js";
+import { assert, suite } from "../suite.js";
+
+interface Placed {
+  readonly id: string;
+  readonly layout: Box;
+}
+
+/** Cells of the grid that panels cover, each as often as it is covered: an oracle without any geometry. */
+function coverOf(panels: readonly Placed[]): Map<string, number> {
+  const cells = new Map<string, number>();
+  for (const { layout } of panels) {
+    for (let x = layout.x; x < layout.x + layout.w; x++) {
+      for (let y = layout.y; y < layout.y + layout.h; y++) {
+        cells.set(`${x} ${y}`, (cells.get(`${x} ${y}`) ?? 0) + 1);
+      }
+    }
+  }
+  return cells;
+}
+
+const isClean = (panels: readonly Placed[]): boolean => {
+  const cells = coverOf(panels);
+  const within = panels.every(
+    ({ layout: { x, y, w, h } }) => x >= 0 && y >= 0 && w > 0 && h > 0 && x + w <= columns,
+  );
+  return within && [...cells.values()].every((times) => times === 1);
+};
+
+/** No panel could stand a row higher. */
+const isTight = (panels: readonly Placed[]): boolean => {
+  const cells = coverOf(panels);
+  return panels.every(({ layout: { x, y, w } }) => {
+    if (y === 0) return true;
+    return Array.from({ length: w }, (_, i) => `${x + i} ${y - 1}`).some((cell) => cells.has(cell));
+  });
+};
+
+const box = fc
+  .record({
+    x: fc.nat(11),
+    y: fc.nat(30),
+    w: fc.integer({ min: 1, max: 12 }),
+    h: fc.integer({ min: 1, max: 8 }),
+  })
+  .map(bounded);
+const boxes = fc
+  .array(box, { minLength: 1, maxLength: 12 })
+  .map((all): Placed[] => all.map((layout, i) => ({ id: `p${i}`, layout })));
+
+suite("console: the grid of a dashboard", (test) => {
+  test("a panel goes where it is put, covers none, and leaves no air", () => {
+    fc.assert(
+      fc.property(boxes, box, fc.nat(), (panels, to, which) => {
+        const settled: Placed[] = [];
+        for (const { id, layout } of panels) {
+          settled.push({ id, layout: freePlace(settled, [layout.w, layout.h]) });
+        }
+        assert.ok(isClean(settled), "found places");
+        const { id } = settled[which % settled.length] as Placed;
+        const moved = placed(settled, id, to);
+        assert.ok(isClean(moved), JSON.stringify(moved));
+        assert.ok(isTight(moved), JSON.stringify(moved));
+        const own = moved.find((panel) => panel.id === id)?.layout;
+        assert.equal([own?.x, own?.w, own?.h], [to.x, to.w, to.h]);
+        assert.ok((own?.y ?? 0) <= to.y);
+        assert.equal(
+          moved.map((panel) => panel.id),
+          settled.map((panel) => panel.id),
+        );
+        assert.equal(compacted(moved), moved);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("sizes and places beyond the grid are cut to it", () => {
+    assert.equal(bounded({ x: -3, y: -1, w: 40, h: 0 }), { x: 0, y: 0, w: 12, h: 1 });
+    assert.equal(bounded({ x: 11.6, y: 2.4, w: 3.2, h: 500 }), { x: 9, y: 2, w: 3, h: 100 });
+  });
+
+  test("phones have an order of their own, or that in which one reads", () => {
+    const panel = (id: string, x: number, y: number, order?: number) => ({
+      id,
+      layout: { x, y, w: 3, h: 2 },
+      ...(order === undefined ? {} : { phone: { order, h: 2 } }),
+    });
+    const panels = [panel("c", 0, 2), panel("b", 3, 0), panel("a", 0, 0)];
+    assert.equal(
+      phoneOrder(panels).map(({ id }) => id),
+      ["a", "b", "c"],
+    );
+    assert.equal(
+      phoneOrder([...panels, panel("d", 0, 9, 0)]).map(({ id }) => id),
+      ["a", "d", "b", "c"],
+    );
+  });
+
+  test("versions differ in panels and in the dashboard itself", () => {
+    const chart = newPanel("chart", "a", { x: 0, y: 0, w: 6, h: 4 });
+    const text = newPanel("text", "b", { x: 6, y: 0, w: 6, h: 4 });
+    const version = (name: string, panels: readonly Panel[]) => ({
+      name,
+      description: null,
+      document: { ...emptyDocument, panels },
+    });
+    assert.equal(differences(version("x", [chart]), version("x", [chart])), []);
+    assert.equal(
+      differences(version("x", [chart, text]), version("y", [{ ...chart, title: "T", layout: text.layout }])),
+      [
+        { kind: "changed", panel: null, fields: ["name"] },
+        { kind: "changed", panel: "T", fields: ["title", "layout"] },
+        { kind: "removed", panel: "b", fields: [] },
+      ],
+    );
+    assert.is(freePanelID([newPanel("text", "panel-2", text.layout)]), "panel-3");
+  });
+
+  test("variables stand for records and in texts; what is none stays as it is", () => {
+    const variables = [{ name: "house", label: "", type: "group", value: "g-1" }] as const;
+    assert.equal(targetOf("$house", "device", variables, {}), { type: "group", id: "g-1" });
+    assert.equal(targetOf("$house", "device", variables, { house: "g-2" }), { type: "group", id: "g-2" });
+    assert.is(targetOf("$house", "device", variables, { house: "" }), null);
+    assert.is(targetOf("$other", "device", variables, {}), null);
+    assert.is(targetOf("", "device", variables, {}), null);
+    assert.is(filledIn("of $house, $5 and $other", variables, {}), "of g-1, $5 and $other");
+  });
+
+  test("a table has a row a time, and its file keeps what a spreadsheet would run from running", () => {
+    const table = tableOf([
+      { name: "a,b", unit: null, time: [1, 3], value: [1.5, null] },
+      { name: "c", unit: "m", time: [2, 3], value: ["=1+1", 'say "x"'] },
+    ]);
+    assert.equal(
+      table.rows.map(({ time, cells }) => [time, ...cells]),
+      [
+        [1, 1.5, undefined],
+        [2, undefined, "=1+1"],
+        [3, null, 'say "x"'],
+      ],
+    );
+    assert.is(
+      csvOf(table),
+      [
+        'time,"a,b",c',
+        "1970-01-01T00:00:00.001Z,1.5,",
+        "1970-01-01T00:00:00.002Z,,'=1+1",
+        '1970-01-01T00:00:00.003Z,,"say ""x"""',
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("under the cursor a line has the value at or before that time", () => {
+    const ascending = fc.uniqueArray(fc.nat(1000), { minLength: 1 }).map((all) => all.sort((a, b) => a - b));
+    fc.assert(
+      fc.property(ascending, fc.nat(1000), (times, at) => {
+        const line = { times, values: times.map((time) => time * 2) };
+        const before = times.filter((time) => time <= at).at(-1);
+        const expected = before === undefined || at > (times.at(-1) as number) ? null : before * 2;
+        assert.is(valueAt(line, at), expected);
+      }),
+    );
+  });
+});
