@@ -114,6 +114,37 @@ consoleSuite("console: live", (test, world, web) => {
     await second.getByText(`${other.username} viewer`).waitFor();
   });
 
+  test("where no stream is to be had the values are asked for, and no page says that the service is away", async () => {
+    const device = await station();
+    const { page, context } = await web.open();
+    await context.addInitScript("delete globalThis.SharedWorker");
+    await page.route(/\/api\/v1\/live/, (route) =>
+      route.fulfill({
+        status: 403,
+        json: { errorCode: "RESOURCE_LIMITED", message: "too many", errors: {} },
+      }),
+    );
+    await page.goto(`${world.http}/console/devices/${device.id}`);
+    await logIn(page, world.first);
+    await page.getByText("not live").waitFor();
+    await world.publish(device, { temp: 17.25 });
+    await shown(page, "17.25");
+    assert.is(await page.locator(".banner").count(), 0);
+  });
+
+  test("a session that is ended elsewhere ends on a page that asks nothing", async () => {
+    const user = { username: unique("ended"), password: "correct horse" };
+    const { id } = await world.make("/api/v1/users", { ...user, role: "viewer" });
+    const { page } = await web.openIn("/products", { user });
+    await streamsAre(1);
+    await world.call("PUT", `/api/v1/users/${id}`, { password: "another horse" });
+    await page.getByText("Your session has ended").waitFor({ timeout: 40_000 });
+    await page.getByLabel("Password").fill("another horse");
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByText("Your session has ended").waitFor({ state: "detached" });
+    await streamsAre(1);
+  });
+
   test("a device that is deleted ends nothing for the others", async () => {
     const [one, other] = [await station(), await station()];
     const { page, context } = await web.openIn(`/devices/${other.id}`);

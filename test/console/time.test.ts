@@ -4,7 +4,9 @@ import { DateTime } from "luxon";
 import { ticksOf } from "../../src/console/app/charts/ticks.js";
 import { isZone, offsetText, timeOf, wallOf, wallText } from "../../src/console/app/charts/zone.js";
 import { shifted, spanOf } from "../../src/console/app/range/range.js";
+import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, suite } from "../suite.js";
+import { consoleSuite } from "./browser.js";
 
 const zones = [
   "UTC",
@@ -111,3 +113,46 @@ suite("console: time", (test) => {
     assert.equal(["Europe/Berlin", "Mars/Base", "", "<script>"].map(isZone), [true, false, false, false]);
   });
 });
+
+consoleSuite(
+  "console: stamps",
+  (test, world, web) => {
+    test("a stamp is shown by the deployment's clock, or by that of the zone in the address", async () => {
+      const product = await makeProduct(world);
+      const headers = { "Time-Format": "ms" };
+      const { record } = await world.call("GET", `/api/v1/products/${product.id}`, undefined, { headers });
+      const at = Number(record.createAt);
+      const { page } = await web.openIn("/products");
+      const shown = page.locator("td time").first();
+      for (const [query, where] of [
+        ["", "America/New_York"],
+        ["?tz=Asia/Kathmandu", "Asia/Kathmandu"],
+        ["?tz=nowhere", "America/New_York"],
+      ] as const) {
+        await page.goto(`${world.http}/console/products${query}`);
+        await shown.waitFor();
+        assert.is(await shown.textContent(), wallText(where, Math.floor(at / 1000) * 1000));
+        assert.is(await shown.getAttribute("datetime"), new Date(at).toISOString());
+        assert.is(await shown.getAttribute("title"), `${where} ${offsetText(where, at)}`);
+      }
+    });
+
+    test("an alert that the service has named is told in the language of the page", async () => {
+      const product = await makeProduct(world);
+      await makeDataPoint(world, product, { dataPointID: "temp", dataPointName: "Heat", upperLimit: 50 });
+      await world.publish(await makeDevice(world, product), { temp: 60 });
+      await world.alertsSettled();
+      const { page } = await web.openIn("/alerts");
+      await page
+        .getByRole("cell", { name: /above its upper limit/ })
+        .first()
+        .waitFor();
+      await page.getByLabel("Language").selectOption("zh");
+      await page
+        .getByRole("cell", { name: /超上限/ })
+        .first()
+        .waitFor();
+    });
+  },
+  { TIMEZONE: "America/New_York" },
+);

@@ -3,9 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, type Page } from "../api.js";
 import { useAsk } from "../ask.js";
-import { timeOf } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { me } from "../session.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { listTasks } from "../tasks/task.js";
 import type { Begun } from "./begun.js";
@@ -67,6 +65,9 @@ export function Receipts({ taskID, begun, isEnded }: ReceiptsProps) {
   );
 }
 
+/** Two clocks of one deployment may differ by as much. */
+const aroundMs = 1000;
+
 /** Of each kind, in their order. */
 async function counted(
   taskID: string,
@@ -75,15 +76,12 @@ async function counted(
 ): Promise<readonly number[]> {
   const [task] = (await listTasks({ taskID, _limit: 1 }, signal)).items;
   if (task === undefined) return kinds.map(() => 0);
-  const zone = me.value?.timezone ?? "UTC";
-  const timeOfStamp = (stamp: string): number => timeOf(zone, Date.parse(`${stamp.replace(" ", "T")}Z`));
   const query = {
     topic,
     payload: (payload?.length ?? 0) <= payloadMax ? payload : undefined,
     publishUser: task.createUser,
-    startTime: timeOfStamp(task.createAt),
-    // A stamp is cut to its second.
-    endTime: task.endAt === null ? undefined : timeOfStamp(task.endAt) + 1000,
+    startTime: task.createAt - aroundMs,
+    endTime: task.endAt === null ? undefined : task.endAt + aroundMs,
     _limit: 1,
   };
   return Promise.all(

@@ -1,8 +1,10 @@
 /** Versions of a dashboard that are kept: what has changed since each, and the way back. */
+
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { Moment, shownHeaders } from "../shown.js";
 import { Changes } from "./Conflict.js";
 import { Dialog } from "./Dialog.js";
 import type { Dashboard, DashboardDocument } from "./document.js";
@@ -10,7 +12,7 @@ import type { Dashboard, DashboardDocument } from "./document.js";
 interface RevisionRow {
   readonly version: number;
   readonly createUser: string | null;
-  readonly createAt: string;
+  readonly createAt: number;
 }
 
 interface RevisionsProps {
@@ -24,7 +26,7 @@ const kept = 20;
 export function Revisions({ dashboard, mayEdit, onClose }: RevisionsProps) {
   const path = `/dashboards/${dashboard.id}/revisions`;
   const asked = useAsk(path, (signal) =>
-    call<Page<RevisionRow>>("GET", path, { query: { _limit: kept }, signal }),
+    call<Page<RevisionRow>>("GET", path, { query: { _limit: kept }, headers: shownHeaders(), signal }),
   );
   const open = useSignal<number | null>(null);
   return (
@@ -36,7 +38,10 @@ export function Revisions({ dashboard, mayEdit, onClose }: RevisionsProps) {
               <li key={version}>
                 <p class="row spread">
                   <span>
-                    <strong>{version}</strong> {createUser} <span class="muted mono">{createAt}</span>
+                    <strong>{version}</strong> {createUser}{" "}
+                    <span class="muted">
+                      <Moment at={createAt} />
+                    </span>
                   </span>
                   {version !== dashboard.version && (
                     <button

@@ -1,10 +1,12 @@
 /** Who sees a dashboard without an account: links that are made, turned off and revoked. */
+
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { Status } from "../shell/Status.js";
+import { momentText, shownHeaders } from "../shown.js";
 import { Dialog } from "./Dialog.js";
 import type { Dashboard } from "./document.js";
 
@@ -12,9 +14,9 @@ interface ShareRow {
   readonly id: number;
   readonly name: string;
   readonly allowedOrigins: readonly string[];
-  readonly expiresAt: string | null;
+  readonly expiresAt: number | null;
   readonly enable: number;
-  readonly lastUsedAt: string | null;
+  readonly lastUsedAt: number | null;
 }
 
 interface SharesProps {
@@ -27,7 +29,7 @@ const sharesShown = 100;
 export function Shares({ dashboard, onClose }: SharesProps) {
   const path = `/dashboards/${dashboard.id}/shares`;
   const asked = useAsk(path, (signal) =>
-    call<Page<ShareRow>>("GET", path, { query: { _limit: sharesShown }, signal }),
+    call<Page<ShareRow>>("GET", path, { query: { _limit: sharesShown }, headers: shownHeaders(), signal }),
   );
   const fault = useSignal<string | null>(null);
   async function act(action: () => Promise<unknown>): Promise<void> {
@@ -62,8 +64,8 @@ export function Shares({ dashboard, onClose }: SharesProps) {
                     />
                     <strong>{share.name}</strong>
                     <span class="muted">
-                      {share.expiresAt !== null && t("share.until", { time: share.expiresAt })}{" "}
-                      {share.lastUsedAt !== null && t("share.used", { time: share.lastUsedAt })}
+                      {share.expiresAt !== null && t("share.until", { time: momentText(share.expiresAt) })}{" "}
+                      {share.lastUsedAt !== null && t("share.used", { time: momentText(share.lastUsedAt) })}
                     </span>
                   </span>
                   <span class="row">

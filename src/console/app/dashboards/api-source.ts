@@ -1,5 +1,6 @@
 import { ApiFailure, call, type Page } from "../api.js";
 import { asVariantA } from "../map/placed-device.js";
+import { shownHeaders } from "../shown.js";
 import type { Series, SeriesPanel, Variable } from "./document.js";
 import type { AlertRow, Asked, Item, MetricItem, PanelSource, PointFacts, RawItem } from "./source.js";
 import { type Chosen, targetOf } from "./targets.js";
@@ -121,7 +122,9 @@ export function apiSource(variables: readonly Variable[], chosen: Chosen): Panel
       }
       const range = state === "history" ? { startTime: Math.floor(from), endTime: Math.ceil(to) } : {};
       const query = { ...named, ...range, alertSeverity, alertName, _limit: alertsMax };
-      return (await call<Page<AlertRow>>("GET", `/${state}_alerts`, { query, signal })).items;
+      return (
+        await call<Page<AlertRow>>("GET", `/${state}_alerts`, { query, headers: shownHeaders(), signal })
+      ).items;
     },
     async places({ deviceIDs, groupID, productID }, { bbox, zoom }, signal) {
       if (deviceIDs !== undefined) {

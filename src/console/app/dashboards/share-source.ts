@@ -1,5 +1,7 @@
 /** What a share answers of its panels; its token is in the address behind #, which browsers keep to themselves. */
+
 import { call } from "../api.js";
+import { shownHeaders } from "../shown.js";
 import type { DashboardDocument } from "./document.js";
 import type { AlertRow, PanelSource, SeriesAnswer } from "./source.js";
 
@@ -23,7 +25,12 @@ export function shareSource(token: string, document: DashboardDocument): PanelSo
     id: string,
     query: Readonly<Record<string, string | number>>,
     signal: AbortSignal,
-  ): Promise<T> => call<T>("GET", `/shared/panels/${id}/data`, { query, headers, signal });
+  ): Promise<T> =>
+    call<T>("GET", `/shared/panels/${id}/data`, {
+      query,
+      headers: { ...headers, ...shownHeaders() },
+      signal,
+    });
   return {
     key: JSON.stringify(document),
     isOwn: false,

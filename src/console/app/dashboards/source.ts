@@ -57,7 +57,7 @@ export interface AlertRow {
   readonly alertSeverity: number;
   readonly deviceName: string;
   readonly deviceIntID?: number;
-  readonly startTime: string;
+  readonly startTime: number;
   readonly endTime?: string | null;
 }
 

@@ -10,6 +10,7 @@ import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { hrefOf } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
+import { momentText, shownHeaders } from "../shown.js";
 import { DeviceAccess } from "./DeviceAccess.js";
 import { DeviceCommands } from "./DeviceCommands.js";
 import { DeviceValues } from "./DeviceValues.js";
@@ -22,7 +23,11 @@ const refreshMs = 5000;
 
 export function Device({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/devices/${encodeURIComponent(id)}`;
-  const asked = useAsk(path, (signal) => call<DeviceRecord>("GET", path, { signal }), refreshMs);
+  const asked = useAsk(
+    path,
+    (signal) => call<DeviceRecord>("GET", path, { headers: shownHeaders(), signal }),
+    refreshMs,
+  );
   const deviceID = asked.data?.deviceID;
   useLive({ devices: deviceID === undefined ? [] : [deviceID], onPresence: () => asked.again() });
   return (
@@ -41,7 +46,12 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
                 <a href={hrefOf(`/products/${device.productIntID}`)}>{device.productName}</a>
                 {device.blocked === 1 && <Status tone="bad" word={t("device.blocked")} />}
                 {device.clientIP !== null && (
-                  <span>{t("device.connected", { ip: device.clientIP, at: device.connectedAt ?? "" })}</span>
+                  <span>
+                    {t("device.connected", {
+                      ip: device.clientIP,
+                      at: device.connectedAt === null ? "–" : momentText(device.connectedAt),
+                    })}
+                  </span>
                 )}
               </p>
             </div>

@@ -7,8 +7,8 @@ import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { type NewestPoint, useLiveValues } from "../live/live.js";
 import { missedAt } from "../live/missed.js";
-import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
+import { shownZone } from "../shown.js";
 import type { DeviceRecord } from "./device-record.js";
 import { RawChart } from "./RawChart.js";
 
@@ -74,7 +74,7 @@ export function DeviceValues({ device }: { readonly device: DeviceRecord }) {
             <RawChart
               device={deviceID}
               units={new Map(items.map(({ id, unitSymbol }) => [id, unitSymbol]))}
-              zone={me.value?.timezone ?? "UTC"}
+              zone={shownZone()}
               from={now.value - dayMs}
               to={now.value}
               onRange={() => undefined}
@@ -106,9 +106,7 @@ function Value({ point, newest }: { readonly point: DataPoint; readonly newest: 
         </span>{" "}
         {point.unitSymbol}
       </dd>
-      <dd class="muted mono">
-        {newest === undefined ? "" : wallText(me.value?.timezone ?? "UTC", newest.time)}
-      </dd>
+      <dd class="muted mono">{newest === undefined ? "" : wallText(shownZone(), newest.time)}</dd>
     </div>
   );
 }

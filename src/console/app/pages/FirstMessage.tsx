@@ -7,6 +7,7 @@ import type { Explained } from "../messages/explained.js";
 import { Refused } from "../messages/Refused.js";
 import { hrefOf } from "../router.js";
 import { Status } from "../shell/Status.js";
+import { shownHeaders } from "../shown.js";
 import { DeviceAccess } from "./DeviceAccess.js";
 import type { DeviceRecord } from "./device-record.js";
 
@@ -20,7 +21,11 @@ const lookMs = 500;
 
 export function FirstMessage({ id }: { readonly id: string }) {
   const path = `/devices/${encodeURIComponent(id)}`;
-  const device = useAsk(path, (signal) => call<DeviceRecord>("GET", path, { signal }), lookMs);
+  const device = useAsk(
+    path,
+    (signal) => call<DeviceRecord>("GET", path, { headers: shownHeaders(), signal }),
+    lookMs,
+  );
   const events = useAsk(
     `${path}/events`,
     (signal) => call<Page<EventRow>>("GET", `${path}/events`, { query: { _limit: 1 }, signal }),

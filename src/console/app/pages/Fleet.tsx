@@ -7,8 +7,10 @@ import { BulkBar } from "../bulk/BulkBar.js";
 import { nothing, type Selection } from "../bulk/selection.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { missedAt } from "../live/missed.js";
 import { hrefOf, query, setQuery } from "../router.js";
 import { me } from "../session.js";
+import { shownHeaders } from "../shown.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
 import { FleetRows } from "./FleetRows.js";
 import type { FleetAnswer } from "./fleet-answer.js";
@@ -37,11 +39,14 @@ export function Fleet() {
   };
   const key = JSON.stringify(filters);
   // With what was asked: while the next answer is on its way, the rows are those of the one before.
+  const round = missedAt.value;
   const first = useAsk(`fleet ${key}`, async (signal) => ({
-    key,
+    // What has been scrolled to is asked for again too, once something may have been missed.
+    key: `${round} ${key}`,
     filters,
     answer: await call<FleetAnswer>("GET", "/fleet", {
       query: { ...filters, _limit: rowsAtOnce, facets: 1 },
+      headers: shownHeaders(),
       signal,
     }),
   }));

@@ -11,6 +11,7 @@ import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { hrefOf } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
+import { Moment, shownHeaders } from "../shown.js";
 import type { FleetAnswer, FleetRow } from "./fleet-answer.js";
 
 interface FleetRowsProps {
@@ -47,6 +48,7 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
   useFetched(wanted, pages, (page, signal) =>
     call<FleetAnswer>("GET", "/fleet", {
       query: { ...filters, _limit: rowsAtOnce, offset: page * rowsAtOnce },
+      headers: shownHeaders(),
       signal,
     }),
   );
@@ -193,8 +195,8 @@ function Row({ row, selection, onSelection }: RowProps) {
           <Status tone={tones[deviceStatus] ?? "idle"} word={wordOf("deviceStatus", deviceStatus)} />
         )}
       </span>
-      <span role="cell" class="mono aside">
-        {lastSeen ?? "–"}
+      <span role="cell" class="aside">
+        <Moment at={lastSeen} />
       </span>
       <span role="cell" class="aside">
         {row.currentAlerts > 0 && (

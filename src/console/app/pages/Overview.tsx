@@ -9,6 +9,7 @@ import { useLive } from "../live/live.js";
 import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
+import { momentText, shownHeaders } from "../shown.js";
 import { Spark } from "./Spark.js";
 
 interface Rates {
@@ -49,7 +50,7 @@ interface Deployment {
   readonly degraded: Readonly<Record<string, string>>;
   readonly version: string;
   readonly engine: string;
-  readonly startedAt: string;
+  readonly startedAt: number;
 }
 
 /** While the figures are told, only what is of the deployment is asked for. */
@@ -71,7 +72,7 @@ export function Overview() {
   const asked = useAsk(
     "/overview",
     async (signal) => {
-      const answer = await call<OverviewAnswer>("GET", "/overview", { signal });
+      const answer = await call<OverviewAnswer>("GET", "/overview", { headers: shownHeaders(), signal });
       told.value = null;
       return answer;
     },
@@ -260,7 +261,7 @@ function OfDeployment({ connections, eventLoopDelayP99Ms, version, engine, start
         {t("overview.deploymentText", {
           version,
           engine,
-          startedAt,
+          startedAt: momentText(startedAt),
           connections,
           delay: ms(eventLoopDelayP99Ms),
         })}

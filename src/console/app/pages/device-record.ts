@@ -12,6 +12,6 @@ export interface DeviceRecord {
   readonly productIntID: number;
   readonly productName: string;
   readonly clientIP: string | null;
-  readonly connectedAt: string | null;
+  readonly connectedAt: number | null;
   readonly description: string | null;
 }

@@ -8,7 +8,7 @@ export interface FleetRow {
   readonly isGateway: boolean;
   readonly deviceStatus: number;
   readonly blocked: number;
-  readonly lastSeen: string | null;
+  readonly lastSeen: number | null;
   readonly currentAlerts: number;
   readonly worstSeverity: number | null;
   readonly values: readonly {

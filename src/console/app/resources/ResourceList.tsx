@@ -5,6 +5,7 @@ import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
+import { shownHeaders } from "../shown.js";
 import { fieldNames } from "../texts/fields.js";
 import { Deletion } from "./Deletion.js";
 import { ResourceForm } from "./ResourceForm.js";
@@ -34,8 +35,8 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
     ...(search === undefined || q === "" ? {} : { [`${search}_like`]: q }),
   };
   const list = useAsk(
-    `${path} ${JSON.stringify(asked)}`,
-    (signal) => call<Page<Row>>("GET", path, { query: asked, signal }),
+    `${path} ${JSON.stringify(asked)} ${language.value}`,
+    (signal) => call<Page<Row>>("GET", path, { query: asked, headers: shownHeaders(), signal }),
     everyMs,
   );
   const mayChange = me.value?.rights.includes(resource.right ?? "write") === true;

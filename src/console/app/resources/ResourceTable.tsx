@@ -2,6 +2,7 @@
 import { wordOf } from "../codes.js";
 import { language, t } from "../i18n.js";
 import { hrefOf } from "../router.js";
+import { Moment } from "../shown.js";
 import { fieldNames } from "../texts/fields.js";
 import type { Resource, Row } from "./resources.js";
 
@@ -101,10 +102,16 @@ const asCode: ReadonlySet<string> = new Set([
   "appID",
 ]);
 
+/** Fields that are stamps: `createAt`, `startTime`, `lastSeen`. */
+const isMoment = /(At|Time|^at|Seen)$/;
+/** Durations are smaller: this is in 1970. */
+const longAgo = 10_000_000_000;
+
 /** One value: codes by their words, long texts on one line, a dash where there is nothing. */
 function Cell({ field, value }: { readonly field: string; readonly value: unknown }) {
   if (value === null || value === undefined || value === "") return <span class="muted">–</span>;
   if (typeof value === "object") return <code class="line">{JSON.stringify(value)}</code>;
+  if (typeof value === "number" && isMoment.test(field) && value > longAgo) return <Moment at={value} />;
   if (typeof value === "number") return <>{wordOf(field, value)}</>;
   const text = String(value);
   if (asCode.has(field)) {

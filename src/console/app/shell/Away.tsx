@@ -26,7 +26,7 @@ export function Away() {
   return (
     <div role="status" aria-live="polite">
       {shown.value !== "nothing" && (
-        <p class="banner">
+        <p class={shown.value === "away" ? "banner" : "banner over"}>
           {shown.value === "away" ? (
             <Status tone="warn" word={t("state.away")} />
           ) : (

@@ -6,6 +6,7 @@ import { numberText } from "../charts/numbers.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
 import { Status, type Tone } from "../shell/Status.js";
+import { Moment, shownHeaders } from "../shown.js";
 import { labelled, readMetrics, sumOf } from "./metrics.js";
 
 interface Refused {
@@ -25,7 +26,7 @@ interface HealthAnswer {
     readonly degraded: Readonly<Record<string, string>>;
     readonly version: string;
     readonly engine: string;
-    readonly startedAt: string;
+    readonly startedAt: number;
   } | null;
 }
 
@@ -36,7 +37,11 @@ const gigabyte = 1e9;
 const megabyte = 1e6;
 
 export function Health() {
-  const asked = useAsk("/overview", (signal) => call<HealthAnswer>("GET", "/overview", { signal }), everyMs);
+  const asked = useAsk(
+    "/overview",
+    (signal) => call<HealthAnswer>("GET", "/overview", { headers: shownHeaders(), signal }),
+    everyMs,
+  );
   return (
     <Answer asked={asked}>
       {(health) => (
@@ -201,7 +206,9 @@ function About({ version, engine, startedAt }: NonNullable<HealthAnswer["deploym
         <dt>{t("health.engine")}</dt>
         <dd>{engine}</dd>
         <dt>{t("health.since")}</dt>
-        <dd class="mono">{startedAt}</dd>
+        <dd>
+          <Moment at={startedAt} />
+        </dd>
         <dt>{t("explore.zone")}</dt>
         <dd>{me.value?.timezone}</dd>
       </dl>

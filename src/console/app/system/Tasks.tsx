@@ -3,6 +3,7 @@ import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { Pages } from "../resources/ResourceList.js";
 import { hrefOf, query, setQuery } from "../router.js";
+import { Moment } from "../shown.js";
 import { countsIn } from "../tasks/TaskOutcome.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
 import { TaskState } from "../tasks/TaskState.js";
@@ -94,8 +95,12 @@ function Row({ task, isOpen }: { readonly task: ListedTask; readonly isOpen: boo
         </td>
         <td>{msg === null ? <span class="muted">–</span> : <Said msg={msg} />}</td>
         <td>{createUser ?? <span class="muted">–</span>}</td>
-        <td class="mono">{createAt}</td>
-        <td class="mono">{endAt ?? <span class="muted">–</span>}</td>
+        <td>
+          <Moment at={createAt} />
+        </td>
+        <td>
+          <Moment at={endAt} />
+        </td>
       </tr>
       {isOpen && (
         <tr class="opened">

@@ -1,5 +1,7 @@
 /** Tasks as the API tells them. */
+
 import { call, type Page } from "../api.js";
+import { shownHeaders } from "../shown.js";
 
 export const taskStates = ["PENDING", "STARTED", "PROGRESS", "SUCCESS", "FAILURE"] as const;
 export type TaskState = (typeof taskStates)[number];
@@ -20,8 +22,8 @@ export interface ListedTask {
   readonly current: number;
   readonly msg: string | null;
   readonly createUser: string | null;
-  readonly createAt: string;
-  readonly endAt: string | null;
+  readonly createAt: number;
+  readonly endAt: number | null;
 }
 
 export const hasEnded = ({ state }: { readonly state: TaskState }): boolean =>
@@ -33,7 +35,7 @@ export const taskStatus = (taskID: string, signal: AbortSignal): Promise<TaskSta
 export const listTasks = (
   query: Readonly<Record<string, string | number | undefined>>,
   signal: AbortSignal,
-): Promise<Page<ListedTask>> => call("GET", "/tasks", { query, signal });
+): Promise<Page<ListedTask>> => call("GET", "/tasks", { query, headers: shownHeaders(), signal });
 
 /** Where the answer to a request says that its task is. */
 export const taskIDOf = ({ statusUrl }: { readonly statusUrl: string }): string =>

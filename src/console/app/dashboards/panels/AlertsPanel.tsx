@@ -3,6 +3,7 @@ import { wordOf } from "../../codes.js";
 import { t } from "../../i18n.js";
 import { hrefOf } from "../../router.js";
 import { Status } from "../../shell/Status.js";
+import { Moment } from "../../shown.js";
 import type { PanelProps } from "../context.js";
 import type { AlertsPanel as Alerts } from "../document.js";
 import { PanelAnswer } from "./PanelAnswer.js";
@@ -35,7 +36,9 @@ export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
                     <span>{alert.deviceName}</span>
                   )}
                   <span class="cut">{alert.alertContent}</span>
-                  <span class="muted mono">{alert.startTime}</span>
+                  <span class="muted">
+                    <Moment at={alert.startTime} zone={board.zone} />
+                  </span>
                 </li>
               ))}
             </ul>

@@ -1,0 +1,86 @@
+/** What windows want as questions to the service, and how its answers are read. */
+import fc from "fast-check";
+import { createReader } from "../../src/console/app/live/events.js";
+import type { Topic, Want } from "../../src/console/app/live/protocol.js";
+import { bring, pathOf, questionsOf } from "../../src/console/app/live/questions.js";
+import { assert, suite } from "../suite.js";
+
+const topics: readonly Topic[] = ["points", "messages", "presence", "alerts", "commands", "overview"];
+const ids = (count: number) => Array.from({ length: count }, (_, i) => `d${String(i).padStart(3, "0")}`);
+
+suite("console: questions of live streams", (test) => {
+  test("two pages of devices and an overview are one question", () => {
+    const questions = questionsOf([
+      { topics: ["points"], devices: ["b", "a"] },
+      { topics: ["points", "presence"], devices: ["b"] },
+      { topics: ["overview"], devices: null },
+    ]);
+    assert.equal(questions.map(pathOf), ["/api/v1/live?topics=points,presence,overview&deviceID=a,b"]);
+  });
+
+  test("what is told of all devices is asked for once, and nothing at all is a question too", () => {
+    const wide: Want = { topics: ["alerts", "points"], devices: null };
+    assert.equal(questionsOf([wide, { topics: ["alerts", "points"], devices: ["a"] }]).map(pathOf), [
+      "/api/v1/live?topics=points&deviceID=a",
+      "/api/v1/live?topics=alerts",
+    ]);
+    assert.equal(questionsOf([]).length, 1);
+  });
+
+  test("a question has 100 devices and a short address at most", () => {
+    assert.equal(
+      questionsOf([{ topics: ["points"], devices: ids(250) }]).map(({ devices }) => devices?.length),
+      [100, 100, 50],
+    );
+    const long = Array.from({ length: 60 }, (_, i) => `${i}${"设".repeat(250)}`);
+    const questions = questionsOf([{ topics: ["points"], devices: long }]);
+    assert.ok(questions.every((one) => pathOf(one).length < 8000));
+    assert.equal(questions.flatMap(({ devices }) => devices ?? []).sort(), [...long].sort());
+  });
+
+  test("the questions bring whatever is wanted", () => {
+    const want = fc.record({
+      topics: fc.uniqueArray(fc.constantFrom(...topics), { minLength: 1 }),
+      devices: fc.option(fc.uniqueArray(fc.constantFrom(...ids(130)), { minLength: 1, maxLength: 40 })),
+    });
+    fc.assert(
+      fc.property(fc.array(want, { maxLength: 8 }), (wants) => {
+        const questions = questionsOf(wants);
+        for (const one of wants) {
+          // Points of all devices cannot be had.
+          const some = one.topics.filter((topic) => topic !== "points" || one.devices !== null);
+          assert.ok(bring(questions, { ...one, topics: some }), JSON.stringify({ one, questions }));
+        }
+        assert.is(bring(questions, { topics: ["points"], devices: ["unknown"] }), false);
+      }),
+    );
+  });
+});
+
+suite("console: events of live streams", (test) => {
+  const text =
+    'retry: 2000\n\nid: r.1\nevent: hello\ndata: {"id":"r.1"}\n\n: still here\nid: r.2\n\nevent: message\ndata: {"a":"1: 2"}\n\nid: r.3\n\n';
+
+  test("they are the same however the text is cut", () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.integer({ min: 0, max: text.length })), (cuts) => {
+        const reader = createReader("");
+        const places = [0, ...cuts.sort((a, b) => a - b), text.length];
+        const events = places.flatMap((end, i) => reader.take(text.slice(places[i - 1] ?? 0, end)));
+        assert.equal(events, [
+          { name: "hello", data: '{"id":"r.1"}' },
+          { name: "message", data: '{"a":"1: 2"}' },
+        ]);
+        assert.is(reader.lastID, "r.3");
+      }),
+    );
+  });
+
+  test("an event that is not complete leaves the id as it was", () => {
+    const reader = createReader("r.0");
+    assert.equal(reader.take("id: r.1\ndata: 1\n"), []);
+    assert.is(reader.lastID, "r.0");
+    assert.equal(reader.take("\n"), [{ name: "message", data: "1" }]);
+    assert.is(reader.lastID, "r.1");
+  });
+});
