@@ -8,6 +8,8 @@ export interface BenchOptions {
   readonly calls: number;
   /** Length of the soak. */
   readonly minutes: number;
+  /** For how long a live page of the console is watched. */
+  readonly liveMinutes: number;
   readonly ratePerSecond: number;
   /** Numbers of registered devices. */
   readonly devices: readonly number[];
@@ -18,8 +20,24 @@ export interface BenchOptions {
   readonly dir: string;
 }
 
-const full = { seconds: 5, rounds: 3, calls: 200, minutes: 10, rate: 10_000, devices: "1,1000,100000" };
-const quick = { seconds: 2, rounds: 1, calls: 20, minutes: 1, rate: 10_000, devices: "1,100,1000" };
+const full = {
+  seconds: 5,
+  rounds: 3,
+  calls: 200,
+  minutes: 10,
+  live: 2,
+  rate: 10_000,
+  devices: "1,1000,100000",
+};
+const quick = {
+  seconds: 2,
+  rounds: 1,
+  calls: 20,
+  minutes: 1,
+  live: 0.25,
+  rate: 10_000,
+  devices: "1,100,1000",
+};
 
 /** Reads `--name value` pairs. @throws Error naming an option that does not exist or is not a number. */
 export function parseOptions(args: readonly string[], tmpdir: string): BenchOptions {
@@ -42,6 +60,7 @@ export function parseOptions(args: readonly string[], tmpdir: string): BenchOpti
     rounds: positive("rounds", take("rounds", String(defaults.rounds))),
     calls: positive("calls", take("calls", String(defaults.calls))),
     minutes: positive("minutes", take("minutes", String(defaults.minutes))),
+    liveMinutes: positive("live-minutes", take("live-minutes", String(defaults.live))),
     ratePerSecond: positive("rate", take("rate", String(defaults.rate))),
     devices: list(take("devices", defaults.devices)).map((text) => positive("devices", text)),
     only: list(take("only", "")),

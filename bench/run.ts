@@ -11,6 +11,7 @@ const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./programs/api.js")).benchApi,
   broker: async () => (await import("./programs/broker.js")).benchBroker,
   ceiling: async () => (await import("./programs/ceiling.js")).benchCeiling,
+  console: async () => (await import("./programs/console.js")).benchConsole,
   dashboards: async () => (await import("./programs/dashboards.js")).benchDashboards,
   decode: async () => (await import("./programs/decode.js")).benchDecode,
   connections: async () => (await import("./programs/connections.js")).benchConnections,

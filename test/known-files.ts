@@ -37,6 +37,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/reload": 29,
   "store/series/embedded/spans": 28,
   "published/files": 27,
+  "flow/demo": 25,
   "ingest/transports/mqtt/service": 26,
   "flow/presence": 26,
   "store/events/events": 25,

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Client } from "./client.js";
+import { importPoints } from "./import-points.js";
 import { thousands } from "./print.js";
 import type { Station } from "./station.js";
 import { yearFile } from "./weather.js";
@@ -34,14 +35,7 @@ export async function archive(
     `  curl -sS -H "Authorization: Bearer $KEY" -H 'Content-Type: text/csv' --data-binary @weather.csv '${http}/api/v1/original_data'`,
   );
   const startedAt = performance.now();
-  const answer = await client.send(
-    "POST",
-    "/api/v1/original_data",
-    { "Content-Type": "text/csv" },
-    rows.join("\n"),
-  );
-  const { statusUrl } = JSON.parse(answer) as { statusUrl: string };
-  const { import_success_num: stored } = await importEnded(client, statusUrl);
+  const stored = await importPoints(client, rows.join("\n"));
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(2);
   say(`  ${thousands(stored)} points of ${thousands(lines.length)} rows stored in ${seconds} s`);
   say("and exports both stations:");
@@ -64,16 +58,6 @@ export async function archive(
 /** The file's times have no offset and are read as UTC. */
 const utc = (line: string): string => line.replace(/^[^,]+/, (date) => `${date.replace(" ", "T")}Z`);
 const withoutDevice = (line: string): string => line.slice(line.indexOf(",") + 1);
-
-/** Waits for the import's task. */
-async function importEnded(client: Client, url: string): Promise<{ import_success_num: number }> {
-  for (;;) {
-    const { state, msg } = await client.get<{ state: string; msg: { import_success_num: number } }>(url);
-    if (state === "SUCCESS") return msg;
-    if (state === "FAILURE") throw new Error(`cannot import: ${JSON.stringify(msg)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 async function exported(client: Client, path: string): Promise<string[]> {
   return (await client.send("GET", path, { Accept: "text/csv" })).trim().split("\r\n");

@@ -1,6 +1,7 @@
 /** The demo's client of the API: `fetch` with the key, and an error that shows the answer. */
 export interface Client {
   get<T>(path: string): Promise<T>;
+  /** Undefined if the answer has no body. */
   post<T>(path: string, body: unknown): Promise<T>;
   /** The answer's text. @throws Error with its beginning unless it is a success */
   send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<string>;
@@ -24,8 +25,10 @@ export function createClient(http: string, key: string): Client {
   }
   return {
     get: async (path) => JSON.parse(await send("GET", path)),
-    post: async (path, body) =>
-      JSON.parse(await send("POST", path, { "Content-Type": "application/json" }, JSON.stringify(body))),
+    post: async (path, body) => {
+      const text = await send("POST", path, { "Content-Type": "application/json" }, JSON.stringify(body));
+      return text === "" ? undefined : JSON.parse(text);
+    },
     send,
   };
 }

@@ -1,12 +1,14 @@
 /**
  * npm run demo [-- --keep]: a year of hourly weather goes in over MQTT, then the demo asks the questions of a dashboard
- * and of an analyst over HTTP. Starts a service of its own, or uses the one at TIDEMARK_URL.
+ * and of an analyst over HTTP. Starts a service of its own, or uses the one at TIDEMARK_URL. `--keep` leaves it running
+ * with a fleet that goes on sending, and two dashboards.
  */
 import { parseArgs } from "node:util";
 import { ask, curlOf } from "./answers.js";
 import { archive } from "./archive.js";
 import { type Client, createClient } from "./client.js";
 import { publishYear, settled } from "./edge-node.js";
+import { keepLiving } from "./kept.js";
 import { createProgress, thousands } from "./print.js";
 import { questionsFor } from "./questions.js";
 import { givenService, type Service, startService } from "./service.js";
@@ -26,11 +28,11 @@ try {
   const station = await load(client, service);
   await askAll(client, service, station);
   await archive(client, service.http, station, say);
+  await (flags.keep ? keep(client, service, station) : end(service));
 } catch (error) {
   await service.close();
   throw error;
 }
-await end(service);
 
 async function load(client: Client, { http, mqtt, own }: Service): Promise<Station> {
   say(`Tidemark ${own === null ? "at" : "started at"} ${http} (API) and ${mqtt} (devices)`);
@@ -62,15 +64,20 @@ async function askAll(client: Client, { http, key, own }: Service, station: Stat
 }
 
 async function end(service: Service): Promise<void> {
-  const { http, mqtt, key, own } = service;
   say();
-  if (own === null) return say("The product and its device stay in the service.");
-  if (!flags.keep) {
-    await service.close();
-    return say("The service is stopped and its folder removed. To keep it running: npm run demo -- --keep");
-  }
+  if (service.own === null) return say("The product and its device stay in the service.");
+  await service.close();
+  say("The service is stopped and its folder removed. To keep it running: npm run demo -- --keep");
+}
+
+async function keep(client: Client, service: Service, station: Station): Promise<void> {
+  const { http, mqtt, key, own } = service;
+  const { simulator, lines } = await keepLiving(client, service, station);
   service.keep();
-  say("The service goes on running.");
-  say(`  API      ${http}\n  devices  ${mqtt}\n  KEY=${key}`);
-  say(`  folder   ${own.dir}\n  stop it  kill ${own.pid} && rm -r ${own.dir}`);
+  say();
+  if (own !== null) say("The service goes on running.");
+  for (const line of lines) say(line);
+  say(`  API        ${http}\n  devices    ${mqtt}\n  KEY=${key}`);
+  if (own === null) return say(`  stop it    kill ${simulator}`);
+  say(`  folder     ${own.dir}\n  stop all   kill ${own.pid} ${simulator} && sleep 2 && rm -r ${own.dir}`);
 }

@@ -1,5 +1,6 @@
 import { connectAsync } from "mqtt";
 import type { Client } from "./client.js";
+import { inLanes } from "./lanes.js";
 import type { Hour } from "./weather.js";
 
 /** Messages on the way at once. */
@@ -15,15 +16,11 @@ export async function publishYear(
 ): Promise<void> {
   const { username, token: password } = device;
   const client = await connectAsync(mqtt, { username, password, clientId: "edge-1", reconnectPeriod: 0 });
-  let next = 0;
   let acknowledged = 0;
-  async function lane(): Promise<void> {
-    for (let hour = hours[next++]; hour !== undefined; hour = hours[next++]) {
-      await client.publishAsync("weather", JSON.stringify(hour), { qos: 1 });
-      onAcknowledged(++acknowledged);
-    }
-  }
-  await Promise.all(Array.from({ length: inFlightMax }, lane));
+  await inLanes(hours, inFlightMax, async (hour) => {
+    await client.publishAsync("weather", JSON.stringify(hour), { qos: 1 });
+    onAcknowledged(++acknowledged);
+  });
   await client.endAsync();
 }
 

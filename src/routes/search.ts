@@ -28,7 +28,8 @@ export function searchRoutes({ db }: AppDeps): Route[] {
       path: "/api/v1/search",
       access: "read",
       tag: "Devices",
-      summary: "Whatever is called so: products, devices, gateways, groups, data points, alert rules, users",
+      summary:
+        "Whatever is called so: products, devices, gateways, groups, data points, alert rules, dashboards, users",
       shape: { query },
       answer: { status: 200, schema: z.array(searchHitSchema) },
       handle: async ({ caller, query: { q = "", _limit } }) => {

@@ -5,7 +5,10 @@ import { fleetMatches } from "./fleet/matches.js";
 
 /** Whatever a tenant has that is called so: some of each type, looked for within bounds. */
 
-export const hitTypes = ["product", "device", "gateway", "group", "dataPoint", "alertRule", "user"] as const;
+export const hitTypes = [
+  ...(["product", "device", "gateway", "group", "dataPoint", "alertRule"] as const),
+  ...(["dashboard", "user"] as const),
+] as const;
 type HitType = (typeof hitTypes)[number];
 
 export interface SearchHit {
@@ -23,6 +26,8 @@ export interface SearchHit {
 const hitRowsMax = 5000;
 /** Devices that the index finds, of which the best are taken. */
 const deviceMatchesMax = 200;
+/** Rows of the index that are looked at for devices that contain it, where others begin so. */
+const rowsBesideMax = 10_000;
 
 interface Source {
   readonly type: HitType;
@@ -47,6 +52,7 @@ const sources: readonly Source[] = [
     product: "productIntID",
   },
   { type: "alertRule", table: "alert_rule", name: "alertName", code: null, product: "productIntID" },
+  { type: "dashboard", table: "dashboard", name: "name", code: null, product: null },
   { type: "user", table: "user", name: "username", code: null, shown: "role", product: null },
 ];
 
@@ -106,7 +112,10 @@ async function deviceHits(db: Db, tenant: number, q: string, limit: number): Pro
     );
     for (const { id } of rows) ids.add(id);
   }
-  for (const id of await within(db, tenant, q)) ids.add(id);
+  // Those that begin so are better: with as many as are wanted, what else contains it is not shown.
+  if (ids.size < limit) {
+    for (const id of await within(db, tenant, q, ids.size === 0 ? undefined : rowsBesideMax)) ids.add(id);
+  }
   const rank = rankOf(positionOf("r.name", q), positionOf("r.code", q), q);
   const rows = `select d.id, d.kind, d.deviceName name, d.deviceID code, p.productName
     from json_each(?) c cross join device d on d.id = c.value join product p on p.id = d.productIntID where d.tenant = ?`;
@@ -119,8 +128,9 @@ async function deviceHits(db: Db, tenant: number, q: string, limit: number): Pro
 }
 
 /** Newest first: those that the index of trigrams finds, or of the newest rows where it cannot tell. */
-async function within(db: Db, tenant: number, q: string): Promise<readonly number[]> {
-  if (termsOf(tenant, [q]).length > 0) return (await fleetMatches(db, tenant, { q }, deviceMatchesMax)).ids;
+async function within(db: Db, tenant: number, q: string, lookedMax?: number): Promise<readonly number[]> {
+  if (termsOf(tenant, [q]).length > 0)
+    return (await fleetMatches(db, tenant, { q }, deviceMatchesMax, lookedMax)).ids;
   const [name, code] = [positionOf("r.deviceName", q), positionOf("r.deviceID", q)];
   const rows = await db.all<{ id: number }>(
     `select r.id from (select id, deviceName, deviceID from device where tenant = ? order by id desc limit ${hitRowsMax}) r

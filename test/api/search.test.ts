@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { ranked } from "../../src/views/search.js";
 import { hitTypes, type SearchHit } from "../../store/metadata/search-hits.js";
+import { documentBody } from "../dashboards/documents.js";
 import { makeDataPoint, makeDevice, makeGateway, makeGroup, makeProduct, unique } from "../factories.js";
 import { assert, suite } from "../suite.js";
 import { hasKeys, type Rec, refused, worldSuite } from "../world.js";
@@ -61,6 +62,7 @@ worldSuite("search", (test, world) => {
       dataPointIntID: point.id,
       condition: "dataPoint > 1",
     });
+    await world.make("/api/v1/dashboards", { name: "All kilns", document: documentBody([]) });
     await world.make("/api/v1/users", { username: "kilner", password: "long enough 1", role: "viewer" });
   });
 
@@ -78,6 +80,7 @@ worldSuite("search", (test, world) => {
         ["user", "kilner"],
         ["device", "old kiln"],
         ["alertRule", "too hot: kiln"],
+        ["dashboard", "All kilns"],
       ],
     );
     assert.equal(
@@ -118,7 +121,7 @@ worldSuite("search", (test, world) => {
     assert.ok((await types()).has("user"));
     for (const role of ["operator", "viewer"] as const) {
       const found = await types(await world.keyOf(role));
-      assert.equal([found.has("user"), found.size], [false, 6]);
+      assert.equal([found.has("user"), found.size], [false, 7]);
     }
     assert.equal(await search("kiln", "", await world.otherTenant()), []);
   });

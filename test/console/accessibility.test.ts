@@ -64,8 +64,11 @@ consoleSuite("console: accessibility", (test, world, web) => {
           (tab) => `/devices/${device.id}${tab}`,
         ),
         ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
+        ...["/messages", "/messages?tab=history", "/access", "/access?tab=policies"],
+        ...["&u=day&c=-1w", "&view=table"].map((more) => `/explore?d=${device.deviceID}${more}`),
         ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],
-        ...["/map", "/map?as=list&at=47,8,5", "/messages", "/access", "/access?tab=policies"],
+        ...["/map", "/map?as=list&at=47,8,5"],
+        ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
       ];
       for (const path of pages) {
         await page.goto(`${world.http}/console${path}`);
@@ -73,6 +76,35 @@ consoleSuite("console: accessibility", (test, world, web) => {
         await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
         assert.equal(await seriousOn(page), [], path);
       }
+      for (const key of ["Control+k", "?"]) {
+        await page.keyboard.press(key);
+        await page.getByRole("dialog").waitFor();
+        assert.equal(await seriousOn(page), [], key);
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+      }
+    });
+  }
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`no serious finding in editors and messages that are open, ${colorScheme}`, async () => {
+      const point = await makeDataPoint(world, product, { dataPointID: `temp-${colorScheme}` });
+      const { page } = await web.openIn(`/products/${product.id}?tab=metrics`, { colorScheme });
+      for (const tab of ["metrics", "alertRules"]) {
+        await page.goto(`${world.http}/console/products/${product.id}?tab=${tab}`);
+        await page.getByRole("button", { name: "New" }).click();
+        const dialog = page.getByRole("dialog");
+        await dialog.getByLabel("Data point *").fill(`${point.dataPointName} (${point.id})`);
+        await dialog.getByRole("textbox", { name: /Formula|Condition/ }).fill("dataPoint > foo");
+        await dialog.locator(".excerpt").waitFor();
+        assert.equal(await seriousOn(page), [], tab);
+      }
+      await page.goto(`${world.http}/console/devices/${device.id}?tab=messages`);
+      await page.locator(".messages summary").first().click();
+      await page.getByText("read as JSON").waitFor();
+      await page.getByText("Try a payload").click();
+      await page.getByText("Decode again").click();
+      assert.equal(await seriousOn(page), [], "messages");
     });
   }
 

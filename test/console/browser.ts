@@ -1,22 +1,8 @@
 /** Debian's Chromium, as a person has it in front of them; without one the suites are skipped, and say how to get it. */
-import { existsSync } from "node:fs";
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Page,
-} from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { assert, type Test } from "../suite.js";
 import { type World, worldSuite } from "../world.js";
-
-const places = [
-  process.env.CHROMIUM,
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-];
-const executablePath = places.find((path) => path !== undefined && existsSync(path));
+import { hasChromium, launchChromium } from "./chromium.js";
 
 /** What a page must never do, whatever the test is about. */
 interface Watched {
@@ -66,7 +52,7 @@ export function consoleSuite(
       let opened: Watched[] = [];
       const test: Test = Object.assign(
         (title: string, body: () => void | Promise<void>) => {
-          if (executablePath !== undefined) return declared(title, body, { timeoutMs: 120_000 });
+          if (hasChromium) return declared(title, body, { timeoutMs: 120_000 });
           declared.skip(
             title,
             "there is no Chromium: apt-get install chromium, or name one by CHROMIUM",
@@ -75,12 +61,9 @@ export function consoleSuite(
         },
         { only: declared.only, skip: declared.skip, before: declared.before, after: declared.after },
       );
-      if (executablePath !== undefined) {
+      if (hasChromium) {
         declared.before(async () => {
-          browser = await chromium.launch({
-            executablePath,
-            args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],
-          });
+          browser = await launchChromium();
         });
         declared.after.each(async () => {
           const faults = opened.flatMap((one) => one.faults);

@@ -143,6 +143,18 @@ consoleSuite("console: dashboards", (test, world, web) => {
     await panelOf(page, `Of ${device.deviceID}`).getByText("34.75").waitFor();
   });
 
+  test("new points appear by themselves, also where the dashboard is never asked again", async () => {
+    const own = await makeDevice(world, product);
+    const series = [{ deviceID: own.deviceID, dataPointIntID: point.id }];
+    const dashboard = await make([chart({ type: "value", title: "Now", series })], { refreshSeconds: 0 });
+    const { page } = await web.openIn(`/dashboards/${dashboard.id}`);
+    await panelOf(page, "Now").getByText("–").waitFor();
+    for (const temp of [11.5, 12.75]) {
+      await world.publish(own, [{ temp }]);
+      await panelOf(page, "Now").getByText(String(temp)).waitFor();
+    }
+  });
+
   test("a dashboard is made, filled, arranged by mouse and by keys, and saved", async () => {
     const name = unique("New");
     const { page } = await web.openIn("/dashboards");

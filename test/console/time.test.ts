@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { DateTime } from "luxon";
 import { ticksOf } from "../../src/console/app/charts/ticks.js";
 import { isZone, offsetText, timeOf, wallOf, wallText } from "../../src/console/app/charts/zone.js";
-import { shifted, spanOf } from "../../src/console/app/range.js";
+import { shifted, spanOf } from "../../src/console/app/range/range.js";
 import { assert, suite } from "../suite.js";
 
 const zones = [

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "../../src/demo/client.js";
 import { publishYear, settled } from "../../src/demo/edge-node.js";
 import { type Service, startService } from "../../src/demo/service.js";
 import { coldAndStill, createStation, type Station } from "../../src/demo/station.js";
 import { readYear, yearFile } from "../../src/demo/weather.js";
-import { assert, suite } from "../suite.js";
+import { assert, suite, until } from "../suite.js";
 
 interface MetricAnswer {
   readonly metricName: string;
@@ -121,17 +122,23 @@ suite("demo: a year of weather through the service", (test) => {
   });
 });
 
+/** Waits until the program has ended; what it has started may go on. */
+async function runDemo(args: readonly string[]): Promise<{ code: unknown; output: string }> {
+  const program = fileURLToPath(new URL("../../src/demo/demo.js", import.meta.url));
+  const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk) => {
+      output += String(chunk);
+    });
+  }
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  return { code, output };
+}
+
 suite("demo: the program", (test) => {
   test("ends well, asks what it prints, and leaves nothing running", async () => {
-    const program = fileURLToPath(new URL("../../src/demo/demo.js", import.meta.url));
-    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "pipe"] });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on("data", (chunk) => {
-        output += String(chunk);
-      });
-    }
-    const code = await new Promise((resolve) => child.once("close", resolve));
+    const { code, output } = await runDemo([]);
     assert.is(code, 0, output);
     assert.ok(output.includes("8,759 of 8,759 hours acknowledged"), output);
     assert.is(output.match(/^ {2}curl -s /gm)?.length, 10);
@@ -146,4 +153,62 @@ suite("demo: the program", (test) => {
     const http = /started at (\S+)/.exec(output)?.[1] ?? "";
     assert.is(await fetch(`${http}/healthz`).catch(() => "gone"), "gone");
   });
+
+  test("with --keep a fleet goes on sending, its dashboards are there, and it ends as it says", async () => {
+    const { code, output } = await runDemo(["--keep"]);
+    const stop = /kill (\d+) (\d+) && sleep 2 && rm -r (\S+)$/m.exec(output);
+    const [, service = "0", simulator = "0", folder = ""] = stop ?? [];
+    try {
+      assert.is(code, 0, output);
+      await checkKept(output);
+    } finally {
+      for (const pid of [service, simulator]) if (Number(pid) > 0) process.kill(Number(pid), "SIGTERM");
+    }
+    const areGone = () => ![service, simulator].some((pid) => isRunning(Number(pid)));
+    await until(areGone, { what: "both to end" });
+    await rm(folder, { recursive: true });
+  });
 });
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The fleet is online and sends; whoever logs in as it says finds the dashboards at the links. */
+async function checkKept(output: string): Promise<void> {
+  const found = (pattern: RegExp): string => {
+    const text = pattern.exec(output)?.[1] ?? "";
+    assert.ok(text, output);
+    return text;
+  };
+  assert.match(output, /^20 devices send .* was told to pump 55 m³\/h and answered after \d+ ms\.$/m);
+  const http = found(/^ {2}API +(\S+)$/m);
+  const client = createClient(http, found(/^ {2}KEY=(\S+)$/m));
+  const overview = () =>
+    client.get<{ devices: { online: number }; rates: { points: number[] } }>("/api/v1/overview");
+  await until(async () => (await overview()).devices.online >= 20, { what: "the fleet to be online" });
+  // Longer than the three seconds in which each device sends, and shorter than what came before.
+  const isSending = async () => {
+    const { points } = (await overview()).rates;
+    return points.slice(-6, -1).every((count) => count > 0);
+  };
+  await until(isSending, { what: "points in every second" });
+  const login = await fetch(`${http}/api/v1/login`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ username: "admin", password: found(/^ {2}log in +admin, password (\S+)$/m) }),
+  });
+  const user = createClient(http, ((await login.json()) as { token: string }).token);
+  for (const [link, panels] of [
+    ["weather", 9],
+    ["fleet", 10],
+  ] as const) {
+    const id = found(new RegExp(`^  ${link} +${http}/console/dashboards/(\\d+)$`, "m"));
+    const { document } = await user.get<{ document: { panels: unknown[] } }>(`/api/v1/dashboards/${id}`);
+    assert.is(document.panels.length, panels);
+  }
+}

@@ -23,7 +23,7 @@ export class ApiFailure extends Error {
 }
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
-type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 interface CallOptions {
   readonly query?: Query;
@@ -49,7 +49,12 @@ export function whenLoggedOut(action: () => void): void {
   onLoggedOut = action;
 }
 
-function pathOf(path: string, query: Query = {}): string {
+/** To be called when an answer to a call of another file is 401. */
+export function sessionEnded(): void {
+  onLoggedOut();
+}
+
+export function pathOf(path: string, query: Query = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === null || value === undefined || value === "" ? [] : [[name, String(value)]],
   );
@@ -59,7 +64,7 @@ function pathOf(path: string, query: Query = {}): string {
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
   const response = await answerOf(method, path, options);
-  return (response.status === 204 ? undefined : await read(response, options.isText ?? false)) as T;
+  return (response.status === 204 ? undefined : await read(response, options.isText === true)) as T;
 }
 
 /** A good answer, whatever its body is. @throws ApiFailure, or the abort */
@@ -98,7 +103,7 @@ async function read(response: Response, isText: boolean): Promise<unknown> {
   return text === "" ? undefined : JSON.parse(text);
 }
 
-async function failureOf(response: Response): Promise<ApiFailure> {
+export async function failureOf(response: Response): Promise<ApiFailure> {
   const retry = Number(response.headers.get("retry-after") ?? Number.NaN);
   const retryAfter = Number.isFinite(retry) ? retry : null;
   try {

@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { startKeys } from "./keys/keys.js";
 import { lazily } from "./lazy.js";
 import { startLive } from "./live/link.js";
 import { path, startRouter } from "./router.js";
@@ -12,7 +13,12 @@ import "./styles/lists.css";
 import "./styles/chart.css";
 import "./styles/map.css";
 import "./styles/explore.css";
+import "./styles/formula.css";
+import "./styles/messages.css";
 import "./styles/boards.css";
+import "./styles/search.css";
+import "./styles/tasks.css";
+import "./styles/system.css";
 
 const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js")).SharedPage);
 
@@ -23,5 +29,6 @@ if (!isShared) {
   followOtherWindows();
   void openSession();
   startLive();
+  startKeys();
 }
 render(isShared ? <SharedPage /> : <App />, document.body);

@@ -47,8 +47,8 @@ export function hrefOf(path: string, query: Readonly<Record<string, string | und
   return base + path + (given.length === 0 ? "" : `?${new URLSearchParams(given)}`);
 }
 
-/** Goes to an address of the console, as a link would. */
-export function visit(href: string): void {
+/** Follows a link as a click on it would. */
+export function goTo(href: string): void {
   go(href.slice(base.length));
 }
 

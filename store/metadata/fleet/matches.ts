@@ -13,12 +13,13 @@ interface FleetMatches {
   readonly isWhole: boolean;
 }
 
-/** Of those that pass the filters, the newest `most`; at most `searchedRowsMax` rows are looked at. */
+/** Of those that pass the filters, the newest `most`; at most `lookedMax` rows are looked at. */
 export async function fleetMatches(
   db: Db,
   tenant: number,
   filters: FleetFilters,
   most: number,
+  lookedMax = searchedRowsMax,
 ): Promise<FleetMatches> {
   const ids: number[] = [];
   let looked = 0;
@@ -26,7 +27,7 @@ export async function fleetMatches(
     for (const id of found) ids.push(id);
     looked += rows;
     if (ids.length > most) return { ids: ids.slice(0, most), isWhole: false };
-    if (looked > searchedRowsMax) return { ids, isWhole: false };
+    if (looked > lookedMax) return { ids, isWhole: false };
   }
   return { ids, isWhole: true };
 }

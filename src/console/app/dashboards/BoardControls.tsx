@@ -1,7 +1,7 @@
 /** What a dashboard is looked at with: range, zone, and the values of its variables; all of it is in the address. */
-import { isZone, offsetText } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { presets, shifted } from "../range.js";
+import { RangePicker } from "../range/RangePicker.js";
+import { ZonePicker } from "../range/ZonePicker.js";
 import { setQuery } from "../router.js";
 import type { Variable } from "./document.js";
 import { RecordInput } from "./RecordInput.js";
@@ -29,40 +29,15 @@ export function BoardControls({
   isOwn,
   onRefresh,
 }: BoardControlsProps) {
-  const isPreset = presets.some(({ start, end }) => start === range.start && end === range.end);
   return (
     <div class="row controls">
-      <select
-        class="input choice"
-        aria-label={t("board.range")}
-        value={isPreset ? range.start : ""}
-        onChange={(event) => {
-          const start = event.currentTarget.value;
-          if (start !== "") setQuery({ from: start, to: "now" }, { replace: false });
-        }}
-      >
-        {!isPreset && <option value="">{t("board.ownRange", { ...range })}</option>}
-        {presets.map(({ start }) => (
-          <option key={start} value={start}>
-            {t("board.last", { span: start.slice(1) })}
-          </option>
-        ))}
-      </select>
-      {span !== null &&
-        ([-0.5, 0.5] as const).map((by) => (
-          <button
-            key={by}
-            type="button"
-            class="button"
-            aria-label={t(by < 0 ? "range.earlier" : "range.later")}
-            onClick={() => {
-              const { start, end } = shifted(span, by);
-              setQuery({ from: start, to: end }, { replace: false });
-            }}
-          >
-            {by < 0 ? "←" : "→"}
-          </button>
-        ))}
+      <RangePicker
+        from={range.start}
+        to={range.end}
+        span={span}
+        zone={zone}
+        onRange={(from, to) => setQuery({ from, to }, { replace: false })}
+      />
       <button
         type="button"
         class="button"
@@ -72,10 +47,7 @@ export function BoardControls({
       >
         ↻
       </button>
-      <span class="row">
-        <ZoneInput zone={zone} onZone={(tz) => setQuery({ tz })} />
-        <span class="mono muted">{offsetText(zone, Date.now())}</span>
-      </span>
+      <ZonePicker zone={zone} onZone={(tz) => setQuery({ tz })} />
       {isOwn &&
         variables
           .filter(({ type }) => type !== "timezone")
@@ -83,28 +55,6 @@ export function BoardControls({
             <VariableInput key={variable.name} variable={variable} value={chosenValue(variable, chosen)} />
           ))}
     </div>
-  );
-}
-
-function ZoneInput({ zone, onZone }: { readonly zone: string; onZone(zone: string): void }) {
-  return (
-    <>
-      <input
-        class="input zone"
-        aria-label={t("explore.zone")}
-        list="board-zones"
-        value={zone}
-        onChange={(event) => {
-          if (isZone(event.currentTarget.value)) onZone(event.currentTarget.value);
-          else event.currentTarget.value = zone;
-        }}
-      />
-      <datalist id="board-zones">
-        {Intl.supportedValuesOf("timeZone").map((one) => (
-          <option key={one} value={one} />
-        ))}
-      </datalist>
-    </>
   );
 }
 

@@ -4,13 +4,14 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { isZone } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { spanOf } from "../range.js";
+import { spanOf } from "../range/range.js";
 import { query, setQuery } from "../router.js";
 import { BoardControls, variableKey } from "./BoardControls.js";
 import type { Board } from "./context.js";
 import type { DashboardDocument } from "./document.js";
 import type { PanelSource } from "./source.js";
 import type { Chosen } from "./targets.js";
+import { useNews } from "./use-news.js";
 
 interface BoardViewProps {
   readonly document: DashboardDocument;
@@ -41,6 +42,9 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
   }, [refreshSeconds]);
   const span = spanOf({ start, end }, now.value, zone);
   const source = sourceOf(chosen);
+  useNews(document, chosen, source.isOwn && end === "now", () => {
+    if (!window.document.hidden) now.value = Date.now();
+  });
   return (
     <>
       <BoardControls

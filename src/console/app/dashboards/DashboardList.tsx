@@ -4,7 +4,7 @@ import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import type { Resource } from "../resources/resources.js";
-import { hrefOf, visit } from "../router.js";
+import { goTo, hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Dialog } from "./Dialog.js";
 import { emptyDocument } from "./document.js";
@@ -65,7 +65,7 @@ function NewDashboard({ onClose }: { onClose(): void }) {
       const { id } = await call<{ readonly id: number }>("POST", "/dashboards", {
         body: { name: name.value, document },
       });
-      visit(hrefOf(`/dashboards/${id}`, { edit: "1" }));
+      goTo(hrefOf(`/dashboards/${id}`, { edit: "1" }));
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
       const named = Object.entries(error.fields).map(([field, text]) => `${field} ${text}`);

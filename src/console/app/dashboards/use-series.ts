@@ -1,6 +1,6 @@
 /** What a panel's series are over the range of its dashboard, and over the earlier one that it is compared with. */
 import { type Asked as Answering, useAsk } from "../ask.js";
-import { spanOf } from "../range.js";
+import { spanOf } from "../range/range.js";
 import type { Board } from "./context.js";
 import type { SeriesPanel } from "./document.js";
 import type { Asked, SeriesAnswer } from "./source.js";

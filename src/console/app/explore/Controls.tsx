@@ -1,11 +1,11 @@
 /** How the series are seen: range, window, zone, an earlier time beside them, as lines or as a table. */
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { RangePicker } from "../range/RangePicker.js";
+import { ZonePicker } from "../range/ZonePicker.js";
 import { hrefOf, query, setQuery } from "../router.js";
 import { CopyButton } from "../shell/CopyButton.js";
-import { RangePicker } from "./RangePicker.js";
 import { aggregates, comparisons, type ExploreState, mean, units } from "./state.js";
-import { ZonePicker } from "./ZonePicker.js";
 
 interface ControlsProps {
   readonly state: ExploreState;
@@ -53,6 +53,7 @@ export function Controls({ state, span, onRange }: ControlsProps) {
             type="button"
             class="button"
             aria-pressed={isLive}
+            aria-keyshortcuts="l"
             onClick={() => setQuery({ live: isLive ? undefined : "1" })}
           >
             {t("live.on")}

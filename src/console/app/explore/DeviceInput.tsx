@@ -35,6 +35,10 @@ export function DeviceInput({ label, within = {}, value, onDevice }: DeviceInput
     onDevice(deviceID);
     typed.value = value === undefined ? "" : deviceID;
   }
+  /** What is left half typed stays as it is. */
+  function chooseKnown(text: string): void {
+    if (items.some(({ deviceID }) => deviceID === text)) choose(text);
+  }
   return (
     <label class="row tight">
       <span class="muted">{label}</span>
@@ -46,10 +50,15 @@ export function DeviceInput({ label, within = {}, value, onDevice }: DeviceInput
         onInput={(event) => {
           const text = event.currentTarget.value;
           typed.value = text;
-          // A suggestion that was clicked on is a choice; what is typed is one when it is left.
-          if (!(event instanceof InputEvent) && items.some((one) => one.deviceID === text)) choose(text);
+          // A suggestion that was clicked on is a choice.
+          if (!(event instanceof InputEvent)) chooseKnown(text);
         }}
-        onChange={(event) => choose(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return;
+          event.preventDefault();
+          choose(event.currentTarget.value);
+        }}
+        onChange={(event) => chooseKnown(event.currentTarget.value)}
       />
       <datalist id={list}>
         {items.map(({ id, deviceID, deviceName }) => (

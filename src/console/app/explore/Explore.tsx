@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
-import { spanOf } from "../range.js";
+import { spanOf } from "../range/range.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { Controls } from "./Controls.js";

@@ -13,8 +13,8 @@ import { downloadPoints, downloadText } from "./download.js";
 import { groupsOf } from "./lines.js";
 import { csvOf } from "./rows.js";
 import { SeriesTable, withExtremes } from "./SeriesTable.js";
-import { valuesOf } from "./series.js";
-import type { ExploreState } from "./state.js";
+import { pointsQuery, valuesOf } from "./series.js";
+import { type ExploreState, mean } from "./state.js";
 import { useLivePoints, withTail } from "./use-live-points.js";
 import { windowStart } from "./windows.js";
 
@@ -42,13 +42,12 @@ const sameUnit: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7]);
 
 export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewProps) {
   const { unit, zone, aggregate, compare, isTable, isLive } = state;
-  const gaps = useSignal(0);
   const still = isLive ? heldStill(span, unit === "real" ? pointsEveryMs : windowsEveryMs) : span;
   const maxPoints = 2 * Math.max(pixelsMin, Math.min(innerWidth, pixelsMax));
   const asked = { unit, aggregate, zone, maxPoints, ...still };
   const earlier = compare === null ? null : earlierOf(span, compare, zone);
   const devices = [...new Set(chosen.map(({ device }) => device.deviceID))];
-  const key = [JSON.stringify(asked), compare, ...chosen.map(keyOf), round, gaps.value].join(" ");
+  const key = [JSON.stringify(asked), compare, ...chosen.map(keyOf), round].join(" ");
   const answer = useAsk(key, async (signal) => {
     const [found, before, marks] = await Promise.all([
       valuesOf(chosen, asked, signal),
@@ -57,9 +56,7 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
     ]);
     return { found, before, earlier, marks, compare };
   });
-  const live = useLivePoints(devices, isLive && unit === "real", () => {
-    gaps.value++;
-  });
+  const live = useLivePoints(devices, isLive && unit === "real");
   if (chosen.length === 0) return <p class="notice">{t("explore.noSeries")}</p>;
   return (
     <Answer asked={answer}>
@@ -102,8 +99,8 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
                 />
               ))
             )}
-            {unit !== "real" && <p class="muted hint">{t("explore.windowHint")}</p>}
-            <Files state={state} span={span} devices={devices} csv={() => csvOf(lines, zone)} />
+            {unit !== "real" && aggregate === mean && <p class="muted hint">{t("explore.windowHint")}</p>}
+            <Files state={state} span={span} chosen={chosen} csv={() => csvOf(lines, zone)} />
           </>
         );
       }}
@@ -126,24 +123,28 @@ function heldStill({ from, to }: Span, forMs: number): Span {
 interface FilesProps {
   readonly state: ExploreState;
   readonly span: Span;
-  readonly devices: readonly string[];
+  readonly chosen: readonly Chosen[];
   csv(): string;
 }
 
-function Files({ state: { unit }, span, devices, csv }: FilesProps) {
+/** Points come whole from the service, and can be imported again; windows and formulas as they are shown. */
+function Files({ state: { unit }, span, chosen, csv }: FilesProps) {
   const fault = useSignal<string | null>(null);
   const isBusy = useSignal(false);
+  const points = chosen.filter(({ of }) => "point" in of);
+  const isOfPoints = unit === "real" && points.length > 0;
   const query = {
-    deviceID: devices.join(),
+    ...pointsQuery(points),
     startTime: Math.floor(span.from),
     endTime: Math.ceil(span.to),
   };
-  const name = `${devices.join()}-${new Date(span.from).toISOString().slice(0, 10)}.csv`;
+  const devices = [...new Set(chosen.map(({ device }) => device.deviceID))].join();
+  const name = `${devices}-${new Date(span.from).toISOString().slice(0, 10)}.csv`;
   async function download(): Promise<void> {
     fault.value = null;
     isBusy.value = true;
     try {
-      if (unit === "real") await downloadPoints(query, name);
+      if (isOfPoints) await downloadPoints(query, name);
       else downloadText(csv(), name);
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
@@ -158,14 +159,16 @@ function Files({ state: { unit }, span, devices, csv }: FilesProps) {
         type="button"
         class="button quiet"
         disabled={isBusy.value}
-        title={t(unit === "real" ? "explore.csvPoints" : "explore.csvWindows")}
+        title={t(isOfPoints ? "explore.csvPoints" : "explore.csvWindows")}
         onClick={() => void download()}
       >
         {t("explore.csv")}
       </button>
-      <CopyButton text={asCurl("GET", "/original_data", { ...query, timeFormat: "ms" })}>
-        {t("action.curl")}
-      </CopyButton>
+      {points.length > 0 && (
+        <CopyButton text={asCurl("GET", "/original_data", { ...query, timeFormat: "ms" })}>
+          {t("action.curl")}
+        </CopyButton>
+      )}
       {fault.value !== null && (
         <span class="status bad" role="alert">
           {t("state.failed", { reason: fault.value })}

@@ -1,13 +1,12 @@
 /** Alerts of the range, as ticks on the axis. */
 import { call, type Page } from "../api.js";
 import type { Mark } from "../charts/decorations.js";
-import { timeOfStamp } from "../stamps.js";
 
 interface AlertRow {
   readonly alertName: string;
   readonly alertContent: string;
   readonly alertSeverity: number;
-  readonly startTime: string;
+  readonly startTime: number;
   readonly deviceID: string;
 }
 
@@ -25,6 +24,7 @@ export async function alertMarks(
       ["/current_alerts", "/history_alerts"].map((path) =>
         call<Page<AlertRow>>("GET", path, {
           query: { deviceID, startTime: Math.floor(from), endTime: Math.ceil(to), _limit: alertsMax },
+          headers: { "Time-Format": "ms" },
           signal,
         }),
       ),
@@ -33,7 +33,7 @@ export async function alertMarks(
   return lists
     .flatMap(({ items }) => items)
     .map(({ startTime, alertSeverity, alertName, alertContent, deviceID }) => ({
-      time: timeOfStamp(startTime),
+      time: startTime,
       tone: alertSeverity <= severe ? ("bad" as const) : ("warn" as const),
       text: [
         alertContent.startsWith(alertName) ? alertContent : `${alertName}: ${alertContent}`,

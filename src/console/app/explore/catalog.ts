@@ -13,6 +13,7 @@ export interface PointRow {
   readonly dataPointID: string;
   readonly dataPointName: string;
   readonly pointDataType: number;
+  readonly dataTransType: number;
   readonly unitSymbol: string | null;
   readonly lowerLimit: number | null;
   readonly upperLimit: number | null;
@@ -40,8 +41,9 @@ export interface Catalog {
 const recordsMax = 1000;
 /** Types whose values are numbers or yes and no: a line can be drawn of them. */
 const drawn: ReadonlySet<number> = new Set([1, 5, 15, 16, 17, 18, 19, 21, 22, 23, 25]);
-export const isDrawn = ({ pointDataType }: Pick<PointRow, "pointDataType">): boolean =>
-  drawn.has(pointDataType);
+const onlyIssued = 2;
+const isDrawn = ({ pointDataType, dataTransType }: PointRow): boolean =>
+  drawn.has(pointDataType) && dataTransType !== onlyIssued;
 
 export async function catalogOf(ids: readonly string[], signal: AbortSignal): Promise<Catalog> {
   const found = await Promise.all(ids.map((id) => findDevice(id, signal)));

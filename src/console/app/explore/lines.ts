@@ -11,7 +11,7 @@ type Found = Awaited<ReturnType<typeof valuesOf>>;
 const seriesColors = 8;
 
 /** Lines of one unit share a chart. */
-export interface Group {
+interface Group {
   readonly lines: readonly Line[];
   readonly limits: readonly Limit[];
 }

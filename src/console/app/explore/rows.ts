@@ -25,7 +25,7 @@ export function rowsOf(lines: readonly Line[]): ValueRow[] {
 }
 
 /** `2026-10-25T02:30:00+01:00`: the wall clock of the zone, and which of two hours is meant. */
-export const stampOf = (zone: string, time: number): string =>
+const stampOf = (zone: string, time: number): string =>
   `${wallText(zone, time).replace(" ", "T")}${offsetText(zone, time)}`;
 
 /** A file with a column a line; times are exact in the zone. */

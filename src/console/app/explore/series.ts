@@ -13,7 +13,7 @@ interface Values {
   readonly high?: readonly (number | null)[];
 }
 
-export interface Asked {
+interface Asked {
   readonly unit: Unit;
   readonly aggregate: number;
   readonly zone: string;
@@ -36,6 +36,7 @@ interface Item {
 
 const [max, min] = [1, 2];
 const atOnce = 4;
+const idsMax = 100;
 
 /** By the key of each that is chosen. */
 export async function valuesOf(
@@ -58,7 +59,7 @@ type Found = readonly (readonly [string, Values])[];
 async function pointValues(chosen: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
   if (asked.unit !== "real")
     return (await all(groupsOf(chosen).map((group) => () => windowValues(group, asked, signal)))).flat();
-  const query = { ...rangeOf(asked), deviceID: devicesOf(chosen), maxPoints: asked.maxPoints };
+  const query = { ...rangeOf(asked), ...pointsQuery(chosen), maxPoints: asked.maxPoints };
   const items = await call<readonly Item[]>("GET", "/original_data", { query, signal });
   return chosen.map((one) => [
     keyOf(one),
@@ -116,6 +117,14 @@ const rangeOf = ({ from, to }: Asked) => ({
   endTime: Math.ceil(to),
   timeFormat: "ms",
 });
+/** Which points of which devices; those beyond a hundred are asked for with all others. */
+export function pointsQuery(chosen: readonly Chosen[]) {
+  const ids = [...new Set(chosen.flatMap(({ of }) => ("point" in of ? [of.point.id] : [])))];
+  return {
+    deviceID: devicesOf(chosen),
+    ...(ids.length > idsMax ? {} : { dataPointIntID: ids.join() }),
+  };
+}
 const windowsOf = ({ unit, zone }: Asked) => ({ time_unit: unit, timezone: zone });
 const devicesOf = (chosen: readonly Chosen[]): string =>
   [...new Set(chosen.map(({ device }) => device.deviceID))].join();

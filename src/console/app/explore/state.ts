@@ -9,7 +9,7 @@ export const aggregates = [3, 1, 2, 4, 5, 6, 7, 8] as const;
 export const mean = 3;
 
 export const comparisons = ["-1d", "-1w", "-1M", "-1y"] as const;
-export type Comparison = (typeof comparisons)[number];
+type Comparison = (typeof comparisons)[number];
 
 export interface ExploreState {
   /** deviceIDs. */

@@ -1,9 +1,9 @@
 /** New points of the chosen devices as they come, to be put behind those that were asked for. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { watchLive } from "../live-events.js";
+import { useLive } from "../live/live.js";
 
-export interface Tail {
+interface Tail {
   readonly times: readonly number[];
   readonly values: readonly number[];
 }
@@ -18,35 +18,23 @@ interface LivePoint {
 const pointsMax = 5000;
 const none: ReadonlyMap<string, Tail> = new Map();
 
-/** By deviceID and dataPointID. Nothing is kept from one question to the next: its answer has it. */
+/** By deviceID and dataPointID. */
 export function useLivePoints(
   devices: readonly string[],
   isOn: boolean,
-  onGap: () => void,
 ): { readonly tails: ReadonlyMap<string, Tail>; readonly isConnected: boolean } {
-  const state = useSignal({ tails: none, isConnected: false });
+  const tails = useSignal(none);
   const names = devices.join();
   useEffect(() => {
-    state.value = { tails: none, isConnected: false };
-    if (!isOn || names === "") return;
-    return watchLive(
-      { topics: "points", deviceID: names },
-      {
-        onState: (isConnected) => {
-          state.value = { ...state.value, isConnected };
-        },
-        onGap,
-        onEvent: (name, data) => {
-          if (name !== "points") return;
-          state.value = {
-            ...state.value,
-            tails: withPoints(state.value.tails, data as readonly LivePoint[]),
-          };
-        },
-      },
-    );
+    tails.value = none;
   }, [names, isOn]);
-  return state.value;
+  const isConnected = useLive({
+    devices: isOn ? devices : [],
+    onPoints: (points) => {
+      tails.value = withPoints(tails.value, points);
+    },
+  });
+  return { tails: tails.value, isConnected };
 }
 
 function withPoints(

@@ -14,7 +14,7 @@ interface PointTold {
   readonly value: unknown;
 }
 
-interface MessageTold {
+export interface MessageTold {
   readonly deviceIntID: number;
   readonly deviceID: string;
   readonly deviceName: string | null;

@@ -2,11 +2,11 @@
 import { useSignal } from "@preact/signals";
 import { Answer, useAsk } from "../ask.js";
 import { isZone } from "../charts/zone.js";
-import { RangePicker } from "../explore/RangePicker.js";
-import { ZonePicker } from "../explore/ZonePicker.js";
 import { t } from "../i18n.js";
 import type { DeviceRecord } from "../pages/device-record.js";
-import { spanOf } from "../range.js";
+import { RangePicker } from "../range/RangePicker.js";
+import { spanOf } from "../range/range.js";
+import { ZonePicker } from "../range/ZonePicker.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { AreaEditor } from "./AreaEditor.js";

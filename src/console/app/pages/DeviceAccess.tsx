@@ -6,6 +6,7 @@ import { t } from "../i18n.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { CopyButton } from "../shell/CopyButton.js";
+import { DeviceSessions } from "./DeviceSessions.js";
 import type { DeviceRecord } from "./device-record.js";
 import { snippets } from "./snippets.js";
 
@@ -64,6 +65,7 @@ export function DeviceAccess({ device }: { readonly device: DeviceRecord }) {
           )}
         </Answer>
       )}
+      <DeviceSessions id={device.id} />
       <h2>{t("title.policies")}</h2>
       <ResourceList resource={ofDevice} />
     </section>

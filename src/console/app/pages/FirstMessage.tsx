@@ -1,8 +1,10 @@
 /** What a new device is waited for: that it connects, that it says something, and that this becomes points. */
 import { useSignal } from "@preact/signals";
-import { ApiFailure, call, type Page } from "../api.js";
+import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import type { Explained } from "../messages/explained.js";
+import { Refused } from "../messages/Refused.js";
 import { hrefOf } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { DeviceAccess } from "./DeviceAccess.js";
@@ -12,18 +14,6 @@ interface EventRow {
   readonly id: number;
   readonly topic: string;
   readonly payload: string;
-}
-
-/** Of POST /devices/{id}/explain, what is looked at here. */
-interface Explained {
-  readonly form: { readonly taken: string | null };
-  readonly points: readonly { readonly dataPointID: string; readonly value: unknown }[];
-  readonly refused: readonly {
-    readonly key: string | null;
-    readonly reason: string;
-    readonly text: string;
-  }[];
-  readonly unknownKeys: readonly { readonly key: string; readonly suggestion: string | null }[];
 }
 
 const lookMs = 500;
@@ -65,7 +55,7 @@ export function FirstMessage({ id }: { readonly id: string }) {
             </Step>
           </ul>
           {explained.data !== undefined && explained.data !== null && (
-            <WhyNot
+            <Refused
               explained={explained.data}
               productID={record.productID}
               onMended={() => {
@@ -98,55 +88,5 @@ function Step({
     <li class="row">
       <Status tone={isDone ? "good" : "idle"} word={isDone ? `${text} ✓` : text} /> {children}
     </li>
-  );
-}
-
-interface WhyNotProps {
-  readonly explained: Explained;
-  readonly productID: string;
-  onMended(): void;
-}
-
-/** What of a message became no point, why, and what would mend it. */
-function WhyNot({ explained, productID, onMended }: WhyNotProps) {
-  const fault = useSignal<string | null>(null);
-  async function makePoint(key: string): Promise<void> {
-    fault.value = null;
-    try {
-      await call("POST", "/data_points", {
-        body: { productID, dataPointID: key, dataPointName: key, pointDataType: 1, dataTransType: 1 },
-      });
-      onMended();
-    } catch (error) {
-      if (!(error instanceof ApiFailure)) throw error;
-      fault.value = [error.message, ...Object.values(error.fields)].join(": ");
-    }
-  }
-  const { refused, unknownKeys, form } = explained;
-  if (refused.length + unknownKeys.length === 0 && form.taken !== null) return null;
-  return (
-    <div class="notice warn">
-      <h2>{t("start.whyNot")}</h2>
-      <ul>
-        {form.taken === null && <li>{t("start.noForm")}</li>}
-        {unknownKeys.map(({ key, suggestion }) => (
-          <li key={key} class="row">
-            <code>{key}</code>{" "}
-            {suggestion === null ? t("start.unknown") : t("start.similar", { name: suggestion })}
-            <button type="button" class="button" onClick={() => void makePoint(key)}>
-              {t("start.makePoint", { key })}
-            </button>
-          </li>
-        ))}
-        {refused
-          .filter(({ reason }) => reason !== "unknown")
-          .map(({ key, reason, text }) => (
-            <li key={`${key} ${reason}`}>
-              {key !== null && <code>{key}</code>} {text}
-            </li>
-          ))}
-      </ul>
-      {fault.value !== null && <p class="status bad">{fault.value}</p>}
-    </div>
   );
 }

@@ -1,9 +1,15 @@
 /** All devices and gateways of a tenant in one scrolled table, searched, filtered and sorted by the service. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
+import { BulkBar } from "../bulk/BulkBar.js";
+import { nothing, type Selection } from "../bulk/selection.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
-import { query, setQuery } from "../router.js";
+import { hrefOf, query, setQuery } from "../router.js";
+import { me } from "../session.js";
+import { TaskProgress } from "../tasks/TaskProgress.js";
 import { FleetRows } from "./FleetRows.js";
 import type { FleetAnswer } from "./fleet-answer.js";
 
@@ -19,7 +25,9 @@ const sorts = [
 const rowsAtOnce = 100;
 
 export function Fleet() {
-  const { q, status, product, alert, sort } = query.value;
+  const { q, status, product, alert, sort, task } = query.value;
+  const selection = useSignal<Selection>(nothing);
+  const mayChange = me.value?.rights.includes("write") === true;
   const filters = {
     q,
     deviceStatus: status,
@@ -37,6 +45,10 @@ export function Fleet() {
       signal,
     }),
   }));
+  // What was chosen by another filter is not what is seen now.
+  useEffect(() => {
+    selection.value = nothing;
+  }, [key]);
   const facets = first.data?.answer.facets;
   return (
     <section>
@@ -83,20 +95,84 @@ export function Fleet() {
           onChoice={(value) => setQuery({ sort: value }, { replace: false })}
         />
       </div>
+      {task !== undefined && (
+        <BulkTask
+          key={task}
+          taskID={task}
+          onEnd={first.again}
+          onClose={() => setQuery({ task: undefined })}
+        />
+      )}
       <Answer asked={first}>
         {({ key: of, filters: asked, answer }) => (
           <>
-            <p class="muted" role="status">
-              {t(answer.isCountBounded ? "fleet.atLeast" : "fleet.count", { count: answer.count })}
-            </p>
+            {selection.value === "all" || selection.value.size > 0 ? (
+              <BulkBar
+                selection={selection.value}
+                count={answer.count}
+                filter={bulkFilterOf(asked)}
+                onClear={() => {
+                  selection.value = nothing;
+                }}
+                onBegun={(taskID) => {
+                  selection.value = nothing;
+                  setQuery({ task: taskID }, { replace: false });
+                }}
+              />
+            ) : (
+              <p class="muted counted" role="status">
+                {t(answer.isCountBounded ? "fleet.atLeast" : "fleet.count", { count: answer.count })}
+              </p>
+            )}
             {answer.items.length === 0 ? (
               <p class="notice">{t(Object.values(asked).some(Boolean) ? "list.nothing" : "list.empty")}</p>
             ) : (
-              <FleetRows key={of} first={answer} rowsAtOnce={rowsAtOnce} filters={asked} />
+              <FleetRows
+                key={of}
+                first={answer}
+                rowsAtOnce={rowsAtOnce}
+                filters={asked}
+                selection={mayChange ? selection.value : null}
+                onSelection={(chosen) => {
+                  selection.value = chosen;
+                }}
+              />
             )}
           </>
         )}
       </Answer>
+    </section>
+  );
+}
+
+/** The filter as a body has it: codes are numbers there, and the order is none of it. */
+function bulkFilterOf(
+  asked: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | number>> {
+  return Object.fromEntries(
+    Object.entries(asked).flatMap(([name, value = ""]) =>
+      name === "_sort" || value === "" ? [] : [[name, name === "q" ? value : Number(value)]],
+    ),
+  );
+}
+
+interface BulkTaskProps {
+  readonly taskID: string;
+  onEnd(): void;
+  onClose(): void;
+}
+
+/** An action that was begun here, or that the address names: it goes on wherever one looks meanwhile. */
+function BulkTask({ taskID, onEnd, onClose }: BulkTaskProps) {
+  return (
+    <section class="notice begun" aria-label={t("bulk.running")}>
+      <TaskProgress taskID={taskID} onEnd={onEnd} />
+      <p class="row">
+        <a href={hrefOf("/system", { tab: "tasks", task: taskID })}>{t("system.tasks")}</a>
+        <button type="button" class="button quiet" onClick={onClose}>
+          {t("action.close")}
+        </button>
+      </p>
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiFailure, call } from "../api.js";
+import { isChosen, nothing, type Selection, withRow } from "../bulk/selection.js";
 import { numberText } from "../charts/numbers.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
@@ -16,21 +17,30 @@ interface FleetRowsProps {
   readonly first: FleetAnswer;
   readonly rowsAtOnce: number;
   readonly filters: Readonly<Record<string, string | undefined>>;
+  /** Null: rows cannot be chosen. */
+  readonly selection: Selection | null;
+  onSelection(selection: Selection): void;
 }
 
 const rowPixels = 38;
 const overscan = 8;
 /** The service jumps no further: beyond, a filter is needed. */
 const [offsetMax, offsetMaxFiltered] = [200_000, 10_000];
+/** Columns that a narrow screen has too. */
+const narrow: ReadonlySet<string> = new Set(["fleet.name", "fleet.status", "fleet.values"]);
 const tones: readonly Tone[] = ["idle", "good", "warn"];
 
-export function FleetRows({ first, rowsAtOnce, filters }: FleetRowsProps) {
+export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }: FleetRowsProps) {
   const isFiltered = Object.entries(filters).some(
     ([name, value]) => name !== "_sort" && (value ?? "") !== "",
   );
   const count = Math.min(first.count, (isFiltered ? offsetMaxFiltered : offsetMax) + rowsAtOnce);
   const place = useRef<HTMLDivElement>(null);
   const pages = useSignal<ReadonlyMap<number, readonly FleetRow[]>>(new Map([[0, first.items]]));
+  // Asked anew, the first page tells that the others are no longer as they were either.
+  useEffect(() => {
+    pages.value = new Map([[0, first.items]]);
+  }, [first]);
   const virtualizer = useVirtualizer(count, place);
   const seen = virtualizer?.getVirtualItems() ?? [];
   const wanted = [...new Set(seen.map(({ index }) => Math.floor(index / rowsAtOnce)))];
@@ -41,12 +51,29 @@ export function FleetRows({ first, rowsAtOnce, filters }: FleetRowsProps) {
     }),
   );
   return (
-    <div class="fleet" role="table" aria-rowcount={first.count + 1} aria-label={t("nav.devices")}>
+    <div
+      class={selection === null ? "fleet" : "fleet picks"}
+      role="table"
+      aria-rowcount={first.count + 1}
+      aria-label={t("nav.devices")}
+    >
       <div class="fleet-row head" role="row" aria-rowindex={1}>
+        {selection !== null && (
+          <span role="columnheader">
+            <input
+              type="checkbox"
+              aria-label={t("bulk.all", { count: first.count })}
+              title={t(isFiltered ? "bulk.all" : "bulk.filterFirst", { count: first.count })}
+              disabled={!isFiltered}
+              checked={selection === "all"}
+              onChange={(event) => onSelection(event.currentTarget.checked ? "all" : nothing)}
+            />
+          </span>
+        )}
         {(
           ["fleet.name", "fleet.product", "fleet.status", "fleet.seen", "nav.alerts", "fleet.values"] as const
         ).map((key) => (
-          <span key={key} role="columnheader">
+          <span key={key} role="columnheader" class={narrow.has(key) ? "" : "aside"}>
             {t(key)}
           </span>
         ))}
@@ -64,7 +91,11 @@ export function FleetRows({ first, rowsAtOnce, filters }: FleetRowsProps) {
               aria-rowindex={index + 2}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <Row row={pages.value.get(Math.floor(index / rowsAtOnce))?.[index % rowsAtOnce]} />
+              <Row
+                row={pages.value.get(Math.floor(index / rowsAtOnce))?.[index % rowsAtOnce]}
+                selection={selection}
+                onSelection={onSelection}
+              />
             </div>
           ))}
         </div>
@@ -129,16 +160,30 @@ function useFetched(
   }, [missing.join()]);
 }
 
-function Row({ row }: { readonly row: FleetRow | undefined }) {
+interface RowProps extends Pick<FleetRowsProps, "selection" | "onSelection"> {
+  readonly row: FleetRow | undefined;
+}
+
+function Row({ row, selection, onSelection }: RowProps) {
   if (row === undefined) return <span role="cell" class="muted" aria-busy="true" />;
   const { id, deviceName, deviceID, isGateway, productName, deviceStatus, blocked, lastSeen } = row;
   return (
     <>
+      {selection !== null && (
+        <span role="cell">
+          <input
+            type="checkbox"
+            aria-label={deviceName}
+            checked={isChosen(selection, id)}
+            onChange={(event) => onSelection(withRow(selection, id, event.currentTarget.checked))}
+          />
+        </span>
+      )}
       <span role="cell" class="cut">
         {isGateway ? deviceName : <a href={hrefOf(`/devices/${id}`)}>{deviceName}</a>}{" "}
         <code class="muted">{deviceID}</code>
       </span>
-      <span role="cell" class="cut">
+      <span role="cell" class="cut aside">
         {productName}
       </span>
       <span role="cell">
@@ -148,10 +193,10 @@ function Row({ row }: { readonly row: FleetRow | undefined }) {
           <Status tone={tones[deviceStatus] ?? "idle"} word={wordOf("deviceStatus", deviceStatus)} />
         )}
       </span>
-      <span role="cell" class="mono">
+      <span role="cell" class="mono aside">
         {lastSeen ?? "–"}
       </span>
-      <span role="cell">
+      <span role="cell" class="aside">
         {row.currentAlerts > 0 && (
           <Status
             tone={(row.worstSeverity ?? 4) <= 2 ? "bad" : "warn"}

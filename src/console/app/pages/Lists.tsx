@@ -11,7 +11,7 @@ type Name = keyof typeof resources & string;
 /** Asked again so often where what is shown changes by itself. */
 const liveMs = 5000;
 const living: ReadonlySet<Name> = new Set<Name>([
-  ...(["currentAlerts", "notifications", "controlLogs", "connectLogs", "events"] as const),
+  ...(["currentAlerts", "notifications", "controlLogs"] as const),
 ]);
 
 function pageOf(title: TextKey, names: readonly Name[]) {
@@ -45,5 +45,4 @@ export const Alerts = pageOf("nav.alerts", [
   ...(["alertRoutes", "silences", "notifications"] as const),
 ]);
 export const Commands = pageOf("nav.commands", ["controlLogs", "schedules"]);
-export const Messages = pageOf("nav.messages", ["events", "connectLogs"]);
 export const Access = pageOf("nav.access", ["users", "apiKeys", "policies", "certs", "changes"]);

@@ -35,7 +35,9 @@ const pages: readonly PageEntry[] = [
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
   { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
   { pattern: "/map", Page: lazily(async () => (await import("../map/MapPage.js")).MapPage) },
-  { pattern: "/messages", Page: lazily(async () => (await lists()).Messages) },
+  { pattern: "/messages", Page: lazily(async () => (await import("../messages/Messages.js")).Messages) },
+  { pattern: "/system", Page: lazily(async () => (await import("../system/System.js")).System) },
+  { pattern: "/certs/:id", Page: lazily(async () => (await import("./Cert.js")).Cert) },
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];
 

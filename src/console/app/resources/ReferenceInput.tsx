@@ -1,6 +1,6 @@
 /** A field that names another record, which is searched on the server by its name. */
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 import { call, type Page } from "../api.js";
 import { useAsk } from "../ask.js";
 import type { Reference, Row } from "./resources.js";
@@ -22,7 +22,8 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
   const list = useId();
   /** What is being typed and names no record yet; null: the field's value. */
   const typed = useSignal<string | null>(null);
-  const search = typed.value ?? "";
+  // What was chosen ends with the value, which is no part of the name.
+  const search = (typed.value ?? "").replace(/ \([^()]*\)$/, "");
   // Data points are looked for among those of the product.
   const scope =
     path === "/data_points" && within.productID !== undefined ? { productID: within.productID } : {};
@@ -34,6 +35,13 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
   );
   const items = found.data?.items ?? [];
   const nameOf = (row: Row): string => `${String(row[label])} (${String(row[value])})`;
+  // A name that was typed before it was found is chosen when it is.
+  const late = typed.value === null ? undefined : items.find((row) => nameOf(row) === typed.value);
+  useEffect(() => {
+    if (late === undefined) return;
+    typed.value = null;
+    onText(String(late[value]));
+  }, [late]);
   const present = items.find((row) => String(row[value]) === text);
   return (
     <>

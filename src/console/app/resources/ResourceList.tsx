@@ -24,7 +24,7 @@ const nobody: ReadonlySet<number> = new Set();
 
 export function ResourceList({ resource, within = {}, everyMs }: ResourceListProps) {
   const { path, search, form } = resource;
-  const { page = "1", q = "" } = query.value;
+  const { page = "1", q = "", new: isNew } = query.value;
   const chosen = useSignal(nobody);
   const open = useSignal<Row | "new" | null>(null);
   const asked = {
@@ -41,6 +41,9 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
   const mayChange = me.value?.rights.includes(resource.right ?? "write") === true;
   const mayDelete = mayChange && resource.canDelete;
   const mayEdit = mayChange && form !== null;
+
+  // A link may ask for the form of a new one.
+  const edited = isNew !== undefined && mayEdit ? "new" : open.value;
 
   return (
     <section>
@@ -96,14 +99,15 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
           </>
         )}
       </Answer>
-      {open.value !== null && form !== null && (
+      {edited !== null && form !== null && (
         <ResourceForm
           resource={resource}
           form={form}
-          record={open.value === "new" ? null : open.value}
+          record={edited === "new" ? null : edited}
           within={within}
           onClose={(isChanged) => {
             open.value = null;
+            if (isNew !== undefined) setQuery({ new: undefined });
             if (isChanged) list.again();
           }}
         />
@@ -126,7 +130,7 @@ function Search({ field, text }: { readonly field: string; readonly text: string
   );
 }
 
-function Pages({ count, page, limit }: Page<Row>["meta"]) {
+export function Pages({ count, page, limit }: Page<Row>["meta"]) {
   const pages = Math.max(1, Math.ceil(count / limit));
   const to = (next: number) => () =>
     setQuery({ page: next === 1 ? undefined : String(next) }, { replace: false });

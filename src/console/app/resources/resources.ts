@@ -146,14 +146,6 @@ const ofDevices = {
     search: "deviceName",
     canDelete: false,
   },
-  events: {
-    path: "/device_events",
-    form: null,
-    title: "nav.messages",
-    columns: ["deviceName", "topic", "payload", "IP", "msgTime"],
-    search: "deviceName",
-    canDelete: false,
-  },
 } as const satisfies Readonly<Record<string, Resource>>;
 
 const ofAlerts = {
@@ -253,6 +245,7 @@ const ofAccess = {
     title: "title.certs",
     columns: ["name", "enable", "createAt"],
     search: "name",
+    page: ({ id }) => `/certs/${id}`,
     canDelete: true,
   },
   changes: {

@@ -1,10 +1,16 @@
 import { t } from "../i18n.js";
+import { lazily } from "../lazy.js";
 import { pageAt } from "../pages/pages.js";
 import { path } from "../router.js";
+import { overlay } from "../search/open.js";
+import { Palette } from "../search/Palette.js";
 import { sessionState } from "../session.js";
 import { Away } from "./Away.js";
 import { Login } from "./Login.js";
 import { Rail } from "./Rail.js";
+
+const KeysHelp = lazily(async () => (await import("../keys/KeysHelp.js")).KeysHelp);
+const OwnPassword = lazily(async () => (await import("./OwnPassword.js")).OwnPassword);
 
 export function App() {
   const state = sessionState.value;
@@ -25,6 +31,9 @@ export function App() {
           </main>
         </div>
       </div>
+      {overlay.value === "search" && <Palette />}
+      {overlay.value === "keys" && <KeysHelp />}
+      {overlay.value === "password" && <OwnPassword />}
       {state === "ended" && (
         <div class="overlay">
           <Login isAgain={true} />

@@ -1,5 +1,7 @@
 import { t } from "../i18n.js";
+import { searchKeys } from "../keys/search-keys.js";
 import { hrefOf, path } from "../router.js";
+import { overlay } from "../search/open.js";
 import { me } from "../session.js";
 import type { TextKey } from "../texts/texts.js";
 import { Icon, type IconName } from "./icons.js";
@@ -11,7 +13,8 @@ interface Entry {
   readonly text: TextKey;
 }
 
-const entries: readonly Entry[] = [
+/** The pages that the rail leads to. */
+export const entries: readonly Entry[] = [
   { to: "/", icon: "overview", text: "nav.overview" },
   { to: "/devices", icon: "devices", text: "nav.devices" },
   { to: "/products", icon: "products", text: "nav.products" },
@@ -22,6 +25,7 @@ const entries: readonly Entry[] = [
   { to: "/commands", icon: "commands", text: "nav.commands" },
   { to: "/messages", icon: "messages", text: "nav.messages" },
   { to: "/access", icon: "access", text: "nav.access" },
+  { to: "/system", icon: "system", text: "nav.system" },
 ];
 
 export function Rail() {
@@ -34,6 +38,19 @@ export function Rail() {
         <Icon name="tide" size={24} />
         <span class="word">{t("app.name")}</span>
       </a>
+      <button
+        type="button"
+        class="find"
+        aria-keyshortcuts="Control+K Meta+K"
+        title={t("search.open")}
+        onClick={() => {
+          overlay.value = "search";
+        }}
+      >
+        <Icon name="search" />
+        <span class="word">{t("search.open")}</span>
+        <kbd class="word">{searchKeys}</kbd>
+      </button>
       <ul>
         {entries.map(({ to, icon, text }) => (
           <li key={to}>

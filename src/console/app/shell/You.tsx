@@ -1,4 +1,5 @@
 import { language, setLanguage, t } from "../i18n.js";
+import { overlay } from "../search/open.js";
 import { logOut, type Me } from "../session.js";
 import { setTheme, type Theme, theme } from "../theme.js";
 
@@ -32,6 +33,16 @@ export function You({ me }: { readonly me: Me }) {
           </option>
         ))}
       </select>
+      <button
+        class="button"
+        type="button"
+        title={t("act.password")}
+        onClick={() => {
+          overlay.value = "password";
+        }}
+      >
+        {t("user.password")}
+      </button>
       <button class="button" type="button" onClick={() => void logOut()}>
         {t("user.logout")}
       </button>

@@ -38,10 +38,10 @@ export const exploreTexts = {
   "explore.fixedLink": ["Copy fixed link", "复制固定链接"],
   "explore.csv": ["Download CSV", "下载 CSV"],
   "explore.csvPoints": [
-    "Every point of these devices in the range, not thinned; can be imported again",
-    "这些设备在此范围内的所有数据点，未抽稀，可再次导入",
+    "Every point in the range, not thinned; the file can be imported again",
+    "此范围内的所有数据点，未抽稀，可再次导入",
   ],
-  "explore.csvWindows": ["The windows that are shown", "当前显示的窗口值"],
+  "explore.csvWindows": ["The values that are shown", "当前显示的值"],
   "explore.chart": ["Chart", "图表"],
   "explore.empty": ["Choose a device: its values appear here.", "请选择设备，其数据将显示在此处。"],
   "explore.noPoints": ["No points in this range.", "此时间范围内没有数据。"],

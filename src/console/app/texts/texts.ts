@@ -3,11 +3,16 @@ import { boardTexts } from "./boards.js";
 import { deviceTexts } from "./device.js";
 import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
+import { formulaTexts } from "./formula.js";
 import { listsTexts } from "./lists.js";
 import { mapTexts } from "./map.js";
+import { messageTexts } from "./message.js";
 import { overviewTexts } from "./overview.js";
+import { searchTexts } from "./search.js";
 import { shellTexts } from "./shell.js";
 import { startTexts } from "./start.js";
+import { systemTexts } from "./system.js";
+import { tasksTexts } from "./tasks.js";
 
 export const texts = {
   ...boardTexts,
@@ -19,6 +24,11 @@ export const texts = {
   ...fleetTexts,
   ...startTexts,
   ...mapTexts,
+  ...searchTexts,
+  ...tasksTexts,
+  ...systemTexts,
+  ...formulaTexts,
+  ...messageTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;

@@ -1,7 +1,8 @@
 /** The range: steps back from now, moved along, or from one exact time to another in the zone. */
+import { useId } from "preact/hooks";
 import { offsetText, timeOf, wallOf, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { presets, shifted } from "../range.js";
+import { presets, shifted } from "./range.js";
 
 interface RangePickerProps {
   /** As the address has them. */
@@ -17,11 +18,12 @@ export function RangePicker({ from, to, span, zone, onRange }: RangePickerProps)
   return (
     <div class="row">
       <span class="row tight">
-        {presets.map(({ start, end }) => (
+        {presets.map(({ start, end }, i) => (
           <button
             key={start}
             type="button"
             class="button"
+            {...(i === 0 ? { "aria-keyshortcuts": "t" } : {})}
             aria-pressed={start === from && end === to}
             onClick={() => onRange(start, end)}
           >
@@ -37,6 +39,7 @@ export function RangePicker({ from, to, span, zone, onRange }: RangePickerProps)
                 key={by}
                 type="button"
                 class="button"
+                aria-keyshortcuts={by < 0 ? "[" : "]"}
                 aria-label={t(by < 0 ? "range.earlier" : "range.later")}
                 onClick={() => {
                   const { start, end } = shifted(span, by);
@@ -74,13 +77,17 @@ interface TimeInputProps {
 
 /** A wall time of the zone; where the clock shows it twice, its offset is the button that chooses which is meant. */
 export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
+  const id = useId();
   const second = Math.floor(time / 1000) * 1000;
   const other = otherTime(zone, second);
   const offset = offsetText(zone, second);
   return (
-    <label class="row tight">
-      <span class="muted">{label}</span>
+    <span class="row tight">
+      <label class="muted" for={id}>
+        {label}
+      </label>
       <input
+        id={id}
         class="input time"
         type="datetime-local"
         step={1}
@@ -102,7 +109,7 @@ export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
           {offset}
         </button>
       )}
-    </label>
+    </span>
   );
 }
 

@@ -13,6 +13,7 @@ export function ZonePicker({ zone, onZone }: ZonePickerProps) {
       <span class="muted">{t("explore.zone")}</span>
       <input
         class="input zone"
+        aria-keyshortcuts="z"
         list="zones"
         value={zone}
         onChange={(event) => {

@@ -1,5 +1,5 @@
 /** Ranges of time as the address has them: `-24h` to `now` stays relative, a date stays where it is. */
-import { timeOf, wallOf } from "./charts/zone.js";
+import { timeOf, wallOf } from "../charts/zone.js";
 
 interface Range {
   readonly start: string;

@@ -1,0 +1,34 @@
+/** What a task for many devices is about: the service keeps its counts, this tab what it was asked for. */
+
+export interface Begun {
+  readonly action: BulkAction;
+  /** Of a command. */
+  readonly topic?: string;
+  readonly payload?: string;
+}
+
+export const bulkActions = [
+  "command",
+  "block",
+  "unblock",
+  "addToGroup",
+  "removeFromGroup",
+  "delete",
+] as const;
+export type BulkAction = (typeof bulkActions)[number];
+
+const keyOf = (taskID: string): string => `tidemark.task.${taskID}`;
+
+export function remember(taskID: string, begun: Begun): void {
+  try {
+    sessionStorage.setItem(keyOf(taskID), JSON.stringify(begun));
+  } catch {
+    // Without room, or where the browser keeps nothing, receipts are not counted.
+  }
+}
+
+/** Null for a task that another tab has begun. */
+export function begunAs(taskID: string): Begun | null {
+  const found = sessionStorage.getItem(keyOf(taskID));
+  return found === null ? null : (JSON.parse(found) as Begun);
+}

@@ -1,0 +1,81 @@
+/** Files that go to the API and come from it, and how far they have come. */
+import { ApiFailure, failureOf, pathOf, type Query, sessionEnded } from "./api.js";
+
+/** By then the browser has begun to read what is saved. */
+const readWithinMs = 60_000;
+
+interface UploadOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** Told how much of it has gone, 0 to 1. */
+  onProgress(share: number): void;
+}
+
+/** Sends a file, and tells how far it has come. @throws ApiFailure, or the abort */
+export function upload<T>(path: string, body: Blob | FormData, options: UploadOptions): Promise<T> {
+  const { headers, signal, onProgress } = options;
+  // `fetch` does not tell how much has gone.
+  const request = new XMLHttpRequest();
+  return new Promise((resolve, reject) => {
+    request.open("POST", `/api/v1${path}`);
+    for (const [name, value] of Object.entries({ "X-Tidemark": "1", ...headers }))
+      request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
+    request.onerror = () => reject(new ApiFailure(0, "NO_ANSWER", "the service does not answer"));
+    request.onabort = () => reject(signal.reason);
+    request.onload = () => {
+      const { status, statusText, responseText } = request;
+      if (status >= 200 && status < 300) return resolve(JSON.parse(responseText) as T);
+      if (status === 401) sessionEnded();
+      const retryAfter = request.getResponseHeader("retry-after");
+      const answer = new Response(responseText, {
+        status,
+        statusText,
+        headers: retryAfter === null ? {} : { "retry-after": retryAfter },
+      });
+      failureOf(answer).then(reject, reject);
+    };
+    signal.addEventListener("abort", () => request.abort());
+    request.send(body);
+  });
+}
+
+/** A file of any size, as a type that is not JSON. @throws ApiFailure, or the abort */
+export async function receive(
+  path: string,
+  query: Query,
+  type: string,
+  signal: AbortSignal,
+  onBytes: (bytes: number) => void,
+): Promise<Blob> {
+  try {
+    const headers = { Accept: type };
+    const response = await fetch(pathOf(`/api/v1${path}`, query), { headers, signal, redirect: "error" });
+    if (!response.ok) {
+      if (response.status === 401) sessionEnded();
+      throw await failureOf(response);
+    }
+    const parts: BlobPart[] = [];
+    let bytes = 0;
+    for (const reader = response.body?.getReader(); reader !== undefined; ) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      bytes += value.length;
+      onBytes(bytes);
+    }
+    return new Blob(parts, { type });
+  } catch (error) {
+    if (signal.aborted || error instanceof ApiFailure) throw error;
+    throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");
+  }
+}
+
+/** Puts it where the browser puts downloads. */
+export function saveFile(file: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), readWithinMs);
+}

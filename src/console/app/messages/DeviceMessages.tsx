@@ -1,0 +1,58 @@
+/** What a device has said, newest first, and what became of it; what would become of something else. */
+import { useSignal } from "@preact/signals";
+import { call } from "../api.js";
+import { useAsk } from "../ask.js";
+import { t } from "../i18n.js";
+import type { DeviceRecord } from "../pages/device-record.js";
+import { MessageHistory } from "./MessageHistory.js";
+import { Redecode } from "./Redecode.js";
+import { TryPayload } from "./TryPayload.js";
+
+interface IngestStatus {
+  readonly refused?: Readonly<Record<string, number>>;
+}
+
+const refreshMs = 2000;
+
+export function DeviceMessages({ device }: { readonly device: DeviceRecord }) {
+  const isPaused = useSignal(false);
+  const topic = useSignal("");
+  const status = useAsk(
+    `ingest ${device.id}`,
+    (signal) => call<IngestStatus>("GET", `/devices/${device.id}/ingest_status`, { signal }),
+    refreshMs,
+  );
+  const refused = Object.entries(status.data?.refused ?? {}).filter(([, count]) => count > 0);
+  return (
+    <section>
+      <div class="row spread tools">
+        <span class="row">
+          {refused.map(([reason, count]) => (
+            <span key={reason} class="status warn">
+              {t("device.refused", { count, reason })}
+            </span>
+          ))}
+        </span>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={isPaused.value}
+          onClick={() => {
+            isPaused.value = !isPaused.value;
+          }}
+        >
+          {t(isPaused.value ? "live.resume" : "live.pause")}
+        </button>
+      </div>
+      <MessageHistory
+        device={device}
+        {...(isPaused.value ? {} : { everyMs: refreshMs })}
+        onNewest={(row) => {
+          topic.value = row.topic;
+        }}
+      />
+      <TryPayload device={device.id} productID={device.productID} topic={topic.value} />
+      <Redecode device={device.id} />
+    </section>
+  );
+}

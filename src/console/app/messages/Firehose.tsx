@@ -1,0 +1,155 @@
+/** Messages of all devices as they come, with what became of each. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { wallText } from "../charts/zone.js";
+import { t } from "../i18n.js";
+import { type MessageTold, useLive } from "../live/live.js";
+import { hrefOf, query, setQuery } from "../router.js";
+import { me } from "../session.js";
+import { Status } from "../shell/Status.js";
+import { MessageDetail } from "./MessageDetail.js";
+
+interface Heard {
+  readonly items: readonly MessageTold[];
+  readonly skipped: number;
+  /** Since it is paused. */
+  readonly held: number;
+  readonly isConnected: boolean;
+}
+
+const kept = 200;
+
+export function Firehose() {
+  const isPaused = useSignal(false);
+  const { find = "", trouble = "" } = query.value;
+  const heard = useHeard(isPaused.value);
+  const words = find.toLowerCase();
+  const shown = heard.items.filter(
+    ({ deviceID, deviceName, topic, refused }) =>
+      (words === "" ||
+        [deviceID, deviceName ?? "", topic].some((one) => one.toLowerCase().includes(words))) &&
+      (trouble === "" || refused.length > 0),
+  );
+  return (
+    <section>
+      <div class="row spread tools">
+        <span class="row grow">
+          <Status
+            tone={heard.isConnected ? "good" : "warn"}
+            word={t(heard.isConnected ? "live.on" : "live.off")}
+          />
+          <input
+            class="input search"
+            type="search"
+            placeholder={t("message.find")}
+            aria-label={t("message.find")}
+            value={find}
+            onInput={(event) => setQuery({ find: event.currentTarget.value })}
+          />
+          <label class="row tight">
+            <input
+              type="checkbox"
+              checked={trouble !== ""}
+              onChange={(event) => setQuery({ trouble: event.currentTarget.checked ? "1" : undefined })}
+            />
+            {t("message.onlyRefused")}
+          </label>
+        </span>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={isPaused.value}
+          onClick={() => {
+            isPaused.value = !isPaused.value;
+          }}
+        >
+          {isPaused.value ? t("message.resume", { count: heard.held }) : t("live.pause")}
+        </button>
+      </div>
+      {heard.skipped > 0 && <p class="muted hint">{t("message.skipped", { count: heard.skipped })}</p>}
+      {shown.length === 0 ? (
+        <p class="notice">{t(heard.items.length === 0 ? "message.waiting" : "list.nothing")}</p>
+      ) : (
+        <ul class="messages">
+          {shown.map((one) => (
+            <Row key={`${one.deviceIntID} ${one.eventID}`} message={one} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Row({ message }: { readonly message: MessageTold }) {
+  const isOpen = useSignal(false);
+  const { deviceIntID, deviceID, deviceName, eventID, topic, bytes, time, points, refused } = message;
+  return (
+    <li>
+      <details
+        onToggle={(event) => {
+          isOpen.value = event.currentTarget.open;
+        }}
+      >
+        <summary>
+          <span class="mono muted">{wallText(me.value?.timezone ?? "UTC", Math.round(time))}</span>{" "}
+          <a href={hrefOf(`/devices/${deviceIntID}`, { tab: "messages" })} class="line name">
+            {deviceName ?? deviceID}
+          </a>{" "}
+          <code>{topic}</code>{" "}
+          <span class="muted">
+            {t("message.size", { bytes })} · {t("message.points", { points })}
+          </span>{" "}
+          {refused.map(({ reason, key, count }) => (
+            <Status
+              key={`${reason} ${key}`}
+              tone="warn"
+              word={[reason, ...(key === undefined ? [] : [key]), ...(count > 1 ? [`× ${count}`] : [])].join(
+                " ",
+              )}
+            />
+          ))}
+        </summary>
+        {isOpen.value && (
+          <MessageDetail
+            device={deviceIntID}
+            eventID={eventID}
+            isRefused={refused.some(({ reason }) => reason === "policy")}
+          />
+        )}
+      </details>
+    </li>
+  );
+}
+
+/** The newest messages; while it is paused, what comes waits, and is shown when it goes on. */
+function useHeard(isPaused: boolean): Heard {
+  const state = useSignal<Omit<Heard, "held" | "isConnected">>({ items: [], skipped: 0 });
+  const waiting = useSignal<{ readonly items: readonly MessageTold[]; readonly count: number }>(nothing);
+  const withNew = (items: readonly MessageTold[], told: readonly MessageTold[]): MessageTold[] =>
+    [...told.toReversed(), ...items].slice(0, kept);
+  const isConnected = useLive({
+    devices: null,
+    onMessages: (told) => {
+      if (isPaused)
+        waiting.value = {
+          items: withNew(waiting.value.items, told),
+          count: waiting.value.count + told.length,
+        };
+      else state.value = { ...state.value, items: withNew(state.value.items, told) };
+    },
+    onSkipped: (count) => {
+      state.value = { ...state.value, skipped: state.value.skipped + count };
+    },
+  });
+  useEffect(() => {
+    if (isPaused || waiting.value === nothing) return;
+    state.value = {
+      ...state.value,
+      items: [...waiting.value.items, ...state.value.items].slice(0, kept),
+    };
+    waiting.value = nothing;
+  }, [isPaused]);
+  return { ...state.value, held: waiting.value.count, isConnected };
+}
+
+const nothing = { items: [], count: 0 } as const;

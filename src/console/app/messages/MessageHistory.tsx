@@ -1,0 +1,240 @@
+/** Kept messages, newest first: filtered, over a range of time, page by page; each can be taken apart. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { call, type Page } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { wallText } from "../charts/zone.js";
+import { t } from "../i18n.js";
+import { TimeInput } from "../range/RangePicker.js";
+import { query, setQuery } from "../router.js";
+import { me } from "../session.js";
+import { MessageDetail } from "./MessageDetail.js";
+import { type Owner, ownerOf } from "./owner.js";
+
+interface EventRow {
+  readonly id: number;
+  readonly deviceID: string | null;
+  readonly deviceName?: string | null;
+  readonly topic: string;
+  readonly payload: string;
+  /** Milliseconds since 1970. */
+  readonly msgTime: number;
+  readonly refused?: true;
+}
+
+interface MessageHistoryProps {
+  /** Of one device; null: of all. */
+  readonly device: Owner | null;
+  /** The newest page is asked for again after so long; absent: it stands. */
+  readonly everyMs?: number;
+  /** What has come, for whoever wants to begin with it. */
+  onNewest?(row: EventRow): void;
+}
+
+const rowsShown = 50;
+
+export function MessageHistory({ device, everyMs, onNewest }: MessageHistoryProps) {
+  const { topic = "", payload = "", name = "", start = "", end = "", page = "1" } = query.value;
+  const at = Math.max(1, Math.trunc(Number(page)) || 1);
+  const path = device === null ? "/device_events" : `/devices/${device.id}/events`;
+  const asked = {
+    _limit: rowsShown,
+    _page: at,
+    topic_like: topic,
+    payload_like: payload,
+    ...(device === null ? { deviceName_like: name } : {}),
+    startTime: start,
+    endTime: end,
+  };
+  const list = useAsk(
+    `${path} ${JSON.stringify(asked)}`,
+    (signal) => call<Page<EventRow>>("GET", path, { query: asked, headers: { "Time-Format": "ms" }, signal }),
+    at === 1 && end === "" ? everyMs : undefined,
+  );
+  const newest = list.data?.items[0];
+  useEffect(() => {
+    if (newest !== undefined) onNewest?.(newest);
+  }, [newest?.id]);
+  const isFiltered = [topic, payload, name, start, end].some((one) => one !== "");
+  return (
+    <>
+      <Filters withName={device === null} />
+      <Answer asked={list}>
+        {({ items, meta }) => (
+          <>
+            {items.length === 0 ? (
+              <p class="notice">{t(isFiltered || at > 1 ? "list.nothing" : "device.noMessages")}</p>
+            ) : (
+              <ul class="messages">
+                {items.map((row) => (
+                  <Message key={row.id} row={row} device={device} />
+                ))}
+              </ul>
+            )}
+            <Pages
+              page={meta.page}
+              pages={Math.max(1, Math.ceil(meta.count / rowsShown))}
+              count={meta.count}
+              newest={newest}
+            />
+          </>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+interface MessageProps {
+  readonly row: EventRow;
+  readonly device: MessageHistoryProps["device"];
+}
+
+function Message({ row, device }: MessageProps) {
+  const isOpen = useSignal(false);
+  const { id, msgTime, topic, payload, deviceName, refused } = row;
+  return (
+    <li>
+      <details
+        onToggle={(event) => {
+          isOpen.value = event.currentTarget.open;
+        }}
+      >
+        <summary>
+          <span class="mono muted">{wallText(me.value?.timezone ?? "UTC", msgTime)}</span>{" "}
+          {device === null && <span class="line name">{deviceName ?? row.deviceID}</span>}{" "}
+          <code>{topic}</code> <code class="line">{payload}</code>
+        </summary>
+        {isOpen.value && (
+          <Detail row={row} device={device} id={id} payload={payload} isRefused={refused === true} />
+        )}
+      </details>
+    </li>
+  );
+}
+
+interface DetailProps extends MessageProps {
+  readonly id: number;
+  readonly payload: string;
+  readonly isRefused: boolean;
+}
+
+function Detail({ row, device, id, payload, isRefused }: DetailProps) {
+  const found = useAsk(
+    `device of ${row.deviceID} ${device?.id}`,
+    async (signal) => device ?? ownerOf(row.deviceID ?? "", signal),
+  );
+  return (
+    <Answer asked={found}>
+      {(owner) => (
+        <MessageDetail
+          device={owner.id}
+          productID={owner.productID}
+          eventID={id}
+          payload={payload}
+          isRefused={isRefused}
+        />
+      )}
+    </Answer>
+  );
+}
+
+function Filters({ withName }: { readonly withName: boolean }) {
+  const { topic = "", payload = "", name = "", start = "", end = "" } = query.value;
+  const fields = [
+    ...(withName ? ([["name", name, t("explore.device")]] as const) : []),
+    ["topic", topic, t("command.topic")],
+    ["payload", payload, t("command.payload")],
+  ] as const;
+  const zone = me.value?.timezone ?? "UTC";
+  const hasRange = start !== "" || end !== "";
+  const now = Date.now();
+  const set = (changes: Readonly<Record<string, string | undefined>>): void =>
+    setQuery({ ...changes, page: undefined });
+  return (
+    <search class="row tools">
+      {fields.map(([key, text, label]) => (
+        <label key={key} class="row tight">
+          <span class="muted">{label}</span>
+          <input
+            class="input filter"
+            type="search"
+            value={text}
+            onInput={(event) => set({ [key]: event.currentTarget.value })}
+          />
+        </label>
+      ))}
+      {hasRange ? (
+        <>
+          <TimeInput
+            label={t("range.from")}
+            zone={zone}
+            time={start === "" ? now - dayMs : Number(start)}
+            onTime={(time) => set({ start: String(time) })}
+          />
+          <TimeInput
+            label={t("range.to")}
+            zone={zone}
+            time={end === "" ? now : Number(end)}
+            onTime={(time) => set({ end: String(time) })}
+          />
+          <button
+            type="button"
+            class="button quiet"
+            onClick={() => set({ start: undefined, end: undefined })}
+          >
+            {t("message.anyTime")}
+          </button>
+        </>
+      ) : (
+        <button
+          type="button"
+          class="button quiet"
+          onClick={() => set({ start: String(now - dayMs), end: String(now) })}
+        >
+          {t("message.timeRange")}
+        </button>
+      )}
+    </search>
+  );
+}
+
+const dayMs = 86_400_000;
+
+interface PagesProps {
+  readonly page: number;
+  readonly pages: number;
+  readonly count: number;
+  readonly newest: EventRow | undefined;
+}
+
+/** What comes meanwhile moves no page: the second one fixes where the first began. */
+function Pages({ page, pages, count, newest }: PagesProps) {
+  const { end = "" } = query.value;
+  function to(next: number): void {
+    const fixed = end === "" && newest !== undefined ? { end: String(Math.floor(newest.msgTime) + 1) } : {};
+    setQuery({ ...fixed, page: next === 1 ? undefined : String(next) }, { replace: false });
+  }
+  return (
+    <p class="row pages">
+      <button
+        type="button"
+        class="button"
+        disabled={page <= 1}
+        aria-label={t("message.newer")}
+        onClick={() => to(page - 1)}
+      >
+        ←
+      </button>
+      <span class="muted">{t("list.page", { page, pages, count })}</span>
+      <button
+        type="button"
+        class="button"
+        disabled={page >= pages}
+        aria-label={t("message.older")}
+        onClick={() => to(page + 1)}
+      >
+        →
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,56 @@
+import { useSignal } from "@preact/signals";
+import { ApiFailure, call } from "../api.js";
+import { t } from "../i18n.js";
+import type { Fields, FormBodyProps } from "./form-body.js";
+import { bodyOf } from "./form-values.js";
+
+/** Sends what is typed, and keeps it as it is where the service does not take it. */
+export function useSave(
+  { resource, record, within, onClose, known }: FormBodyProps,
+  fields: Parameters<typeof bodyOf>[0],
+  texts: { readonly value: Readonly<Record<string, string>> },
+) {
+  const faults = useSignal<Readonly<Record<string, string>>>({});
+  /** What is wrong besides fields; empty: fields alone are. */
+  const failure = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
+  const secret = useSignal<string | null>(null);
+
+  async function send(body: Fields): Promise<void> {
+    if (record !== null) {
+      await call("PUT", `${resource.path}/${record.id}`, { body });
+      return onClose(true);
+    }
+    const made = await call<Fields | undefined>("POST", resource.path, { body: { ...within, ...body } });
+    if (typeof made?.appSecret !== "string") return onClose(true);
+    secret.value = `${String(made.appID)}:${made.appSecret}`;
+  }
+
+  async function save(): Promise<void> {
+    faults.value = {};
+    failure.value = null;
+    const read = bodyOf(fields, texts.value, record === null ? null : known);
+    if ("unreadable" in read) {
+      faults.value = Object.fromEntries(read.unreadable.map((field) => [field, t("form.json")]));
+      return;
+    }
+    isBusy.value = true;
+    try {
+      await send(read.body);
+    } catch (error) {
+      if (!(error instanceof ApiFailure)) throw error;
+      faults.value = error.fields;
+      const others = Object.entries(error.fields).filter(
+        ([field]) => !fields.some(({ name }) => name === field),
+      );
+      const isOfFields = Object.keys(error.fields).length > 0 && others.length === 0;
+      failure.value = isOfFields
+        ? ""
+        : [error.message, ...others.map(([field, fault]) => `${field} ${fault}`)].join("; ");
+    } finally {
+      isBusy.value = false;
+    }
+  }
+
+  return { save, faults: faults.value, failure: failure.value, isBusy: isBusy.value, secret: secret.value };
+}

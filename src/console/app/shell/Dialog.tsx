@@ -1,0 +1,39 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+interface DialogProps {
+  /** What it is called, for those who do not see it. */
+  readonly name: string;
+  readonly class?: string;
+  readonly children: ComponentChildren;
+  onClose(): void;
+}
+
+/** Over the page, which waits meanwhile; Escape and a click beside it close it. */
+export function Dialog({ name, class: more = "", children, onClose }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape, which the browser turns into onCancel, does the same
+    <dialog
+      ref={dialog}
+      class={`dialog ${more}`}
+      aria-label={name}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        const { current } = dialog;
+        if (current !== null && event.target === current && isBeside(current, event)) onClose();
+      }}
+    >
+      {children}
+    </dialog>
+  );
+}
+
+function isBeside(dialog: HTMLDialogElement, { clientX, clientY }: MouseEvent): boolean {
+  const { left, right, top, bottom } = dialog.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
+}

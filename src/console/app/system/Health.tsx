@@ -1,0 +1,210 @@
+/** How the service does: whoever runs the deployment sees all of it, others what is about their tenant. */
+import type { ComponentChildren } from "preact";
+import { call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { numberText } from "../charts/numbers.js";
+import { t } from "../i18n.js";
+import { me } from "../session.js";
+import { Status, type Tone } from "../shell/Status.js";
+import { labelled, readMetrics, sumOf } from "./metrics.js";
+
+interface Refused {
+  readonly reason: string;
+  readonly count: number;
+}
+
+interface HealthAnswer {
+  readonly refused: readonly Refused[];
+  readonly lag: { readonly messages: number; readonly seconds: number };
+  readonly commit: { readonly p50Ms: number; readonly p99Ms: number };
+  readonly disk: { readonly freeBytes: number; readonly isFull: boolean };
+  readonly deployment: {
+    readonly refused: readonly Refused[];
+    readonly connections: number;
+    readonly eventLoopDelayP99Ms: number;
+    readonly degraded: Readonly<Record<string, string>>;
+    readonly version: string;
+    readonly engine: string;
+    readonly startedAt: string;
+  } | null;
+}
+
+const everyMs = 2000;
+const lagSecondsWarn = 10;
+const commitMsWarn = 100;
+const gigabyte = 1e9;
+const megabyte = 1e6;
+
+export function Health() {
+  const asked = useAsk("/overview", (signal) => call<HealthAnswer>("GET", "/overview", { signal }), everyMs);
+  return (
+    <Answer asked={asked}>
+      {(health) => (
+        <>
+          <Parts {...health} />
+          <RefusedOnes
+            title={t("health.refused")}
+            counts={(health.deployment?.refused ?? health.refused).map(({ reason, count }) => [
+              reason,
+              count,
+            ])}
+          />
+          {health.deployment !== null && <Connections />}
+          {health.deployment !== null && <About {...health.deployment} />}
+        </>
+      )}
+    </Answer>
+  );
+}
+
+/** Each part with its state, its figure and what the figure means. */
+function Parts({ lag, commit, disk, deployment }: HealthAnswer) {
+  const degraded = Object.entries(deployment?.degraded ?? {});
+  return (
+    <div class="scroll">
+      <table class="table parts">
+        <thead>
+          <tr>
+            <th>{t("health.part")}</th>
+            <th>{t("health.state")}</th>
+            <th>{t("health.figure")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {degraded.map(([part, reason]) => (
+            <Part key={part} name={part} tone="bad" word={t("health.degraded")}>
+              {reason}
+            </Part>
+          ))}
+          <Part name={t("health.commit")} {...(commit.p99Ms > commitMsWarn ? slow() : good())}>
+            {t("health.commitFigure", { p50: rounded(commit.p50Ms), p99: rounded(commit.p99Ms) })}
+          </Part>
+          <Part name={t("health.lag")} {...(lag.seconds > lagSecondsWarn ? slow() : good())}>
+            {t("health.lagFigure", { messages: lag.messages, seconds: rounded(lag.seconds) })}
+          </Part>
+          <Part name={t("health.disk")} {...(disk.isFull ? { tone: "bad", word: t("health.full") } : good())}>
+            {t("overview.free", { size: rounded(disk.freeBytes / gigabyte) })}
+          </Part>
+          {deployment !== null && (
+            <Part name={t("health.loop")} {...good()}>
+              {t("health.loopFigure", { delay: rounded(deployment.eventLoopDelayP99Ms) })}
+            </Part>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface Shown {
+  readonly tone: Tone;
+  readonly word: string;
+}
+
+const good = (): Shown => ({ tone: "good", word: t("health.good") });
+const slow = (): Shown => ({ tone: "warn", word: t("health.slow") });
+const rounded = (value: number): string => numberText(Math.round(value * 100) / 100);
+
+function Part({
+  name,
+  tone,
+  word,
+  children,
+}: Shown & { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <tr>
+      <td>{name}</td>
+      <td>
+        <Status tone={tone} word={word} />
+      </td>
+      <td>{children}</td>
+    </tr>
+  );
+}
+
+function RefusedOnes({
+  title,
+  counts,
+}: {
+  readonly title: string;
+  readonly counts: readonly (readonly [name: string, count: number])[];
+}) {
+  return (
+    <section class="counts">
+      <h2>{title}</h2>
+      {counts.length === 0 ? (
+        <p class="muted">{t("health.none")}</p>
+      ) : (
+        <dl class="facts">
+          {counts.flatMap(([name, count]) => [
+            <dt key={`${name} name`}>
+              <code>{name}</code>
+            </dt>,
+            <dd key={name}>{count}</dd>,
+          ])}
+        </dl>
+      )}
+    </section>
+  );
+}
+
+function Connections() {
+  const asked = useAsk("/metrics", readMetrics, everyMs);
+  return (
+    <Answer asked={asked}>
+      {(samples) => (
+        <div class="columns">
+          <section class="counts">
+            <h2>{t("health.connections")}</h2>
+            <dl class="facts">
+              <dt>{t("health.ofDevices")}</dt>
+              <dd>{sumOf(samples, "tidemark_connections")}</dd>
+              <dt>HTTP</dt>
+              <dd>{sumOf(samples, "tidemark_http_connections")}</dd>
+              <dt>{t("health.feeds")}</dt>
+              <dd>{sumOf(samples, "tidemark_live_feeds")}</dd>
+            </dl>
+          </section>
+          <RefusedOnes
+            title={t("health.ended")}
+            counts={labelled(samples, "tidemark_connections_ended_total").map(({ label, value }) => [
+              label,
+              value,
+            ])}
+          />
+          <section class="counts">
+            <h2>{t("health.process")}</h2>
+            <dl class="facts">
+              <dt>{t("health.memory")}</dt>
+              <dd>{rounded(sumOf(samples, "process_resident_memory_bytes") / megabyte)} MB</dd>
+              <dt>{t("health.segments")}</dt>
+              <dd>{sumOf(samples, "tidemark_journal_segments")}</dd>
+              <dt>{t("health.damage")}</dt>
+              <dd class={sumOf(samples, "tidemark_damage_total") > 0 ? "status bad" : ""}>
+                {sumOf(samples, "tidemark_damage_total")}
+              </dd>
+            </dl>
+          </section>
+        </div>
+      )}
+    </Answer>
+  );
+}
+
+function About({ version, engine, startedAt }: NonNullable<HealthAnswer["deployment"]>) {
+  return (
+    <section class="counts">
+      <h2>{t("overview.deployment")}</h2>
+      <dl class="facts">
+        <dt>{t("health.version")}</dt>
+        <dd>{version}</dd>
+        <dt>{t("health.engine")}</dt>
+        <dd>{engine}</dd>
+        <dt>{t("health.since")}</dt>
+        <dd class="mono">{startedAt}</dd>
+        <dt>{t("explore.zone")}</dt>
+        <dd>{me.value?.timezone}</dd>
+      </dl>
+    </section>
+  );
+}

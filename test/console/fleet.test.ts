@@ -1,0 +1,163 @@
+/** The table of the fleet, and what is done to many of its devices at once, in a real browser. Flow 12 of the console. */
+import type { MqttClient } from "mqtt";
+import type { Page } from "playwright-core";
+import { csvOf, ended, importFile } from "../api/transfer.js";
+import { deviceBody, makeGroup, makeProduct, unique } from "../factories.js";
+import { assert, until } from "../suite.js";
+import type { Rec } from "../world.js";
+import { consoleSuite } from "./browser.js";
+
+const devicesMade = 2100;
+const rowNodesMax = 80;
+
+consoleSuite("console: the fleet", (test, world, web) => {
+  let product: Rec;
+  let group: Rec;
+  test.before(async () => {
+    product = await makeProduct(world);
+    group = await makeGroup(world, product, { groupName: "Night shift" });
+    const rows = Array.from({ length: devicesMade }, (_, i) =>
+      deviceBody(product, {
+        deviceID: `st-${String(i).padStart(4, "0")}`,
+        deviceName: i === 0 ? "<img src=x onerror=alert(1)>" : `Station ${String(i).padStart(4, "0")}`,
+      }),
+    );
+    const { state } = await ended(world, await importFile(world, csvOf(rows)));
+    assert.is(state, "SUCCESS");
+  });
+
+  const found = async (query: string) => (await world.call("GET", `/api/v1/fleet?${query}`)).page.items;
+  const rowsOf = (page: Page) => page.locator(".fleet-body .fleet-row");
+  const counted = (page: Page, text: string) => page.getByRole("status").getByText(text).waitFor();
+  const begin = async (
+    page: Page,
+    action: string,
+    fill: (dialog: ReturnType<Page["getByRole"]>) => unknown,
+  ) => {
+    await page.getByRole("toolbar").getByRole("button", { name: action, exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await fill(dialog);
+    await dialog.getByRole("button", { name: new RegExp(`^${action} \\(`) }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+
+  test("thousands of rows are scrolled to their end with few nodes, sorted and filtered by the address", async () => {
+    const { page } = await web.openIn("/devices?sort=deviceName");
+    await counted(page, `${devicesMade} devices`);
+    await page.getByRole("row").filter({ hasText: "<img src=x" }).waitFor();
+    assert.is(await page.locator("main img").count(), 0);
+    assert.ok((await rowsOf(page).count()) <= rowNodesMax);
+    await page.evaluate("document.querySelector('.fleet-body').scrollTop = 1e9");
+    await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).waitFor();
+    assert.ok((await rowsOf(page).count()) <= rowNodesMax, String(await rowsOf(page).count()));
+
+    await page.getByLabel("Order").selectOption("-deviceName");
+    await until(
+      async () => (await rowsOf(page).first().innerText()).startsWith(`Station ${devicesMade - 1}`),
+      {
+        what: "the order to be turned",
+      },
+    );
+    await page.keyboard.press("/");
+    await page.keyboard.type("st-00");
+    await counted(page, "100 devices");
+    assert.match(page.url(), /sort=-deviceName&q=st-00$/);
+    await page.getByRole("link", { name: "Station 0099" }).click();
+    await page.getByRole("heading", { name: "Station 0099" }).waitFor();
+    await page.goBack();
+    await counted(page, "100 devices");
+    assert.is(await page.getByRole("searchbox").inputValue(), "st-00");
+    assert.is(await page.getByLabel("Order").inputValue(), "-deviceName");
+  });
+
+  test("a command to all that match: what was not reached and why, receipts as they come, the task in the list", async () => {
+    const devices = (await found("q=st-01&_sort=deviceID&_limit=3")).map(({ id }) => id);
+    const clients: MqttClient[] = [];
+    const got: string[] = [];
+    for (const id of devices) {
+      const client = await world.connect((await world.call("GET", `/api/v1/devices/${id}`)).record);
+      client.on("message", (_topic, payload) => got.push(payload.toString()));
+      clients.push(client);
+    }
+    const { page } = await web.openIn("/devices?q=st-01");
+    await page.getByLabel("All 100 that match").check();
+    await page.getByText("100 chosen").waitFor();
+    await begin(page, "Command", (dialog) => dialog.getByLabel("Payload").fill('{"vent": "open"}'));
+    const panel = page.getByRole("region", { name: "For many devices" });
+    await panel.getByText("3 acknowledged").waitFor();
+    await panel.getByText("97 not reached").waitFor();
+    await panel.getByText(/nobody takes the command/).waitFor();
+    assert.equal(got, Array(3).fill('{"vent": "open"}'));
+    await page.reload();
+    await panel.getByText("3 acknowledged").waitFor();
+    await panel.getByRole("link", { name: "Tasks" }).click();
+    await page.getByRole("table").getByText("3 acknowledged").waitFor();
+    assert.match(page.url(), /system\?tab=tasks&task=/);
+    for (const client of clients) await client.endAsync();
+  });
+
+  test("some rows are blocked and let in again, and put into a group; a wrong product is told as a reason", async () => {
+    const { page } = await web.openIn("/devices?q=st-02&sort=deviceName");
+    for (const name of ["Station 0201", "Station 0202"]) await page.getByLabel(name).check();
+    await begin(page, "Block", () => undefined);
+    await until(async () => (await found("q=st-02&blocked=1")).length === 2, { what: "two to be blocked" });
+    await page.getByRole("row").filter({ hasText: "Station 0201" }).getByText("blocked").waitFor();
+
+    await page.getByLabel("Station 0201").check();
+    await begin(page, "Add to group", async (dialog) => {
+      await dialog.getByLabel("Group").fill(`Night shift (${group.id})`);
+    });
+    await until(async () => (await found(`groupIntID=${group.id}`)).length === 1, { what: "a member" });
+    const other = await makeProduct(world);
+    const strange = await world.make("/api/v1/devices", deviceBody(other, { deviceName: unique("Strange") }));
+    await page.goto(`${world.http}/console/devices?q=${strange.deviceName}`);
+    await page.getByLabel(String(strange.deviceName), { exact: true }).check();
+    await begin(page, "Add to group", async (dialog) => {
+      await dialog.getByLabel("Group").fill(`Night shift (${group.id})`);
+    });
+    await page.getByText("the device is of another product than the group").waitFor();
+  });
+
+  test("deleting asks for their number; another filter forgets what was chosen; a viewer can choose nothing", async () => {
+    const { page } = await web.openIn("/devices?q=st-20");
+    await counted(page, "100 devices");
+    await page.getByLabel("All 100 that match").check();
+    await page.getByRole("searchbox").fill("st-2099");
+    await counted(page, "1 devices");
+    await page.getByLabel("All 1 that match").check();
+    await page.getByRole("toolbar").getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    const sure = dialog.getByRole("button", { name: "Delete (1)" });
+    assert.ok(await sure.isDisabled());
+    await dialog.getByLabel("Type 1 to delete them").fill("2");
+    assert.ok(await sure.isDisabled());
+    await dialog.getByLabel("Type 1 to delete them").fill("1");
+    await sure.click();
+    await page.getByText("Nothing matches.").waitFor();
+    assert.is((await found("q=st-2099")).length, 0);
+    assert.is((await found("q=st-2098")).length, 1);
+
+    const user = { username: unique("viewing"), password: "correct horse battery" };
+    await world.make("/api/v1/users", { ...user, role: "viewer" });
+    const viewer = await web.openIn("/devices?q=st-03", { user });
+    await counted(viewer.page, "100 devices");
+    await rowsOf(viewer.page).first().waitFor();
+    assert.is(await viewer.page.getByRole("checkbox").count(), 0);
+  });
+
+  test("what the service refuses is told in the dialog, which keeps what was typed", async () => {
+    const { page, context } = await web.openIn("/devices?q=st-04");
+    await page.getByLabel("All 100 that match").check();
+    await page.getByRole("toolbar").getByRole("button", { name: "Command" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Topic").fill("not/#/this");
+    await dialog.getByLabel("Payload").fill("x");
+    await dialog.getByRole("button", { name: "Command (100)" }).click();
+    await dialog.getByRole("alert").getByText("topic").waitFor();
+    await context.route("**/devices/bulk", (route) => route.abort());
+    await dialog.getByLabel("Topic").fill("this");
+    await dialog.getByRole("button", { name: "Command (100)" }).click();
+    await dialog.getByRole("alert").getByText("does not answer").waitFor();
+    assert.is(await dialog.getByLabel("Payload").inputValue(), "x");
+  });
+});

@@ -1,0 +1,181 @@
+/** Tasks, files in and out, and how the service does, in a real browser. Flow 25 of the console: what goes out comes in. */
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { csvRows, missingForPoints, previewOf } from "../../src/console/app/system/preview.js";
+import { makeDataPoint, makeDevice, makeProduct, unique } from "../factories.js";
+import { assert, suite } from "../suite.js";
+import type { Rec } from "../world.js";
+import { consoleSuite } from "./browser.js";
+
+suite("console: previews of files", (test) => {
+  test("cells are parted as in RFC 4180, whatever is quoted", () => {
+    assert.equal(csvRows('a,b\r\n"x,1","say ""hi""\nthere"\n,\n', ",", 9), [
+      ["a", "b"],
+      ["x,1", 'say "hi"\nthere'],
+      ["", ""],
+    ]);
+    assert.equal(csvRows("a;b\n1;2\n3;4", ";", 2), [
+      ["a", "b"],
+      ["1", "2"],
+    ]);
+    assert.equal(csvRows("", ",", 2), []);
+  });
+
+  test("a header is that of the long or of the wide layout, or lacks something", () => {
+    assert.equal(missingForPoints(["value", "time", "dataPointID", "deviceID"]), []);
+    assert.equal(missingForPoints(["deviceID", "time", "temp"]), []);
+    assert.equal(missingForPoints(["deviceID", "temp"]), ["time"]);
+    assert.equal(missingForPoints(["deviceID", "time"]), ["dataPointID", "value"]);
+    assert.equal(missingForPoints(["dataPointID", "value", "time"]), ["deviceID"]);
+  });
+
+  test("CSV of any delimiter and NDJSON are shown as columns; what is neither is not", () => {
+    assert.equal(previewOf("\ufeffdeviceID;time;temp\ngh;1;2\n"), {
+      columns: ["deviceID", "time", "temp"],
+      rows: [["gh", "1", "2"]],
+    });
+    assert.equal(previewOf('{"deviceID":"gh","temp":1.5}\n{"deviceID":"gh","hum":null}\n{"cut'), {
+      columns: ["deviceID", "temp", "hum"],
+      rows: [
+        ["gh", "1.5", ""],
+        ["gh", "", "null"],
+      ],
+    });
+    assert.is(previewOf(""), null);
+  });
+});
+
+consoleSuite("console: the system", (test, world, web) => {
+  let device: Rec;
+  let copy: Rec;
+  test.before(async () => {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp", dataPointName: "Temperature" });
+    await makeDataPoint(world, product, { dataPointID: "note", dataPointName: "Note", pointDataType: 3 });
+    device = await makeDevice(world, product, { deviceID: "out-1" });
+    copy = await makeDevice(world, product, { deviceID: "out-2" });
+  });
+
+  const importing = (page: Page) => page.locator("section.transfer", { hasText: "Import points" });
+  const choose = (page: Page, name: string, text: string) =>
+    importing(page)
+      .locator("input[type=file]")
+      .setInputFiles({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
+  const send = (page: Page) => importing(page).getByRole("button", { name: "Import" }).click();
+
+  test("a file is shown before it is sent; its bad row is told by its line, the others are taken", async () => {
+    const { page } = await web.openIn("/system?tab=transfer");
+    await choose(page, "rows.csv", "deviceID,temp\nout-1,1\n");
+    await importing(page).getByText("Columns are missing: time").waitFor();
+    assert.ok(await importing(page).getByRole("button", { name: "Import" }).isDisabled());
+    await choose(
+      page,
+      "rows.csv",
+      "deviceID,time,temp\nout-1,2026-11-20T00:00:00Z,18.5\nnobody,2026-11-20T00:00:00Z,1\nout-1,2026-11-20T01:00:00Z,19.25\n",
+    );
+    await importing(page).getByRole("cell", { name: "nobody" }).waitFor();
+    await send(page);
+    await importing(page).getByRole("row", { name: "3 deviceID there is no such device" }).waitFor();
+    assert.match(await importing(page).locator(".figures").innerText(), /taken\s*2\s*refused\s*1/);
+    const downloading = page.waitForEvent("download");
+    await importing(page).getByRole("link", { name: "Download the list of errors" }).click();
+    const list = await readFile(await (await downloading).path(), "utf8");
+    assert.match(list, /3.*deviceID.*there is no such device/);
+  });
+
+  for (const { format, layout } of [
+    { format: "csv", layout: "long" },
+    { format: "ndjson", layout: "wide" },
+  ]) {
+    test(`what is exported as ${format}, ${layout}, comes in as identical points`, async () => {
+      await world.publish(
+        device,
+        { time: 1_764_000_000_000.25, temp: 0.1, note: '=1+"x",\n<b>' },
+        { time: 1_764_000_060_000, temp: -1.7976931348623157e308 },
+        { time: 1_764_000_120_000, note: "温度" },
+      );
+      const { page } = await web.openIn("/system?tab=transfer");
+      const exporting = page.locator("section.transfer", { hasText: "Export points" });
+      await exporting.getByLabel("Device").fill("out-1");
+      await exporting.getByLabel("Format", { exact: true }).selectOption(format);
+      await exporting.getByLabel("Layout").selectOption(layout);
+      const downloading = page.waitForEvent("download");
+      await exporting.getByRole("button", { name: "Download" }).click();
+      const file = await downloading;
+      assert.is(file.suggestedFilename(), `out-1.${format}`);
+      const text = await readFile(await file.path(), "utf8");
+      await choose(page, `copy.${format}`, text.replaceAll("out-1", "out-2"));
+      await send(page);
+      await importing(page).getByText("done", { exact: true }).waitFor();
+      const points = async (of: Rec) => {
+        const path = `/api/v1/original_data?deviceID=${of.deviceID}&limit=1000&timeFormat=iso&startTime=2020-01-01%2000:00:00`;
+        return (await world.call("GET", path)).list.map(({ dataPointName, originalData }) => ({
+          dataPointName,
+          originalData,
+        }));
+      };
+      const before = await points(device);
+      assert.ok(JSON.stringify(before).includes("温度"));
+      assert.equal(await points(copy), before);
+    });
+  }
+
+  test("tasks are listed with what came of them, filtered by the address, opened and closed", async () => {
+    const { page } = await web.openIn("/system?tab=transfer");
+    await page.getByRole("button", { name: "As csv" }).click();
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download the file" }).click();
+    assert.match(await readFile(await (await downloading).path(), "utf8"), /out-1/);
+    await page.getByRole("link", { name: "Tasks" }).click();
+    await page.getByLabel("Kind").selectOption("devices_export");
+    const row = page.getByRole("row").filter({ hasText: "export of devices" });
+    await row.getByText("2 rows written").waitFor();
+    assert.is(await page.getByRole("row").count(), 2);
+    assert.match(page.url(), /tab=tasks&kind=devices_export$/);
+    await row.getByRole("link").click();
+    await page.getByRole("link", { name: "Download the file" }).waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: "Download the file" }).waitFor({ state: "detached" });
+    await page.getByLabel("State").selectOption("FAILURE");
+    await page.getByText("Nothing matches.").waitFor();
+  });
+
+  test("the operator of the deployment sees its health; a viewer neither that nor imports", async () => {
+    const { page } = await web.openIn("/system");
+    await page.getByText("Onto the disk").waitFor();
+    await page.getByRole("heading", { name: "Connections", exact: true }).waitFor();
+    await page.getByRole("link", { name: "Backups" }).click();
+    await page.getByText("tidemark backup /mnt/backups", { exact: true }).waitFor();
+    const user = { username: unique("viewing"), password: "correct horse battery" };
+    await world.make("/api/v1/users", { ...user, role: "viewer" });
+    const viewer = await web.openIn("/system", { user });
+    await viewer.page.getByText("Onto the disk").waitFor();
+    assert.is(await viewer.page.getByRole("heading", { name: "Connections", exact: true }).count(), 0);
+    assert.is(await viewer.page.getByRole("link", { name: "Backups" }).count(), 0);
+    await viewer.page.goto(`${world.http}/console/system?tab=transfer`);
+    await viewer.page.getByRole("heading", { name: "Export points" }).waitFor();
+    assert.is(await viewer.page.getByRole("heading", { name: /^Import|devices$/ }).count(), 0);
+  });
+
+  test("a session is ended from the device's page; a certificate's files are downloaded", async () => {
+    const client = await world.connect(device);
+    const { page } = await web.openIn(`/devices/${device.id}?tab=access`);
+    const row = page.getByRole("row").filter({ hasText: "mqtt" });
+    await row.getByRole("button", { name: "End" }).click();
+    const closed = new Promise((resolve) => client.on("close", () => resolve(null)));
+    await row.getByRole("button", { name: "End" }).click();
+    await row.waitFor({ state: "detached" });
+    await closed;
+
+    const cert = await world.make("/api/v1/certs", { name: "house 1", enable: 1 });
+    await page.goto(`${world.http}/console/access?tab=certs`);
+    await page.getByRole("link", { name: "house 1" }).click();
+    const downloading = page.waitForEvent("download");
+    await page
+      .locator("figure", { hasText: "Private key" })
+      .getByRole("button", { name: "Download" })
+      .click();
+    assert.is(await readFile(await (await downloading).path(), "utf8"), String(cert.key));
+    assert.not.match(await page.content(), "PRIVATE KEY");
+  });
+});
