@@ -67,8 +67,8 @@ consoleSuite("console: accessibility", (test, world, web) => {
         ...["/messages", "/messages?tab=history", "/access", "/access?tab=policies"],
         ...["&u=day&c=-1w", "&view=table"].map((more) => `/explore?d=${device.deviceID}${more}`),
         ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],
-        ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
         ...["/map", "/map?as=list&at=47,8,5"],
+        ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
       ];
       for (const path of pages) {
         await page.goto(`${world.http}/console${path}`);

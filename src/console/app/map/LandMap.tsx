@@ -91,7 +91,7 @@ export function LandMap({ label, height, view, isPart = false, onView, over, chi
 function createMap(place: HTMLElement, view: MapView, isPart: boolean): LeafletMap {
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   // The earth is about as wide as the map, at least.
-  const zoomMin = Math.min(zoomMinMax, Math.max(0, Math.round(Math.log2(place.clientWidth / tilePixels))));
+  const zoomMin = Math.min(zoomMinMax, Math.max(0, Math.floor(Math.log2(place.clientWidth / tilePixels))));
   const map = new LeafletMap(place, {
     attributionControl: false,
     zoomControl: false,

@@ -34,10 +34,10 @@ const pages: readonly PageEntry[] = [
   },
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
   { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
+  { pattern: "/map", Page: lazily(async () => (await import("../map/MapPage.js")).MapPage) },
   { pattern: "/messages", Page: lazily(async () => (await import("../messages/Messages.js")).Messages) },
   { pattern: "/system", Page: lazily(async () => (await import("../system/System.js")).System) },
   { pattern: "/certs/:id", Page: lazily(async () => (await import("./Cert.js")).Cert) },
-  { pattern: "/map", Page: lazily(async () => (await import("../map/MapPage.js")).MapPage) },
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];
 

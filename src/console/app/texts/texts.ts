@@ -23,12 +23,12 @@ export const texts = {
   ...overviewTexts,
   ...fleetTexts,
   ...startTexts,
+  ...mapTexts,
   ...searchTexts,
   ...tasksTexts,
   ...systemTexts,
   ...formulaTexts,
   ...messageTexts,
-  ...mapTexts,
 } as const;
 
 export type TextKey = keyof typeof texts;
