@@ -2,7 +2,7 @@
 import type { MqttClient } from "mqtt";
 import type { Page } from "playwright-core";
 import { csvOf, ended, importFile } from "../api/transfer.js";
-import { deviceBody, makeGroup, makeProduct, unique } from "../factories.js";
+import { deviceBody, makeGroup, makeProduct, productBody, unique } from "../factories.js";
 import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
@@ -161,3 +161,23 @@ consoleSuite("console: the fleet", (test, world, web) => {
     assert.is(await dialog.getByLabel("Payload").inputValue(), "x");
   });
 });
+
+consoleSuite(
+  "console: the fleet of a deployment in variant B",
+  (test, world, web) => {
+    test("states and protocols are shown as in variant A", async () => {
+      const headers = { "Api-Variant": "A" };
+      const product = await world.make("/api/v1/products", productBody({ productName: "Pump" }), { headers });
+      const device = await world.make("/api/v1/devices", deviceBody(product, { deviceName: "Pump 1" }), {
+        headers,
+      });
+      const { page } = await web.openIn(`/devices/${device.id}`);
+      await page.getByRole("heading", { name: "Pump 1" }).waitFor();
+      await page.getByText("offline").first().waitFor();
+      await page.goto(`${world.http}/console/products/${product.id}`);
+      await page.getByText("MQTT", { exact: false }).first().waitFor();
+      assert.not.match(await page.locator("main").innerText(), "undefined");
+    });
+  },
+  { API_VARIANT: "B" },
+);

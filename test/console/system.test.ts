@@ -157,6 +157,32 @@ consoleSuite("console: the system", (test, world, web) => {
     assert.is(await viewer.page.getByRole("heading", { name: /^Import|devices$/ }).count(), 0);
   });
 
+  test("on a phone nothing scrolls sideways, and what is about oneself opens from one button", async () => {
+    const { page } = await web.openIn("/system", {
+      viewport: { width: 360, height: 740 },
+      isMobile: true,
+      hasTouch: true,
+    });
+    for (const path of [
+      "/system",
+      "/system?tab=tasks",
+      "/system?tab=transfer",
+      "/system?tab=backups",
+      "/devices",
+    ]) {
+      await page.goto(`${world.http}/console${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+      if (path === "/devices") await page.getByRole("row").getByLabel(String(device.deviceName)).check();
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+      assert.ok(width <= 360, `${path}: ${width}`);
+    }
+    assert.ok(!(await page.getByLabel("Language").isVisible()));
+    await page.getByRole("button", { name: world.first.username }).click();
+    await page.getByLabel("Language").selectOption("zh");
+    await page.getByRole("heading", { name: "设备" }).waitFor();
+  });
+
   test("a session is ended from the device's page; a certificate's files are downloaded", async () => {
     const client = await world.connect(device);
     const { page } = await web.openIn(`/devices/${device.id}?tab=access`);

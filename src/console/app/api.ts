@@ -61,6 +61,9 @@ export function pathOf(path: string, query: Query = {}): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
+/** Of every call: the console is written for one of the two views of records, whichever the deployment prefers. */
+export const ownHeaders = { "X-Tidemark": "1", "Api-Variant": "A" } as const;
+
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
   const response = await answerOf(method, path, options);
@@ -77,7 +80,7 @@ export async function answerOf(method: Method, path: string, options: CallOption
     response = await fetch(pathOf(`/api/v1${path}`, query), {
       method,
       headers: {
-        "X-Tidemark": "1",
+        ...ownHeaders,
         ...headers,
         ...(type === null ? {} : { "Content-Type": type }),
       },

@@ -1,5 +1,5 @@
 /** Files that go to the API and come from it, and how far they have come. */
-import { ApiFailure, failureOf, pathOf, type Query, sessionEnded } from "./api.js";
+import { ApiFailure, failureOf, ownHeaders, pathOf, type Query, sessionEnded } from "./api.js";
 
 /** By then the browser has begun to read what is saved. */
 const readWithinMs = 60_000;
@@ -18,7 +18,7 @@ export function upload<T>(path: string, body: Blob | FormData, options: UploadOp
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
     request.open("POST", `/api/v1${path}`);
-    for (const [name, value] of Object.entries({ "X-Tidemark": "1", ...headers }))
+    for (const [name, value] of Object.entries({ ...ownHeaders, ...headers }))
       request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
     request.onerror = () => reject(new ApiFailure(0, "NO_ANSWER", "the service does not answer"));
@@ -49,7 +49,7 @@ export async function receive(
   onBytes: (bytes: number) => void,
 ): Promise<Blob> {
   try {
-    const headers = { Accept: type };
+    const headers = { ...ownHeaders, Accept: type };
     const response = await fetch(pathOf(`/api/v1${path}`, query), { headers, signal, redirect: "error" });
     if (!response.ok) {
       if (response.status === 401) sessionEnded();

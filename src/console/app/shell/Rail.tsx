@@ -61,7 +61,16 @@ export function Rail() {
           </li>
         ))}
       </ul>
-      {me.value !== null && <You me={me.value} />}
+      {me.value !== null && (
+        <>
+          {/* Where the rail is narrow, what it has no room for opens beside it. */}
+          <button type="button" class="open-you" popovertarget="you" title={me.value.username}>
+            <Icon name="you" />
+            <span class="unseen">{me.value.username}</span>
+          </button>
+          <You me={me.value} />
+        </>
+      )}
     </nav>
   );
 }

@@ -8,7 +8,7 @@ const themes: readonly Theme[] = ["system", "light", "dark"];
 /** Who is logged in, with the choices that are only about this browser. */
 export function You({ me }: { readonly me: Me }) {
   return (
-    <div class="you">
+    <div class="you" id="you" popover="auto">
       <span class="word">
         {me.username} <span class="muted">{me.role}</span>
       </span>

@@ -12,6 +12,7 @@ const paths = {
   messages: "M3 4h14v9H8l-4 3v-3H3z",
   access: "M6.500 9V6.500a3.500 3.500 0 0 1 7 0V9M4.500 9h11v8h-11z",
   system: "M3 10h3l2-5 4 10 2-5h3",
+  you: "M10 4a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM4 17c0-3 2.500-5 6-5s6 2 6 5",
   up: "M10 16V4M5 9l5-5 5 5",
   close: "M5 5l10 10M15 5L5 15",
   search: "M9 4a5 5 0 1 0 0 10A5 5 0 0 0 9 4zM13 13l4 4",
