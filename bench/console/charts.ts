@@ -64,20 +64,23 @@ export async function benchYearInInflux({ options }: Stage): Promise<Figure[]> {
   }
 }
 
-/** The wheel at every frame, in turns of a second: closer, along, and back. */
+/** The wheel at every frame, in turns of 60 that end where they began: closer, along, back, out again. */
 const zoomAndPan = (seconds: number): string => `new Promise((resolve) => {
-  const start = performance.now();
+  const end = performance.now() + ${seconds * 1000};
+  const turns = [
+    { ctrlKey: true, deltaY: -8 },
+    { shiftKey: true, deltaX: 12 },
+    { shiftKey: true, deltaX: -12 },
+    { ctrlKey: true, deltaY: 8 },
+  ];
+  let frame = 0;
   const step = () => {
-    const into = (performance.now() - start) / 1000;
     const over = document.querySelector(".u-over");
     const { left, width, top } = over.getBoundingClientRect();
-    const isZoom = Math.floor(into) % 2 === 0;
-    over.dispatchEvent(new WheelEvent("wheel", {
-      bubbles: true, cancelable: true, clientX: left + width / 2, clientY: top + 20,
-      ctrlKey: isZoom, shiftKey: !isZoom,
-      deltaY: isZoom ? (Math.floor(into) % 4 === 0 ? -8 : 8) : 0, deltaX: isZoom ? 0 : 12,
-    }));
-    if (into < ${seconds}) requestAnimationFrame(step);
+    const turn = turns[Math.floor(frame++ / 60) % turns.length];
+    const at = { clientX: left + width / 2, clientY: top + 20 };
+    over.dispatchEvent(new WheelEvent("wheel", { bubbles: true, cancelable: true, ...at, ...turn }));
+    if (performance.now() < end) requestAnimationFrame(step);
     else resolve(true);
   };
   step();

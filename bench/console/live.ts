@@ -12,7 +12,9 @@ const digits = `(text) => Number((text ?? "").replace(/\\D/g, ""))`;
 /** The numbers that stand beside the names of the points. */
 const shown = `[...document.querySelectorAll("dl.values .big")].map((one) => (${digits})(one.textContent))`;
 const allAre = (number: number): string => `${shown}.every((one) => one === ${number})`;
-const isLive = `document.querySelector("main .status.good") !== null && ${shown}.length === ${pointsEach}`;
+/** What the page says of itself in English; the state of the device stands beside it. */
+const saysLive = `[...document.querySelectorAll("main .status")].some((one) => one.textContent.trim() === "live")`;
+const isLive = `${saysLive} && ${shown}.length === ${pointsEach}`;
 
 const pageOf = (stage: Stage, { id }: CountingDevice): string => `${stage.console}/devices/${id}`;
 
@@ -105,7 +107,7 @@ export async function benchOutage(stage: Stage): Promise<Figure[]> {
   const seenFirst = tab.when(allAre(1));
   await first.send(1);
   await seenFirst;
-  const told = tab.when(`document.querySelector("main .status.good") === null`);
+  const told = tab.when(`!${saysLive}`);
   const killedAt = performance.timeOrigin + performance.now();
   process.kill(tidemark.pid(), "SIGKILL");
   const toldAfter = (await told) - killedAt;

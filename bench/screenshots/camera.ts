@@ -33,8 +33,9 @@ export async function openCamera(http: string, user: User | null, look: Look): P
       await page.setViewportSize(look);
       await page.goto(`${http}/console${path}`);
       await page.waitForTimeout(settleMs);
-      if (whole) await fitWindow(page, look);
+      await fitWindow(page, look);
       await page.locator("[aria-busy=true]").first().waitFor({ state: "detached", timeout: waitMs });
+      if (!whole) await page.setViewportSize(look);
       await page.waitForTimeout(settleMs);
       return page.screenshot({ fullPage: whole });
     },
