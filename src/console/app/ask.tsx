@@ -30,7 +30,11 @@ export function useAsk<T>(
   everyMs?: number,
   isLast: (data: T) => boolean = () => false,
 ): Asked<T> {
-  const state = useSignal<Omit<Asked<T>, "again">>({ data: undefined, failure: null, isLoading: true });
+  const state = useSignal<Omit<Asked<T>, "again">>({
+    data: undefined,
+    failure: null,
+    isLoading: key !== null,
+  });
   const round = useSignal(0);
   const asking = useRef(ask);
   asking.current = ask;

@@ -138,16 +138,18 @@ function ShownPlaces(props: ShownPlacesProps) {
   return (
     <>
       <Clusters map={map} clusters={places.data?.clusters ?? []} chosen={chosen} onCluster={open} />
-      <div class="map-told" role="status">
-        <Answer asked={places}>
-          {({ isTruncated }) => (
-            <>
-              {isTruncated && <p class="notice warn">{t("map.truncated")}</p>}
-              {count !== undefined && <p class="notice">{t("map.crowd", { count })}</p>}
-            </>
-          )}
-        </Answer>
-      </div>
+      {isVisible && (
+        <div class="map-told" role="status">
+          <Answer asked={places}>
+            {({ isTruncated }) => (
+              <>
+                {isTruncated && <p class="notice warn">{t("map.truncated")}</p>}
+                {count !== undefined && <p class="notice">{t("map.crowd", { count })}</p>}
+              </>
+            )}
+          </Answer>
+        </div>
+      )}
     </>
   );
 }
