@@ -16,7 +16,7 @@ interface ControlsProps {
 export function Controls({ state, span, onRange }: ControlsProps) {
   const { from, to, zone, unit, aggregate, compare, isTable, isLive } = state;
   return (
-    <div class="controls">
+    <div class="view-settings">
       <RangePicker from={from} to={to} span={span} zone={zone} onRange={onRange} />
       <div class="row">
         <Choice
