@@ -42,7 +42,7 @@ export function useAsk<T>(
   const answered = useRef<string | null>(null);
 
   useEffect(() => {
-    const question = `${key} ${round.value}`;
+    const question = `${key} ${round.value} ${missedAt.value}`;
     // Whoever comes back into sight with the same question has its answer still.
     if (key === null || (everyMs === undefined && answered.current === question)) return;
     const stop = new AbortController();

@@ -4,6 +4,9 @@ import { ApiFailure, failureOf, ownHeaders, pathOf, type Query, sessionEnded } f
 /** By then the browser has begun to read what is saved. */
 const readWithinMs = 60_000;
 
+/** Of a file that is saved, in characters. */
+const nameLength = 120;
+
 interface UploadOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -78,4 +81,9 @@ export function saveFile(file: Blob, name: string): void {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), readWithinMs);
+}
+
+/** Text under a name that file systems take. */
+export function saveText(text: string, type: string, name: string): void {
+  saveFile(new Blob([text], { type }), name.replaceAll(/[^\p{L}\p{N}._,+-]+/gu, "-").slice(-nameLength));
 }

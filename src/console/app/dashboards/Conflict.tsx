@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
-import { Dialog } from "./Dialog.js";
+import { TitledDialog } from "../shell/TitledDialog.js";
 import { differences } from "./differences.js";
 import type { Dashboard } from "./document.js";
 
@@ -32,7 +32,7 @@ export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: Conf
     }
   }
   return (
-    <Dialog title={t("board.conflict", { version: theirs.version })} onClose={onClose}>
+    <TitledDialog title={t("board.conflict", { version: theirs.version })} onClose={onClose}>
       <div class="fields">
         <Changes title={t("board.theirs")} before={base} after={theirs} />
         <Changes title={t("board.mine")} before={base} after={mine} />
@@ -53,7 +53,7 @@ export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: Conf
           {t("board.keepTheirs")}
         </button>
       </p>
-    </Dialog>
+    </TitledDialog>
   );
 }
 

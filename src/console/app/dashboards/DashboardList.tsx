@@ -6,7 +6,7 @@ import { ResourceList } from "../resources/ResourceList.js";
 import type { Resource } from "../resources/resources.js";
 import { goTo, hrefOf } from "../router.js";
 import { me } from "../session.js";
-import { Dialog } from "./Dialog.js";
+import { TitledDialog } from "../shell/TitledDialog.js";
 import { emptyDocument } from "./document.js";
 import { readDocument } from "./SettingsForm.js";
 
@@ -73,7 +73,7 @@ function NewDashboard({ onClose }: { onClose(): void }) {
     }
   }
   return (
-    <Dialog title={t("board.new")} onClose={onClose}>
+    <TitledDialog title={t("board.new")} onClose={onClose}>
       <form class="form" onSubmit={make}>
         <label class="field">
           <span class="name">{t("board.name")}</span>
@@ -109,6 +109,6 @@ function NewDashboard({ onClose }: { onClose(): void }) {
           </button>
         </p>
       </form>
-    </Dialog>
+    </TitledDialog>
   );
 }

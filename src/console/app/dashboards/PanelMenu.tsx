@@ -1,13 +1,13 @@
 /** What a panel shows, to take along: as a file, or as the requests that it makes. */
 import { useSignal } from "@preact/signals";
 import { asCurl, call } from "../api.js";
+import { saveText } from "../files.js";
 import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { questionsOf } from "./api-source.js";
 import type { Board } from "./context.js";
 import { isSeriesPanel, type Panel, type SeriesPanel } from "./document.js";
 import { nameOf } from "./lines-of.js";
-import { saveFile } from "./save-file.js";
 import { csvOf, tableOf } from "./table-of.js";
 
 interface PanelMenuProps {
@@ -25,7 +25,7 @@ export function PanelMenu({ panel, board, title }: PanelMenuProps) {
   async function save(of: SeriesPanel): Promise<void> {
     fault.value = null;
     try {
-      for (const { file, text } of await filesOf(of, board, name)) saveFile(file, "text/csv", text);
+      for (const { file, text } of await filesOf(of, board, name)) saveText(text, "text/csv", file);
     } catch (error) {
       fault.value = error instanceof Error ? error.message : String(error);
     }

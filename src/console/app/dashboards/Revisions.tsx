@@ -4,9 +4,9 @@ import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { TitledDialog } from "../shell/TitledDialog.js";
 import { Moment, shownHeaders } from "../shown.js";
 import { Changes } from "./Conflict.js";
-import { Dialog } from "./Dialog.js";
 import type { Dashboard, DashboardDocument } from "./document.js";
 
 interface RevisionRow {
@@ -30,7 +30,7 @@ export function Revisions({ dashboard, mayEdit, onClose }: RevisionsProps) {
   );
   const open = useSignal<number | null>(null);
   return (
-    <Dialog title={t("board.revisions")} onClose={() => onClose(false)}>
+    <TitledDialog title={t("board.revisions")} onClose={() => onClose(false)}>
       <Answer asked={asked}>
         {({ items }) => (
           <ul class="steps">
@@ -69,7 +69,7 @@ export function Revisions({ dashboard, mayEdit, onClose }: RevisionsProps) {
           </ul>
         )}
       </Answer>
-    </Dialog>
+    </TitledDialog>
   );
 }
 

@@ -6,8 +6,8 @@ import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { Status } from "../shell/Status.js";
+import { TitledDialog } from "../shell/TitledDialog.js";
 import { momentText, shownHeaders } from "../shown.js";
-import { Dialog } from "./Dialog.js";
 import type { Dashboard } from "./document.js";
 
 interface ShareRow {
@@ -43,7 +43,7 @@ export function Shares({ dashboard, onClose }: SharesProps) {
     asked.again();
   }
   return (
-    <Dialog title={t("board.share")} onClose={onClose}>
+    <TitledDialog title={t("board.share")} onClose={onClose}>
       <p class="muted">{t("share.about")}</p>
       <ShareForm path={path} onMade={asked.again} />
       {fault.value !== null && (
@@ -97,7 +97,7 @@ export function Shares({ dashboard, onClose }: SharesProps) {
           </ul>
         )}
       </Answer>
-    </Dialog>
+    </TitledDialog>
   );
 }
 

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
-import { TaskLine, useTask } from "../task.js";
+import { TaskLine, useTask } from "../tasks/TaskLine.js";
 import { type FileLook, lookAt } from "./file-look.js";
 
 interface DropFileProps {

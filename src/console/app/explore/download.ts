@@ -1,6 +1,6 @@
 /** Files that the person keeps. */
 import { call } from "../api.js";
-import { saveFile } from "../dashboards/save-file.js";
+import { saveText } from "../files.js";
 
 const type = "text/csv";
 
@@ -13,5 +13,4 @@ export async function downloadPoints(
   downloadText(await call<string>("GET", "/original_data", { query, headers, isText: true }), name);
 }
 
-export const downloadText = (text: string, name: string): void =>
-  saveFile(name.replaceAll(/[^\p{L}\p{N}._,+-]+/gu, "-").slice(-120), type, text);
+export const downloadText = (text: string, name: string): void => saveText(text, type, name);

@@ -4,7 +4,7 @@ import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import { TimeInput } from "../range/RangePicker.js";
 import { me } from "../session.js";
-import { TaskLine, useTask } from "../task.js";
+import { TaskLine, useTask } from "../tasks/TaskLine.js";
 
 interface Counted {
   readonly messages_num: number;

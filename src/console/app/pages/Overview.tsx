@@ -10,7 +10,7 @@ import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import { momentText, shownHeaders } from "../shown.js";
-import { Spark } from "./Spark.js";
+import { Sparkline } from "./Sparkline.js";
 
 interface Rates {
   /** Milliseconds since 1970, of the last of the seconds. */
@@ -248,7 +248,7 @@ function Rate({
     <div class="wide">
       <span class="muted">{title}</span>{" "}
       <strong>{t("overview.perSecond", { rate: numberText(rate) })}</strong>
-      <Spark values={perSecond} color={color} label={title} />
+      <Sparkline values={perSecond} color={color} label={title} isFromZero />
     </div>
   );
 }

@@ -1,18 +1,21 @@
-/** A line without axes, between its own lowest and highest value. */
+/** A line without axes: the shape of some values between their lowest and their highest. */
 
 interface SparklineProps {
   readonly values: readonly (number | null)[];
   /** Of the eight series colours. */
   readonly color: number;
   readonly label: string;
+  /** Of counts: the lowest is zero, and the highest at least one. */
+  readonly isFromZero?: boolean;
 }
 
 const [width, height] = [300, 36];
 
-export function Sparkline({ values, color, label }: SparklineProps) {
+export function Sparkline({ values, color, label, isFromZero = false }: SparklineProps) {
   const known = values.filter((value) => value !== null);
   if (known.length < 2) return null;
-  const [low, high] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
+  const least = isFromZero ? [0, 1] : [];
+  const [low, high] = [Math.min(...least, ...known), Math.max(...least, ...known)];
   const step = width / (known.length - 1);
   const points = known.map((value, i) => {
     const y = high === low ? height / 2 : height - 1 - ((value - low) / (high - low)) * (height - 2);

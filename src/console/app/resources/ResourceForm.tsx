@@ -3,10 +3,10 @@
 import { forms } from "tidemark:forms";
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
+import { Dialog } from "../shell/Dialog.js";
 import { fieldNames } from "../texts/fields.js";
 import { editors } from "./editors.js";
 import { FormButtons } from "./FormButtons.js";
@@ -19,21 +19,17 @@ import { useSave } from "./use-save.js";
 const bodyFor = ({ form }: ResourceFormProps): ComponentType<FormBodyProps> => editors[form] ?? FormOf;
 
 export function ResourceForm(props: ResourceFormProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   const { record, onClose } = props;
   const Body = bodyFor(props);
   return (
-    <dialog
-      ref={dialog}
-      class={editors[props.form] === undefined ? "dialog" : "dialog wide"}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose(false);
-      }}
+    <Dialog
+      name={`${t(props.resource.title)}: ${t(record === null ? "form.new" : "form.edit")}`}
+      class={editors[props.form] === undefined ? "" : "wide"}
+      isForm
+      onClose={() => onClose(false)}
     >
       {record === null ? <Body {...props} known={{}} /> : <KnownForm {...props} id={record.id} />}
-    </dialog>
+    </Dialog>
   );
 }
 

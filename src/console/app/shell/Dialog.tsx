@@ -5,12 +5,14 @@ interface DialogProps {
   /** What it is called, for those who do not see it. */
   readonly name: string;
   readonly class?: string;
+  /** Of one in which something is typed: a click beside it means nothing. */
+  readonly isForm?: boolean;
   readonly children: ComponentChildren;
   onClose(): void;
 }
 
-/** Over the page, which waits meanwhile; Escape and a click beside it close it. */
-export function Dialog({ name, class: more = "", children, onClose }: DialogProps) {
+/** Over the page, which waits meanwhile; Escape closes it, and a click beside it. */
+export function Dialog({ name, class: more = "", isForm = false, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -25,7 +27,7 @@ export function Dialog({ name, class: more = "", children, onClose }: DialogProp
       }}
       onClick={(event) => {
         const { current } = dialog;
-        if (current !== null && event.target === current && isBeside(current, event)) onClose();
+        if (!isForm && current !== null && event.target === current && isBeside(current, event)) onClose();
       }}
     >
       {children}

@@ -1,5 +1,4 @@
 /** One task as it goes on: how far it is, what it has done, what failed and why, and the file that it left. */
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Answer, useAsk } from "../ask.js";
 import { begunAs } from "../bulk/begun.js";
@@ -18,17 +17,10 @@ interface TaskProgressProps {
 }
 
 export function TaskProgress({ taskID, onEnd }: TaskProgressProps) {
-  const isOver = useSignal(false);
-  const asked = useAsk(
-    `task ${taskID}`,
-    (signal) => taskStatus(taskID, signal),
-    isOver.value ? undefined : everyMs,
-  );
+  const asked = useAsk(`task ${taskID}`, (signal) => taskStatus(taskID, signal), everyMs, hasEnded);
   const isEnded = asked.data !== undefined && hasEnded(asked.data);
   useEffect(() => {
-    if (!isEnded) return;
-    isOver.value = true;
-    onEnd?.();
+    if (isEnded) onEnd?.();
   }, [isEnded]);
   const begun = begunAs(taskID);
   return (
