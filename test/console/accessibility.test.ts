@@ -57,7 +57,9 @@ consoleSuite("console: accessibility", (test, world, web) => {
       assert.equal(await seriousOn(login.page), [], "the login");
       await login.page.evaluate("document.querySelector('main').append(document.createElement('button'))");
       assert.is((await seriousOn(login.page)).length, 1, "a button without a name is found");
-      const { page } = await web.openIn("/", { colorScheme });
+      // High enough for every panel of a dashboard: those out of sight ask for nothing.
+      const viewport = { width: 1440, height: 2400 };
+      const { page } = await web.openIn("/", { colorScheme, viewport });
       const pages = [
         ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
         ...["", "?tab=messages", "?tab=commands", "?tab=place", "?tab=access"].map(
