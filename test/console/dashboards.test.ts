@@ -155,6 +155,44 @@ consoleSuite("console: dashboards", (test, world, web) => {
     }
   });
 
+  test("an earlier time stands beside the present one, and alerts on the axis", async () => {
+    const own = await makeDevice(world, product);
+    const hour = 3_600_000;
+    await world.publish(own, [
+      { time: Date.now() - 25 * hour, temp: 3 },
+      { time: Date.now() - hour, temp: 5.5 },
+    ]);
+    await world.make("/api/v1/alert_rules", {
+      ...{ alertName: "Warm", dataPointIntID: point.id, alertSeverity: 2, alertContent: "too warm" },
+      condition: "dataPoint > 60",
+    });
+    await world.publish(own, [{ temp: 61 }]);
+    const series = [{ deviceID: own.deviceID, dataPointIntID: point.id }];
+    const dashboard = await make([
+      chart({ series, compare: "-1d" }),
+      chart({
+        id: "v",
+        type: "value",
+        title: "Now",
+        series,
+        compare: "-1d",
+        layout: { x: 6, y: 0, w: 3, h: 4 },
+      }),
+    ]);
+    const { page } = await web.openIn(`/dashboards/${dashboard.id}`);
+    await panelOf(page, "Now").getByText("+58 (-1d)").waitFor();
+    const climate = panelOf(page, "Climate");
+    await climate.locator(".reading", { hasText: "-1d" }).getByText("3", { exact: true }).waitFor();
+    await climate.locator(".plot").focus();
+    await until(
+      async () => {
+        await page.keyboard.press("ArrowRight");
+        return (await climate.locator(".readout").innerText()).includes("too warm");
+      },
+      { what: "the alert to be read under the cursor" },
+    );
+  });
+
   test("a dashboard is made, filled, arranged by mouse and by keys, and saved", async () => {
     const name = unique("New");
     const { page } = await web.openIn("/dashboards");

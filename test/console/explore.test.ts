@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
-import { earlierOf, movedTo } from "../../src/console/app/explore/comparison.js";
 import { csvOf } from "../../src/console/app/explore/rows.js";
 import { windowStart } from "../../src/console/app/explore/windows.js";
+import { earlierOf, movedTo } from "../../src/console/app/range/comparison.js";
 import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec, World } from "../world.js";

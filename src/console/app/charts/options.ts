@@ -29,8 +29,9 @@ export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
   const grid = { stroke: color("--hair"), width: 1 };
   const axis = { stroke: color("--muted"), font: `12px ${styles.fontFamily}`, ticks: { show: false } };
   const values = (_: uPlot, all: readonly number[]) => all.map((value) => numberText(value));
-  const splits = (plot: uPlot, min: number, max: number) =>
-    ticksOf(zone, min * 1000, max * 1000, Math.max(2, plot.width / tickPixels), language.peek());
+  const splits = lastOf((min: number, max: number, width: number) =>
+    ticksOf(zone, min * 1000, max * 1000, Math.max(2, width / tickPixels), language.peek()),
+  );
   const columns = columnsOf(lines);
   const hasRight = lines.some((line) => line.axis === "right");
   const range: uPlot.Scale.Range = (_, min, max) => yRange(min, max);
@@ -51,10 +52,10 @@ export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
         ...axis,
         size: 30,
         grid,
-        splits: (plot, _, min, max) => splits(plot, min, max).times.map((time) => time / 1000),
+        splits: (plot, _, min, max) => splits(min, max, plot.width).times.map((time) => time / 1000),
         values: (plot) => {
           const { min, max } = plot.scales.x ?? {};
-          return [...splits(plot, min ?? 0, max ?? 0).labels];
+          return [...splits(min ?? 0, max ?? 0, plot.width).labels];
         },
       },
       { ...axis, size: 56, grid, values },
@@ -103,6 +104,16 @@ export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
         },
       ],
     },
+  };
+}
+
+/** uPlot asks for places and labels of the same ticks one after the other; wall clocks are slow to compute. */
+function lastOf<Result>(compute: (min: number, max: number, width: number) => Result) {
+  let known: { readonly key: string; readonly result: Result } | undefined;
+  return (min: number, max: number, width: number): Result => {
+    const key = `${min} ${max} ${width}`;
+    if (known?.key !== key) known = { key, result: compute(min, max, width) };
+    return known.result;
   };
 }
 

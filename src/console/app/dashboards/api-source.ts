@@ -1,10 +1,13 @@
 import { ApiFailure, call, type Page } from "../api.js";
+import { alertMarks } from "../charts/alert-marks.js";
 import { asVariantA } from "../map/placed-device.js";
 import { shownHeaders } from "../shown.js";
 import type { Series, SeriesPanel, Variable } from "./document.js";
 import type { AlertRow, Asked, Item, MetricItem, PanelSource, PointFacts, RawItem } from "./source.js";
 import { type Chosen, targetOf } from "./targets.js";
 
+/** Devices of a chart whose alerts are marked on it: two questions each. */
+const markedMax = 3;
 const alertsMax = 100;
 const wholeEarth = "-180,-90,180,90";
 
@@ -104,6 +107,13 @@ export function apiSource(variables: readonly Variable[], chosen: Chosen): Panel
         ),
       );
       return { series, points };
+    },
+    marks(panel, range, signal) {
+      const devices = panel.series.flatMap(({ deviceID }) => {
+        const target = targetOf(deviceID, "device", variables, chosen);
+        return target?.type === "device" ? [target.id] : [];
+      });
+      return alertMarks([...new Set(devices)].slice(0, markedMax), range, signal);
     },
     async alerts(
       { filters: { state, alertSeverity, alertName, deviceID, productID } },

@@ -1,6 +1,7 @@
 /** Answers of a panel as lines of a chart. Pure. */
 import type { Limit } from "../charts/decorations.js";
 import type { Line } from "../charts/lines.js";
+import { type Earlier, movedTo } from "../range/comparison.js";
 import type { SeriesPanel } from "./document.js";
 import type { Item, SeriesAnswer } from "./source.js";
 
@@ -44,13 +45,11 @@ export function nameOf(item: Item, label: string | undefined, device: string | n
 }
 
 /** Lines of an earlier time, moved to where the time stands that they are compared with. */
-export function earlierLines(lines: readonly PanelLine[], byMs: number, suffix: string): PanelLine[] {
-  return lines.map((line) => ({
-    ...line,
-    name: `${line.name} ${suffix}`,
-    times: line.times.map((time) => time + byMs),
-    isDashed: true,
-  }));
+export function earlierLines(lines: readonly PanelLine[], earlier: Earlier, suffix: string): PanelLine[] {
+  return lines.map((line) => {
+    const { times, values } = movedTo(earlier, line.times, line.values);
+    return { ...line, name: `${line.name} ${suffix}`, times, values, isDashed: true };
+  });
 }
 
 /** The limits of the data points that are drawn. */

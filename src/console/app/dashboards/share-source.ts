@@ -40,6 +40,8 @@ export function shareSource(token: string, document: DashboardDocument): PanelSo
         { startTime: Math.floor(from), endTime: Math.ceil(to), timezone: zone, timeFormat: "ms", ...size },
         signal,
       ),
+    // A share answers what its panels ask, and no panel asks for them.
+    marks: async () => [],
     alerts: async ({ id, filters }, { from, to }, signal) => {
       const range: Readonly<Record<string, number>> =
         filters.state === "history" ? { startTime: Math.floor(from), endTime: Math.ceil(to) } : {};

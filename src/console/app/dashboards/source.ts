@@ -1,4 +1,6 @@
 /** Where the panels of a dashboard get what they show: the API as somebody who is logged in, or what a share answers. */
+
+import type { Mark } from "../charts/decorations.js";
 import type { Places } from "../map/places.js";
 import type { AlertsPanel, MapPanel, SeriesPanel } from "./document.js";
 
@@ -72,6 +74,8 @@ export interface PanelSource {
   /** A person may go from a panel to devices, and send commands. */
   readonly isOwn: boolean;
   series(panel: SeriesPanel, asked: Asked, signal: AbortSignal): Promise<SeriesAnswer>;
+  /** Alerts of the panel's devices, where they may be seen. */
+  marks(panel: SeriesPanel, range: Pick<Asked, "from" | "to">, signal: AbortSignal): Promise<readonly Mark[]>;
   alerts(
     panel: AlertsPanel,
     range: Pick<Asked, "from" | "to">,

@@ -1,17 +1,16 @@
 /** What a panel's series are over the range of its dashboard, and over the earlier one that it is compared with. */
 import { type Asked as Answering, useAsk } from "../ask.js";
-import { spanOf } from "../range/range.js";
+import type { Mark } from "../charts/decorations.js";
+import { type Earlier, earlierOf } from "../range/comparison.js";
 import type { Board } from "./context.js";
 import type { SeriesPanel } from "./document.js";
 import type { Asked, SeriesAnswer } from "./source.js";
 
 interface Answered {
   readonly now: SeriesAnswer;
-  readonly earlier: SeriesAnswer | null;
-  /** How much earlier. */
-  readonly byMs: number;
-  readonly from: number;
-  readonly to: number;
+  readonly earlier: { readonly place: Earlier; readonly answer: SeriesAnswer } | null;
+  /** Alerts of its devices. */
+  readonly marks: readonly Mark[];
 }
 
 export function useSeries(
@@ -26,12 +25,18 @@ export function useSeries(
   const key = isVisible ? `${question} ${from} ${to} ${round}` : null;
   return useAsk(key, async (signal) => {
     const asked = { from, to, zone, size };
-    const span = compare === undefined ? null : spanOf({ start: compare, end: "now" }, from, zone);
-    const byMs = span === null ? 0 : from - span.from;
-    const [now, earlier] = await Promise.all([
+    const earlier = compare === undefined ? null : earlierOf({ from, to }, compare, zone);
+    const [now, before, marks] = await Promise.all([
       source.series(panel, asked, signal),
-      span === null ? null : source.series(panel, { ...asked, from: from - byMs, to: to - byMs }, signal),
+      earlier === null
+        ? null
+        : source.series(panel, { ...asked, from: earlier.from, to: earlier.to }, signal),
+      panel.type === "chart" ? source.marks(panel, { from, to }, signal) : [],
     ]);
-    return { now, earlier, byMs, from, to };
+    return {
+      now,
+      earlier: earlier === null || before === null ? null : { place: earlier, answer: before },
+      marks,
+    };
   });
 }

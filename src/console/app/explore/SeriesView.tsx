@@ -2,13 +2,13 @@
 import { useSignal } from "@preact/signals";
 import { ApiFailure, asCurl } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
+import { alertMarks } from "../charts/alert-marks.js";
 import { Chart } from "../charts/LazyChart.js";
 import { t } from "../i18n.js";
+import { earlierOf } from "../range/comparison.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { Status } from "../shell/Status.js";
-import { alertMarks } from "./alert-marks.js";
 import { type Chosen, keyOf } from "./chosen.js";
-import { earlierOf } from "./comparison.js";
 import { downloadPoints, downloadText } from "./download.js";
 import { groupsOf } from "./lines.js";
 import { csvOf } from "./rows.js";

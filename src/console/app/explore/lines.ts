@@ -1,9 +1,9 @@
 /** What is drawn of the values: names, units, colours, and an earlier time beside the present one. */
 import type { Limit } from "../charts/decorations.js";
 import type { Line } from "../charts/lines.js";
+import { type Earlier, movedTo } from "../range/comparison.js";
 import type { Chosen } from "./chosen.js";
 import { keyOf } from "./chosen.js";
-import { type Earlier, movedTo } from "./comparison.js";
 import type { valuesOf } from "./series.js";
 
 type Found = Awaited<ReturnType<typeof valuesOf>>;

@@ -15,10 +15,12 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
   const asked = useSeries(panel, board, { size: { maxPoints }, isVisible });
   return (
     <PanelAnswer asked={asked}>
-      {({ now, earlier, byMs }) => {
+      {({ now, earlier, marks }) => {
         const lines = linesOf(panel, now);
         const before =
-          earlier === null ? [] : earlierLines(linesOf(panel, earlier), byMs, panel.compare ?? "");
+          earlier === null
+            ? []
+            : earlierLines(linesOf(panel, earlier.answer), earlier.place, panel.compare ?? "");
         const all = [...lines, ...before].filter(({ times }) => times.length > 0);
         if (all.length === 0) return <p class="muted empty">{t("explore.noPoints")}</p>;
         return (
@@ -29,6 +31,7 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
             to={board.to}
             height={Math.max(heightMin, height - readoutPixels)}
             syncKey="dashboard"
+            marks={marks}
             limits={panel.limits === true ? limitsOf(lines, now) : []}
             unfinishedFrom={panel.unit === "real" ? null : unfinishedFrom(lines, board.to)}
             onRange={board.onRange}

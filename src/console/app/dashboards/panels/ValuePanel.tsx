@@ -19,7 +19,7 @@ export function ValuePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
     <PanelAnswer asked={asked}>
       {({ now, earlier }) => {
         const lines = linesOf(panel, now);
-        const before = earlier === null ? [] : linesOf(panel, earlier);
+        const before = earlier === null ? [] : linesOf(panel, earlier.answer);
         const texts = textsOf(panel, now);
         if (lines.length + texts.length === 0) return <p class="muted empty">{t("explore.noPoints")}</p>;
         return (

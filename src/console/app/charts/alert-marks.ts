@@ -1,6 +1,6 @@
 /** Alerts of the range, as ticks on the axis. */
 import { call, type Page } from "../api.js";
-import type { Mark } from "../charts/decorations.js";
+import type { Mark } from "./decorations.js";
 
 interface AlertRow {
   readonly alertName: string;
