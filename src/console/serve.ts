@@ -43,13 +43,16 @@ async function load(): Promise<Loaded | null> {
         return [name, Uint8Array.from(await readFile(new URL(`assets/${name}`, folder)))] as const;
       }),
     );
-    const etag = `"${createHash("sha256").update(page).digest("base64url").slice(0, 22)}"`;
+    const etag = `"${digestOf(page)}"`;
     return { page: { bytes: page, etag }, assets: new Map(assets) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
 }
+
+const digestOf = (content: string | Uint8Array): string =>
+  createHash("sha256").update(content).digest("base64url").slice(0, 22);
 
 /** @param framersOf origins whose pages may frame the page of a share, which its digest names */
 export function mountConsole(app: Hono, framersOf: (digest: string) => Promise<readonly string[]>): void {
@@ -76,22 +79,31 @@ export function mountConsole(app: Hono, framersOf: (digest: string) => Promise<r
       "Cache-Control": `public, max-age=${52 * week}, immutable`,
       "X-Content-Type-Options": "nosniff",
       "Cross-Origin-Resource-Policy": "same-origin",
+      // Of a worker, which has no page whose policy it could take.
+      "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'",
       Vary: "Accept-Encoding",
       ...(packing === undefined ? {} : { "Content-Encoding": packing[0] }),
     });
   });
 
-  async function answerPage(context: Context, framers?: readonly string[]): Promise<Response> {
+  async function answerPage(context: Context, framers: readonly string[] = []): Promise<Response> {
     const page = (await loaded())?.page;
     if (page === undefined) return context.notFound();
-    const headers = { ...pageHeaders(framers), ETag: page.etag, "Cache-Control": "no-cache" };
-    if (context.req.header("if-none-match") === page.etag) return context.body(null, 304, headers);
+    // Whoever has the page still may have it with other framers.
+    const etag = framers.length === 0 ? page.etag : page.etag.replace(/"$/, `-${digestOf(framers.join())}"`);
+    const headers = { ...pageHeaders(framers), ETag: etag, "Cache-Control": "no-cache" };
+    if (context.req.header("if-none-match") === etag) return context.body(null, 304, headers);
     return context.body(page.bytes, 200, { ...headers, "Content-Type": "text/html; charset=utf-8" });
   }
 
-  app.get(`${sharedPages}/:digest`, async (context) =>
-    answerPage(context, await framersOf(context.req.param("digest"))),
-  );
+  app.get(`${sharedPages}/:digest`, async (context) => {
+    const digest = context.req.param("digest");
+    // The router knows an address by any of its spellings, the application by one: by another it would show more than
+    // the share, in somebody's frame.
+    const isPlain = new URL(context.req.url).pathname === `${sharedPages}/${digest}`;
+    // What cannot be known now is framed by nobody.
+    return answerPage(context, isPlain ? await framersOf(digest).catch(() => []) : []);
+  });
   app.get("/console/*", (context) => answerPage(context));
 
   app.get("/console", (context) => context.redirect("/console/"));

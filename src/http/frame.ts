@@ -60,11 +60,15 @@ export function mountRoutes(app: Hono, routes: readonly Route[], deps: FrameDeps
   );
 }
 
-/** What else an answer depends on, for caches. */
+/**
+ * What else an answer depends on, for caches, and that it is one caller's alone: a cookie does not say so, as a header
+ * `Authorization` does.
+ */
 function varied({ spec }: Route, answer: Answer): Answer {
   if (!spec.path.startsWith("/api/")) return answer;
-  const Vary = [answer.headers?.Vary, ...writingHeaders].filter((one) => one !== undefined).join(", ");
-  return { ...answer, headers: { ...answer.headers, Vary } };
+  const dependsOn = [answer.headers?.Vary, "Api-Variant", ...writingHeaders];
+  const Vary = dependsOn.filter((one) => one !== undefined).join(", ");
+  return { ...answer, headers: { "Cache-Control": "private, no-cache", ...answer.headers, Vary } };
 }
 
 function honoPath(path: string): string {

@@ -222,7 +222,10 @@ worldSuites("data for charts", (test, world) => {
     const { devices } = await station();
     const path = `/api/v1/original_data?deviceID=${devices[0]?.deviceID}&${span}`;
     const plain = await raw(world, path, { "Accept-Encoding": "identity" });
-    assert.equal([plain.encoding, plain.vary], [undefined, "Accept-Encoding, Time-Format, Label-Language"]);
+    assert.equal(
+      [plain.encoding, plain.vary],
+      [undefined, "Accept-Encoding, Api-Variant, Time-Format, Label-Language"],
+    );
     for (const [accepted, packed] of [
       ["gzip", true],
       ["br, gzip;q=0.5", true],

@@ -68,6 +68,14 @@ worldSuite("shares of dashboards", (test, world) => {
       return /frame-ancestors ([^;]+)/.exec(response.headers.get("content-security-policy") ?? "")?.[1];
     };
     assert.is(await framersAt(address), origins.join(" "));
+    // Other spellings of the address lead to the same route, and in a browser to other pages.
+    for (const other of ["/console/%73hared", "/conso%6ce/shared", "/console//shared"]) {
+      assert.is(await framersAt(address.replace("/console/shared", other)), "'none'", other);
+    }
+    const etags = await Promise.all(
+      ["/console/", address].map(async (at) => (await fetch(world.http + at)).headers.get("etag")),
+    );
+    assert.not.equal(etags[0], etags[1]);
     assert.is(await framersAt("/console/"), "'none'");
     assert.is(await framersAt(`${address}x`), "'none'");
     assert.is(await framersAt(`/console/shared/${"A".repeat(43)}`), "'none'");

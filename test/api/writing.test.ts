@@ -134,7 +134,10 @@ for (const variant of ["A", "B"] as const) {
       const usual = await ask(path, {});
       const named = await ask(path, { "Time-Format": "text", "Label-Language": "zh" });
       assert.is(named.text, usual.text);
-      for (const one of [usual, named]) assert.is(one.headers.get("vary"), "Time-Format, Label-Language");
+      for (const { headers } of [usual, named]) {
+        assert.is(headers.get("vary"), "Api-Variant, Time-Format, Label-Language");
+        assert.is(headers.get("cache-control"), "private, no-cache");
+      }
       refused(await ask(path, { "Time-Format": "iso" }), "PARAMETER_INVALID", "Time-Format");
       refused(await ask(path, { "Label-Language": "fr" }), "PARAMETER_INVALID", "Label-Language");
     });

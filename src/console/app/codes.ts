@@ -2,7 +2,6 @@
 import { signal } from "@preact/signals";
 import { call } from "./api.js";
 import { language } from "./i18n.js";
-import { me } from "./session.js";
 
 interface Word {
   readonly label: string;
@@ -12,9 +11,6 @@ interface Word {
 const dictionary = signal<Readonly<Record<string, readonly Word[]>>>({});
 /** The language that it was asked for in. */
 let asked: string | null = null;
-
-/** Variant B has a word of its own for the state of a device, and uses A's for that of a connection. */
-const namesOfB: Readonly<Record<string, string>> = { deviceStatus: "status" };
 
 /** The word of a code; the code itself until the dictionary has come, and where it has none. */
 export function wordOf(field: string, code: unknown): string {
@@ -31,6 +27,5 @@ export function wordOf(field: string, code: unknown): string {
       },
     );
   }
-  const name = me.value?.variant === "B" ? (namesOfB[field] ?? field) : field;
-  return dictionary.value[name]?.find(({ value }) => value === code)?.label ?? String(code);
+  return dictionary.value[field]?.find(({ value }) => value === code)?.label ?? String(code);
 }

@@ -25,10 +25,12 @@ const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js"
 startRouter();
 // Whoever sees a share has no session, and asks for none.
 const isShared = path.value.startsWith("/shared/");
-if (!isShared) {
+// A page of another site may show a share, and never what somebody who is logged in sees.
+const isFramed = window.top !== window;
+if (!isShared && !isFramed) {
   followOtherWindows();
   void openSession();
   startLive();
   startKeys();
 }
-render(isShared ? <SharedPage /> : <App />, document.body);
+if (isShared || !isFramed) render(isShared ? <SharedPage /> : <App />, document.body);

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { ApiFailure } from "../api.js";
 import { useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { path } from "../router.js";
 import { BoardView } from "./BoardView.js";
 import { Grid } from "./Grid.js";
 import { readShared, shareSource } from "./share-source.js";
@@ -18,7 +19,7 @@ export function SharedPage() {
   const given = token.value;
   const { data, failure } = useAsk(
     `shared ${given}`,
-    (signal) => readShared(given, signal).catch(goneIfRefused),
+    (signal) => readNamed(given, signal).catch(goneIfRefused),
     lookMs,
   );
   if (data === null) return <p class="notice">{t("share.gone")}</p>;
@@ -44,6 +45,18 @@ export function SharedPage() {
       </BoardView>
     </main>
   );
+}
+
+/** The share that the address names: its origins, and not another's, say who may frame the page. */
+async function readNamed(given: string, signal: AbortSignal) {
+  // Only where the page comes by TLS, or from this machine.
+  if (globalThis.crypto?.subtle !== undefined) {
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(given)));
+    const digest = btoa(String.fromCharCode(...hash));
+    const named = digest.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    if (path.value !== `/shared/${named}`) return null;
+  }
+  return readShared(given, signal);
 }
 
 /** Null: it is revoked, turned off or over; nothing of it stays on the screen. */

@@ -1,6 +1,6 @@
 import { ApiFailure, call, type Page } from "../api.js";
 import { alertMarks } from "../charts/alert-marks.js";
-import { asVariantA } from "../map/placed-device.js";
+import { fetchPlaces } from "../map/fetch-places.js";
 import { shownHeaders } from "../shown.js";
 import type { Series, SeriesPanel, Variable } from "./document.js";
 import type { AlertRow, Asked, Item, MetricItem, PanelSource, PointFacts, RawItem } from "./source.js";
@@ -150,10 +150,7 @@ export function apiSource(variables: readonly Variable[], chosen: Chosen): Panel
       if (target === null) return nowhere;
       const narrowed = target === undefined ? {} : await recordOf(target.type, target.id, signal);
       if (narrowed === null) return nowhere;
-      return call("GET", "/device_places", {
-        query: { ...narrowed, bbox: bbox || wholeEarth, zoom },
-        signal,
-      });
+      return fetchPlaces({ ...narrowed, bbox: bbox || wholeEarth, zoom }, signal);
     },
   };
 }
@@ -188,7 +185,6 @@ async function placesOfNamed(ids: readonly string[], signal: AbortSignal) {
     ids.map((id) =>
       call<Page<Placed>>("GET", "/devices", {
         query: { deviceID: id, _limit: 1 },
-        headers: asVariantA,
         signal,
       }).then(({ items }) => items),
     ),

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import type { Sketch } from "./Areas.js";
-import { asVariantA, fetchPlaced, type Scope } from "./placed-device.js";
+import { fetchPlaced, type Scope } from "./placed-device.js";
 import { lengthText } from "./track.js";
 
 interface AreaEditorProps {
@@ -27,7 +27,7 @@ export function AreaEditor({ id, scopes, sketch, mayWrite, onSketch, onSaved }: 
     try {
       // Somebody else may have changed them since.
       const { scopes: present } = await fetchPlaced(id, new AbortController().signal);
-      await call("PUT", `/devices/${id}`, { body: { scopes: edit(present) }, headers: asVariantA });
+      await call("PUT", `/devices/${id}`, { body: { scopes: edit(present) } });
       onSaved();
       return true;
     } catch (error) {

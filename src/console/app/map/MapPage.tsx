@@ -1,12 +1,14 @@
 /** Where all devices are: closer ones as one mark, each with its worst state. */
+
 import { useSignal } from "@preact/signals";
-import { asCurl, call } from "../api.js";
+import { asCurl } from "../api.js";
 import { t } from "../i18n.js";
 import { query, setQuery } from "../router.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { Status, type Tone } from "../shell/Status.js";
 import type { TextKey } from "../texts/texts.js";
 import { ChosenDevice } from "./ChosenDevice.js";
+import { fetchPlaces } from "./fetch-places.js";
 import { PlaceMap } from "./LazyMaps.js";
 import { PlaceFilter } from "./PlaceFilter.js";
 import { PlaceList } from "./PlaceList.js";
@@ -50,9 +52,7 @@ export function MapPage() {
       </header>
       <div class={`map-page ${isList || chosen !== null ? "beside" : ""}`}>
         <PlaceMap
-          clusters={(bbox, zoom, signal) =>
-            call<Places>("GET", "/device_places", { query: { bbox, zoom, ...filters }, signal })
-          }
+          clusters={(bbox, zoom, signal) => fetchPlaces({ bbox, zoom, ...filters }, signal)}
           source={`places ${product} ${group}`}
           height="var(--map-height)"
           view={view}

@@ -1,4 +1,4 @@
-/** A device or gateway as maps need it. Only Variant A's records have a place in degrees, so they are asked for. */
+/** A device or gateway as maps need it. */
 import { ApiFailure, call } from "../api.js";
 import type { LngLat } from "./places.js";
 
@@ -21,8 +21,6 @@ export type Scope = { readonly scopeType: 1 | 2; readonly scopeName: string } & 
   | { readonly center: LngLat; readonly radius: number }
 );
 
-export const asVariantA = { "Api-Variant": "A" } as const;
-
 interface DeviceOfA {
   readonly deviceID: string;
   readonly deviceName: string;
@@ -42,13 +40,12 @@ interface GatewayOfA {
 
 /** @throws ApiFailure */
 export async function fetchPlaced(id: number, signal: AbortSignal): Promise<Placed> {
-  const headers = asVariantA;
   try {
-    const device = await call<DeviceOfA>("GET", `/devices/${id}`, { headers, signal });
+    const device = await call<DeviceOfA>("GET", `/devices/${id}`, { signal });
     return { ...device, name: device.deviceName, status: device.deviceStatus, isGateway: false };
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
-    const gateway = await call<GatewayOfA>("GET", `/gateways/${id}`, { headers, signal });
+    const gateway = await call<GatewayOfA>("GET", `/gateways/${id}`, { signal });
     const { gatewayName: name, deviceStatus: status } = gateway;
     return { ...gateway, name, status, latitude: null, longitude: null, isGateway: true, scopes: [] };
   }
