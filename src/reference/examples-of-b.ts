@@ -1103,7 +1103,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -1677,7 +1677,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/ptGeEe/inbox",
+              topic: "/groups/hoXHzU/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2110,8 +2110,8 @@ export const examplesOfB: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [4, 0, 0, 0],
-            points: [6, 0, 0, 0],
+            messages: [0, 0, 0, 0],
+            points: [0, 0, 0, 0],
           },
           refused: [],
           lag: {
@@ -2119,23 +2119,23 @@ export const examplesOfB: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 1.007,
-            p99Ms: 3.103,
+            p50Ms: 11.391,
+            p99Ms: 37.375,
           },
           disk: {
-            freeBytes: 76523433984,
+            freeBytes: 74239979520,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [4, 0, 0, 0],
-              points: [6, 0, 0, 0],
+              messages: [0, 0, 0, 0],
+              points: [0, 0, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 32.391167,
+            eventLoopDelayP99Ms: 209.977343,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2848,8 +2848,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "name of own-15",
-            value: 12,
+            label: "imported",
+            value: 13,
           },
         ],
       },
@@ -2896,7 +2896,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "lK8YAm",
+            value: "NelgsK",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -3315,6 +3315,20 @@ export const examplesOfB: RecordedExamples = {
               },
             ],
           ],
+          points: [
+            {
+              dataPointName: "point t",
+              unitSymbol: "°C",
+              lowerLimit: null,
+              upperLimit: null,
+            },
+            {
+              dataPointName: "point h",
+              unitSymbol: null,
+              lowerLimit: null,
+              upperLimit: null,
+            },
+          ],
         },
       },
     ],
@@ -3511,7 +3525,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3624,7 +3638,14 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          spans: [],
+          spans: [
+            {
+              startTime: "2026-11-21 10:00:00",
+              endTime: null,
+              alertTimes: 2,
+              firstValue: 21.5,
+            },
+          ],
           points: 5,
           isTruncated: false,
           leftFrom: null,
@@ -3991,6 +4012,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           lastUsedAt: null,
           token: "Jx0…",
+          path: "/console/shared/dGhl…#Jx0…",
         },
       },
     ],
@@ -4374,7 +4396,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 13,
+          id: 14,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
@@ -5329,7 +5351,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,

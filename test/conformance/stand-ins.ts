@@ -54,6 +54,7 @@ function ofText(value: string, isRequest: boolean, field: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) return uuid;
   // A session's token, a link's token.
   if (field === "token" && /^[\w-]{20,}$/.test(value) && !isRequest) return "Jx0…";
+  if (field === "path" && value.startsWith("/console/shared/")) return "/console/shared/dGhl…#Jx0…";
   if (field === "password" && !isRequest) return "Jx0…";
   if (isRequest && !/(At|msgTime)$/.test(field)) return value;
   if (/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(value) && field !== "crontabTime") return stamp;

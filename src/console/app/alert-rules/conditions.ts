@@ -16,20 +16,21 @@ export interface Condition {
   readonly parts: readonly Part[];
 }
 
-const pattern = /^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]*(?:e[+-]?\d*)?)\s*$/i;
+const comparison = /^([A-Za-z_][A-Za-z0-9_]*)\s*(>=|<=|==|!=|>|<)\s*(\S*)$/;
+/** Also one that is still being typed. */
+const number = /^-?[\d.]*(?:e[+-]?\d*)?$/i;
 
 /** Null for a formula that is more than that. */
 export function conditionOf(text: string): Condition | null {
   if (text.trim() === "") return { join: "and", parts: [{ name: "dataPoint", operator: ">", value: "" }] };
-  const pieces = text.split(/\s+(and|or)\s+/);
+  const pieces = text.split(/\b(and|or)\b/);
   const joins = new Set(pieces.filter((_, i) => i % 2 === 1));
   if (joins.size > 1) return null;
   const parts = pieces
     .filter((_, i) => i % 2 === 0)
     .map((piece): Part | null => {
-      const found = pattern.exec(piece);
-      if (found === null) return null;
-      const [, name = "", operator = "", value = ""] = found;
+      const [, name, operator, value = ""] = comparison.exec(piece.trim()) ?? [];
+      if (name === undefined || !number.test(value)) return null;
       return { name, operator: operator as Operator, value };
     });
   if (parts.some((part) => part === null)) return null;
