@@ -2,6 +2,7 @@ import { render } from "preact";
 import { startKeys } from "./keys/keys.js";
 import { lazily } from "./lazy.js";
 import { startLive } from "./live/link.js";
+import { watchPerson } from "./person.js";
 import { path, startRouter } from "./router.js";
 import { followOtherWindows, openSession } from "./session.js";
 import { App } from "./shell/App.js";
@@ -29,6 +30,7 @@ if (!isShared) {
   followOtherWindows();
   void openSession();
   startLive();
+  watchPerson();
   startKeys();
 }
 render(isShared ? <SharedPage /> : <App />, document.body);
