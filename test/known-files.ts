@@ -21,7 +21,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/broker": 51,
   "ingest/transports/mqtt/bad-input": 45,
   "import-export/points/round-trip": 45,
-  "console/live": 45,
+  "console/live": 60,
   "api/frame": 39,
   "api/removals": 38,
   "contract/series-property": 37,

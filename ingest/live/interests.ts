@@ -28,6 +28,9 @@ interface TenantInterest {
   generation: number;
 }
 
+/** Whoever is back needs only the newest figures, and they are counted for as long as they are asked for. */
+const figuresHeldMs = 3_000;
+
 export function createInterests(heldMs: number): Interests {
   const tenants = new Map<number, TenantInterest>();
 
@@ -60,8 +63,13 @@ export function createInterests(heldMs: number): Interests {
         close: () => {
           if (!isOpen) return;
           isOpen = false;
+          const release = (some: readonly LiveTopic[]): void => {
+            for (const topic of some) add(own.topics, topic, -1);
+          };
+          const isFigures = (topic: LiveTopic): boolean => topic === "overview";
+          setTimeout(() => release(topics.filter(isFigures)), Math.min(heldMs, figuresHeldMs)).unref();
           setTimeout(() => {
-            for (const topic of topics) add(own.topics, topic, -1);
+            release(topics.filter((topic) => !isFigures(topic)));
             for (const one of devices) add(own.devices, one, -1);
           }, heldMs).unref();
         },

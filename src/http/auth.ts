@@ -16,11 +16,14 @@ import { createSlowSecrets, type SlowSecrets } from "./slow-secrets.js";
 
 export interface Authenticator {
   /** @throws ApiError AUTH_FAILED, LOGIN_REQUIRED, TOO_MANY_REQUESTS */
-  caller(authorization: string | undefined, address: string): Promise<Caller>;
+  caller(authorization: string | undefined, address: string, use?: Use): Promise<Caller>;
   /** Forgets these remembered credentials, and nobody else's. */
   forget(of: Forgotten): void;
   readonly passwords: Passwords;
 }
+
+/** Whether a person has asked for this, so that a browser's session goes on, or a page or stream by itself. */
+export type Use = "personal" | "automatic";
 
 /** A secret that a person chose, and the slow hash of it that the metadata have. */
 export interface ChosenSecret {
@@ -52,7 +55,7 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
     };
   }
 
-  async function fromSession(token: string): Promise<Verified> {
+  async function fromSession(token: string, use: Use): Promise<Verified> {
     const session = hashGenerated(token);
     const found = await findSession(db, session);
     if (found === undefined) throw denied();
@@ -62,11 +65,11 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
     const { tenant, tenantID, userIntID, username, role } = found;
     return {
       caller: { tenant, tenantID, userIntID, username, role, credential: { session } },
-      expiresAt: await extended(session, found),
+      expiresAt: use === "personal" ? await extended(session, found) : found.expiresAt,
     };
   }
 
-  /** When the session ends now: one of a browser goes on with its use. */
+  /** When the session ends now: one of a browser goes on with what its person does. */
   async function extended(session: string, { expiresAt, endsAt }: LoginSession): Promise<number> {
     if (endsAt === null) return expiresAt;
     const until = Math.min(now() + idleMs, endsAt);
@@ -78,17 +81,19 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
     );
   }
 
-  async function verify(authorization: string, address: string): Promise<Verified> {
+  async function verify(authorization: string, address: string, use: Use): Promise<Verified> {
     const key = apiKeyOf(authorization);
-    return key === null ? fromSession(bearerOf(authorization)) : fromApiKey(key, address);
+    return key === null ? fromSession(bearerOf(authorization), use) : fromApiKey(key, address);
   }
 
   return {
     passwords: createPasswords(db, monotonic, secrets),
     forget: cache.forget,
-    caller: async (authorization, address) => {
+    caller: async (authorization, address, use = "automatic") => {
       if (authorization === undefined) throw denied();
-      return cache.caller(digestOf(authorization), () => verify(authorization, address));
+      // Remembered apart: what a page asks by itself must not hide that a person has come.
+      const digest = digestOf(`${use} ${authorization}`);
+      return cache.caller(digest, () => verify(authorization, address, use));
     },
   };
 }

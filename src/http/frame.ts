@@ -4,14 +4,14 @@ import type { Context, Hono } from "hono";
 import type { Share } from "../../store/metadata/dashboards/shares.js";
 import type { Logger } from "../observability/log.js";
 import { type AnswerHold, type AnswerRoom, bytesHeld, heldBody } from "./answer-room.js";
-import type { Authenticator } from "./auth.js";
+import type { Authenticator, Use } from "./auth.js";
 import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
 import { type Access, type Caller, mayCall } from "./caller.js";
 import { ApiError, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
 import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 import { type Answer, jsonType, type Route, type Variant } from "./route.js";
-import { requireSameOrigin, type SessionCookies } from "./session-cookie.js";
+import { isPersonal, requireSameOrigin, type SessionCookies } from "./session-cookie.js";
 import type { ShareAccess } from "./share-access.js";
 import { type Writing, writingHeaders } from "./writing.js";
 
@@ -79,7 +79,8 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const address = deps.addressOf(context);
   if (one.spec.access !== "share") {
     const again = callerOf(context, deps, one.spec.access, address);
-    const caller = await identify(context, deps, one.spec.access, again);
+    const ask = () => again(isPersonal(context.req.raw) ? "personal" : "automatic");
+    const caller = await identify(context, deps, one.spec.access, ask);
     return serveTo({ caller, again, share: null }, context, deps, one, variant, address);
   }
   const { share, leave } = await deps.shares.enter(context.req.header("authorization"), address);
@@ -183,9 +184,14 @@ function singleValues(context: Context, { shape }: z.ZodObject): Readonly<Record
 }
 
 /** Asks who shows the request's credential: now, and later whether it still holds. */
-function callerOf(context: Context, deps: FrameDeps, access: Access, address: string): () => Promise<Caller> {
+function callerOf(
+  context: Context,
+  deps: FrameDeps,
+  access: Access,
+  address: string,
+): (use?: Use) => Promise<Caller> {
   const shown = access === "public" ? undefined : authorizationOf(context, deps);
-  return () => deps.authenticator.caller(shown, address);
+  return (use) => deps.authenticator.caller(shown, address, use);
 }
 
 async function identify(

@@ -12,7 +12,7 @@ export interface SessionCookies {
   header(token: string | null, isSecure: boolean): Readonly<Record<string, string>>;
 }
 
-/** How long a session of a browser lasts without a request, and how long at the most. */
+/** How long a session of a browser lasts after the last thing that its person did, and how long at the most. */
 export const idleMs = 12 * 3_600_000;
 export const longestMs = 7 * 24 * 3_600_000;
 
@@ -55,11 +55,19 @@ export function createSessionCookies(deployment: string): SessionCookies {
 export function requireSameOrigin({ headers, url }: Pick<Request, "headers" | "url">): void {
   const site = headers.get("sec-fetch-site");
   const isOwn = site === null ? hostOf(headers.get("origin")) === hostOf(url) : site === "same-origin";
-  if (isOwn && headers.get("x-tidemark") === "1") return;
+  if (isOwn && ownWords.has(headers.get("x-tidemark") ?? "")) return;
   throw new ApiError(
     "PERMISSION_DENIED",
     "a request with a session's cookie must come from the service's own pages, with the header X-Tidemark: 1",
   );
+}
+
+/** `1`: a person has done something; `poll`: a page asks by itself. */
+const ownWords: ReadonlySet<string> = new Set(["1", "poll"]);
+
+/** Whether a page of ours says that a person is there. */
+export function isPersonal({ headers }: Pick<Request, "headers">): boolean {
+  return headers.get("x-tidemark") === "1";
 }
 
 function hostOf(url: string | null): string | null {

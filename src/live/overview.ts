@@ -2,7 +2,7 @@
 import type { Meter } from "../../ingest/meter.js";
 import type { Rated } from "../../ingest/rates.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import { countsOf } from "../../store/metadata/overview.js";
+import { countsOf, type TenantSizes } from "../../store/metadata/overview.js";
 import type { Status } from "../observability/status.js";
 
 export interface OverviewDeps {
@@ -15,9 +15,17 @@ export interface OverviewDeps {
 
 export const rateIntervalMs = 1000;
 
-/** @param secondsMax the newest seconds that are told of; absent: all that are known */
-export async function overviewOf(deps: OverviewDeps, tenant: number, secondsMax?: number) {
-  const { currentAlerts, ...counts } = await countsOf(deps.db, tenant);
+/**
+ * @param secondsMax the newest seconds that are told of; absent: all that are known
+ * @param sizes what need not be counted again
+ */
+export async function overviewOf(
+  deps: OverviewDeps,
+  tenant: number,
+  secondsMax?: number,
+  sizes?: TenantSizes,
+) {
+  const { currentAlerts, ...counts } = await countsOf(deps.db, tenant, sizes);
   const rated = deps.meter.rates.of(tenant);
   const { lag, commit, disk } = deps.status.figures();
   return {

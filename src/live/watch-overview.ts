@@ -1,14 +1,19 @@
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
+import type { TenantSizes } from "../../store/metadata/overview.js";
 import { type OverviewDeps, overviewOf } from "./overview.js";
 import type { Watched } from "./watched.js";
 
 interface Seen {
   /** Of a clock that is never set. */
   toldAt: number;
+  sizes: TenantSizes | undefined;
+  sizedAt: number;
 }
 
 /** How often the figures of a tenant are told: they are counted once for all of its streams. */
 const tellMs = 1_000;
+/** Products and groups are counted row by row: not each time. */
+const sizesMs = 15_000;
 /** Looks come a little early or late. */
 const earlyMs = 100;
 /** Seconds of the rates that one event has: a client that has missed a few events still has all of them. */
@@ -20,13 +25,18 @@ export function overviewWatched(
 ): Watched<Seen> {
   return {
     topic: "overview",
-    begin: async () => ({ toldAt: -tellMs }),
+    begin: async () => ({ toldAt: Number.NEGATIVE_INFINITY, sizes: undefined, sizedAt: 0 }),
     look: async (tenant, seen) => {
       const at = monotonic();
       if (at - seen.toldAt < tellMs - earlyMs) return;
+      const known = at - seen.sizedAt < sizesMs ? seen.sizes : undefined;
+      const figures = await overviewOf(deps, tenant, overviewSeconds, known);
       seen.toldAt = at;
-      const figures = JSON.stringify(await overviewOf(deps, tenant, overviewSeconds));
-      deps.feed.tell(tenant, { topic: "overview", figures });
+      if (known === undefined) {
+        const { products, groups } = figures;
+        Object.assign(seen, { sizes: { products, groups }, sizedAt: at });
+      }
+      deps.feed.tell(tenant, { topic: "overview", figures: JSON.stringify(figures) });
     },
   };
 }

@@ -24,14 +24,17 @@ export function createLiveWatch({
     createPart(deps, commandsWatched(deps)),
     createPart(deps, overviewWatched(deps)),
   ];
-  const job = every(lookMs, "look for what live streams are told", log, async () => {
-    for (const part of parts) await part.look();
-  });
+  // Each has a job of its own: one that is slow, or fails, does not hold up the others.
+  const jobs = parts.map((part) =>
+    every(lookMs, `look for ${part.topic} that live streams are told`, log, part.look),
+  );
   return {
     begin: async (tenant, topics) => {
       for (const part of parts) if (topics.includes(part.topic)) await part.begin(tenant);
     },
-    close: job.stop,
+    close: async () => {
+      await Promise.all(jobs.map((job) => job.stop()));
+    },
   };
 }
 
@@ -50,11 +53,20 @@ function createPart<Seen>({ feed }: WatchDeps, { topic, begin, look }: Watched<S
   return {
     topic,
     begin: seenBy,
-    /** One tenant after the other: however many have streams, one question is under way. */
+    /**
+     * One tenant after the other: however many have streams, one question is under way. @throws what went wrong with
+     * the first, once all have had their turn
+     */
     look: async () => {
       const wanting = new Set(feed.tenantsOf(topic));
       for (const tenant of [...tenants.keys()]) if (!wanting.has(tenant)) tenants.delete(tenant);
-      for (const tenant of wanting) await look(tenant, await seenBy(tenant));
+      const failures: unknown[] = [];
+      for (const tenant of wanting) {
+        await seenBy(tenant)
+          .then((seen) => look(tenant, seen))
+          .catch((error: unknown) => failures.push(error));
+      }
+      if (failures.length > 0) throw failures[0];
     },
   };
 }

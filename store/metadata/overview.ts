@@ -20,41 +20,46 @@ interface TenantCounts {
   readonly currentAlerts: readonly { readonly alertSeverity: number; readonly count: number }[];
 }
 
-interface StateRow {
-  readonly kind: string;
-  readonly deviceStatus: number;
-  readonly blocked: number;
-  readonly n: number;
-}
+type FleetRow = Readonly<Record<keyof TenantCounts["devices"] | "gateways", number>>;
 
-/** A row for each state of each product's devices. */
-const ofDevices = "select kind, deviceStatus, blocked, n from fleet_count where tenant = ?";
+/** Counted row by row, all others are kept. */
+export type TenantSizes = Pick<TenantCounts, "products" | "groups">;
+
+const sumOf = (condition: string, name: string): string =>
+  `coalesce(sum(n) filter (where ${condition}), 0) ${name}`;
+/** One row, however many products there are. */
+const ofFleet = `select ${[
+  sumOf("kind = 'device'", "total"),
+  sumOf("kind = 'device' and deviceStatus = 1", "online"),
+  sumOf("kind = 'device' and deviceStatus = 2", "sleeping"),
+  sumOf("kind = 'device' and deviceStatus = 0", "offline"),
+  sumOf("kind = 'device' and blocked = 1", "blocked"),
+  sumOf("kind = 'gateway'", "gateways"),
+]} from fleet_count where tenant = ?`;
 const ofAlerts = `select alertSeverity, n count from current_alert_count where tenant = ? and n > 0
   order by alertSeverity`;
 const rowsOf = (table: string): string =>
   `select count(*) n from (select 1 from ${table} where tenant = ? limit ?)`;
 
-export async function countsOf(db: Db, tenant: number): Promise<TenantCounts> {
-  const [states = [], currentAlerts = [], products = [], groups = []] = (await db.snapshot([
-    { sql: ofDevices, args: [tenant] },
+/** @param known sizes that need not be counted again */
+export async function countsOf(db: Db, tenant: number, known?: TenantSizes): Promise<TenantCounts> {
+  const sizes = ["product", "device_group"].map((table) => ({
+    sql: rowsOf(table),
+    args: [tenant, countedRowsMax],
+  }));
+  const [fleet = [], currentAlerts = [], products = [], groups = []] = (await db.snapshot([
+    { sql: ofFleet, args: [tenant] },
     { sql: ofAlerts, args: [tenant] },
-    { sql: rowsOf("product"), args: [tenant, countedRowsMax] },
-    { sql: rowsOf("device_group"), args: [tenant, countedRowsMax] },
-  ])) as [StateRow[], { alertSeverity: number; count: number }[], { n: number }[], { n: number }[]];
-  const sum = (keep: (row: StateRow) => boolean): number =>
-    states.reduce((total, row) => (keep(row) ? total + row.n : total), 0);
-  const devicesIn = (keep: (row: StateRow) => boolean) => sum((row) => row.kind === "device" && keep(row));
+    ...(known === undefined ? sizes : []),
+  ])) as [FleetRow[], { alertSeverity: number; count: number }[], { n: number }[], { n: number }[]];
+  const [{ gateways, ...devices } = noFleet] = fleet;
   return {
-    devices: {
-      total: devicesIn(() => true),
-      online: devicesIn((row) => row.deviceStatus === 1),
-      sleeping: devicesIn((row) => row.deviceStatus === 2),
-      offline: devicesIn((row) => row.deviceStatus === 0),
-      blocked: devicesIn((row) => row.blocked === 1),
-    },
-    gateways: sum((row) => row.kind === "gateway"),
-    products: products[0]?.n ?? 0,
-    groups: groups[0]?.n ?? 0,
+    devices,
+    gateways,
+    products: known?.products ?? products[0]?.n ?? 0,
+    groups: known?.groups ?? groups[0]?.n ?? 0,
     currentAlerts,
   };
 }
+
+const noFleet: FleetRow = { total: 0, online: 0, sleeping: 0, offline: 0, blocked: 0, gateways: 0 };

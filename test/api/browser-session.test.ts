@@ -142,6 +142,39 @@ worldSuite("sessions of browsers", (test, world) => {
     );
   });
 
+  test("what pages ask by themselves and open streams do not put its end off, what a person does does", async () => {
+    const ask = (pair: string, headers: object) =>
+      asks(pair, "GET", me, headers).catch(() => asks(pair, "GET", me, headers));
+    const poll = { ...own, "X-Tidemark": "poll" };
+    const [left, used] = [pairOf(await login()), pairOf(await login())];
+    const stop = new AbortController();
+    const openStream = async (): Promise<string> => {
+      const { body } = await fetch(`${world.http}/api/v1/live?topics=presence`, {
+        headers: { Cookie: left },
+        signal: stop.signal,
+      });
+      let text = "";
+      for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += piece;
+        // The comment says that the session has been looked at again.
+        if (/^:/m.test(text)) break;
+      }
+      return text;
+    };
+    world.clock.pass(11 * hourMs);
+    assert.match(await openStream(), /^: still here/m);
+    assert.is((await ask(left, poll)).status, 200);
+    assert.is((await ask(left, {})).status, 200);
+    assert.is((await ask(used, poll)).status, 200, "remembered as a poll");
+    assert.is((await ask(used, own)).status, 200);
+    assert.is((await asks(used, "POST", "/api/v1/logout", { "X-Tidemark": "poll" })).status, 403);
+    world.clock.pass(hourMs + 1000);
+    refused(await ask(left, poll), "LOGIN_REQUIRED");
+    refused(await ask(left, own), "LOGIN_REQUIRED");
+    assert.is((await ask(used, poll)).status, 200);
+    stop.abort();
+  });
+
   test("a logout ends the session and takes the cookie away", async () => {
     const pair = pairOf(await login());
     const out = await asks(pair, "POST", "/api/v1/logout");

@@ -1,5 +1,7 @@
 /** Calls of the public API, with the session's cookie. The console uses nothing else. */
 
+import { personOrPoll } from "./person.js";
+
 /** An answer that is an error, in the form that every error of the API has. */
 export class ApiFailure extends Error {
   constructor(
@@ -62,7 +64,7 @@ export function pathOf(path: string, query: Query = {}): string {
 }
 
 /** Of every call: the console is written for one of the two views of records, whichever the deployment prefers. */
-export const ownHeaders = { "X-Tidemark": "1", "Api-Variant": "A" } as const;
+export const ownHeaders = () => ({ "X-Tidemark": personOrPoll(), "Api-Variant": "A" }) as const;
 
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
@@ -80,7 +82,7 @@ export async function answerOf(method: Method, path: string, options: CallOption
     response = await fetch(pathOf(`/api/v1${path}`, query), {
       method,
       headers: {
-        ...ownHeaders,
+        ...ownHeaders(),
         ...headers,
         ...(type === null ? {} : { "Content-Type": type }),
       },

@@ -21,7 +21,7 @@ export function upload<T>(path: string, body: Blob | FormData, options: UploadOp
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
     request.open("POST", `/api/v1${path}`);
-    for (const [name, value] of Object.entries({ ...ownHeaders, ...headers }))
+    for (const [name, value] of Object.entries({ ...ownHeaders(), ...headers }))
       request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
     request.onerror = () => reject(new ApiFailure(0, "NO_ANSWER", "the service does not answer"));
@@ -52,7 +52,7 @@ export async function receive(
   onBytes: (bytes: number) => void,
 ): Promise<Blob> {
   try {
-    const headers = { ...ownHeaders, Accept: type };
+    const headers = { ...ownHeaders(), Accept: type };
     const response = await fetch(pathOf(`/api/v1${path}`, query), { headers, signal, redirect: "error" });
     if (!response.ok) {
       if (response.status === 401) sessionEnded();

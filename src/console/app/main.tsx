@@ -2,6 +2,7 @@ import { render } from "preact";
 import { startKeys } from "./keys/keys.js";
 import { lazily } from "./lazy.js";
 import { startLive } from "./live/link.js";
+import { watchPerson } from "./person.js";
 import { path, startRouter } from "./router.js";
 import { followOtherWindows, openSession } from "./session.js";
 import { App } from "./shell/App.js";
@@ -31,6 +32,7 @@ if (!isShared && !isFramed) {
   followOtherWindows();
   void openSession();
   startLive();
+  watchPerson();
   startKeys();
 }
 if (isShared || !isFramed) render(isShared ? <SharedPage /> : <App />, document.body);

@@ -8,8 +8,9 @@ import {
   type ToWindow,
   type Want,
 } from "./protocol.js";
-import { bring, pathOf, type Question, questionsOf } from "./questions.js";
-import { type Loss, openStream, type Stream } from "./stream.js";
+import { bring, fitting, pathOf, type Question, questionsOf } from "./questions.js";
+import { openStream } from "./stream.js";
+import { createStreams, type Surroundings, streamsMax } from "./streams.js";
 
 export interface Window {
   tell(message: ToWindow): void;
@@ -20,27 +21,26 @@ interface Hub {
 }
 
 interface Attending {
+  readonly user: number | null;
   readonly wants: readonly Want[];
   readonly heardAt: number;
-}
-
-interface Running {
-  readonly question: Question;
-  readonly stream: Stream;
-  state: LinkState | "opening";
-  /** When it was greeted last. */
-  onSince: number;
+  /** What it has been told that no stream brings, as JSON. */
+  left: string;
 }
 
 /** Pages come and go: what is no longer wanted is still told of for a while. */
 const shrinkMs = 10_000;
 /** A page that comes says in one go what all of its parts want. */
 const togetherMs = 30;
-/** The old stream and the new one are both heard for so long: what is in one of them alone is not missed. */
-const overlapMs = 1_000;
+/** Whoever steps through devices wants the one where he rests. */
+const restMs = 150;
 /** A browser lets the timers of hidden windows run once a minute. */
 const silentMs = 150_000;
 const lookMs = 30_000;
+/** A device that is made again under the same id is heard after so long at the latest. */
+const goneMs = 60_000;
+const goneAskedAtOnce = 8;
+const againMs = 1_000;
 
 const topics: Readonly<Record<string, Topic>> = {
   points: "points",
@@ -51,164 +51,192 @@ const topics: Readonly<Record<string, Topic>> = {
   overview: "overview",
 };
 
-export function createHub(): Hub {
+const ofBrowser: Surroundings = {
+  open: openStream,
+  isThere: async (device) => {
+    const path = pathOf({ topics: ["points"], devices: [device] });
+    const answer = await fetch(path, { method: "HEAD" }).catch(() => null);
+    return answer?.status !== 404;
+  },
+  now: () => performance.now(),
+  after: (ms, act) => {
+    const timer = setTimeout(act, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export function createHub(surroundings: Surroundings = ofBrowser): Hub {
+  const { now, after } = surroundings;
   const windows = new Map<Window, Attending>();
-  const running = new Map<string, Running>();
-  const gone = new Set<string>();
-  /** While two streams overlap: what has been told, as JSON. */
-  let overlap: Set<string> | null = null;
+  /** Windows that were not told for a time: when they come back they have missed something. */
+  const left = new WeakSet<Window>();
+  const missing = new Set<Window>();
+  const gone = new Map<string, number>();
   let user: number | null = null;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let timerAt = Number.POSITIVE_INFINITY;
-  let told: LinkState | null = null;
+  let finding = 0;
+  let callOffChange = (): void => undefined;
+  let callOffShrink = (): void => undefined;
 
-  const everybody = (message: ToWindow): void => {
-    for (const window of windows.keys()) window.tell(message);
-  };
-  const wantsOf = (all: Iterable<Attending>): Want[] =>
-    [...all].flatMap(({ wants }) =>
-      wants.map(({ topics: some, devices }) => ({
-        topics: some,
-        // An id with a comma cannot be asked for.
-        devices: devices?.filter((one) => !gone.has(one) && !one.includes(",")) ?? null,
-      })),
-    );
+  const streams = createStreams(
+    {
+      event,
+      state: (state: LinkState) => everybody({ kind: "state", state }),
+      allOn: tellMissing,
+      cut: () => {
+        for (const [window, { wants }] of own()) {
+          if (!wants.every((want) => bring(streams.heard, withoutGone(want)))) missing.add(window);
+        }
+      },
+      gone: (devices) => void findGone(devices),
+      loggedOut: () => {
+        everybody({ kind: "loggedOut" });
+        user = null;
+      },
+    },
+    surroundings,
+  );
 
-  function later(ms: number): void {
-    const at = performance.now() + ms;
-    if (at >= timerAt) return;
-    clearTimeout(timer);
-    timerAt = at;
-    timer = setTimeout(() => {
-      timerAt = Number.POSITIVE_INFINITY;
-      settle();
-    }, ms);
+  /** The windows of the user whose streams these are. */
+  const own = (): [Window, Attending][] => [...windows].filter(([, one]) => one.user === user);
+  function everybody(message: ToWindow): void {
+    for (const [window] of own()) window.tell(message);
+  }
+  const withoutGone = ({ topics: some, devices }: Want): Want => ({
+    topics: some,
+    devices: devices?.filter((one) => !gone.has(one)) ?? null,
+  });
+
+  function wanted(): Question[] {
+    const all = own();
+    if (user === null || all.length === 0) return [];
+    const wants = all.flatMap(([, one]) => one.wants.map(withoutGone));
+    // An id with a comma cannot be asked for.
+    const askable = wants.map(({ topics: some, devices }) => ({
+      topics: some,
+      devices: devices?.filter((one) => !one.includes(",")) ?? null,
+    }));
+    return fitting(questionsOf(askable), streamsMax);
   }
 
-  /** Opens what is missing, and closes what is too much once the rest has been greeted. */
-  function settle(): void {
-    const wanted = windows.size === 0 || user === null ? [] : questionsOf(wantsOf(windows.values()));
-    const keys = new Set(wanted.map(pathOf));
-    for (const question of wanted) if (!running.has(pathOf(question))) open(question);
-    const old = [...running.keys()].filter((key) => !keys.has(key));
-    if (old.length === 0 && overlap === null) return;
-    if (![...keys].every(isSettled)) return later(overlapMs);
-    for (const key of old) close(key);
-    overlap = null;
-    if (running.size === 0) told = null;
+  function update(): void {
+    callOffChange();
+    callOffShrink();
+    // Once it is known which devices are gone.
+    if (finding > 0) return;
+    const questions = wanted();
+    streams.want(questions);
+    for (const [window, one] of own()) tellLeft(window, one, questions);
+    if (streams.isOn) tellMissing();
   }
 
-  function isSettled(key: string): boolean {
-    const one = running.get(key);
-    return one?.state === "on" && performance.now() - one.onSince >= overlapMs;
+  /** What does not fit into the streams is the window's own to ask for. */
+  function tellLeft(window: Window, one: Attending, questions: readonly Question[]): void {
+    const wants = one.wants.filter((want) => !bring(questions, withoutGone(want)));
+    const text = JSON.stringify(wants);
+    if (text === one.left) return;
+    one.left = text;
+    window.tell({ kind: "left", wants });
   }
 
-  function open(question: Question): void {
-    if (running.size > 0) overlap ??= new Set();
-    const key = pathOf(question);
-    const stream = openStream(key, {
-      event: (name, data) => event(name, data),
-      connected: () => become(key, "on"),
-      lost: (loss) => lose(key, question, loss),
-    });
-    running.set(key, { question, stream, state: "opening", onSince: 0 });
-  }
-
-  function close(key: string): void {
-    running.get(key)?.stream.close();
-    running.delete(key);
-  }
-
-  function closeAll(): void {
-    for (const key of [...running.keys()]) close(key);
-    overlap = null;
-    told = null;
-  }
-
-  function become(key: string, state: LinkState): void {
-    const one = running.get(key);
-    if (one === undefined) return;
-    one.state = state;
-    if (state === "on") one.onSince = performance.now();
-    tellState();
-  }
-
-  /** One that is opening says nothing yet: the last state is the one that is known. */
-  function tellState(): void {
-    const states = [...running.values()].map((one) => one.state);
-    const worst = (["away", "refused", "on"] as const).find((one) => states.includes(one));
-    if (worst === undefined || worst === told) return;
-    told = worst;
-    everybody({ kind: "state", state: worst });
-  }
-
-  function lose(key: string, question: Question, loss: Loss): void {
-    if (loss === "away" || loss === "refused") become(key, loss);
-    else if (loss === "loggedOut") {
-      closeAll();
-      user = null;
-      everybody({ kind: "loggedOut" });
-    } else {
-      close(key);
-      void findGone(question.devices ?? []).then(() => later(0));
-    }
+  function tellMissing(): void {
+    for (const [window] of own()) if (missing.delete(window)) window.tell({ kind: "gap" });
   }
 
   /** Asks of each device whether it is there. */
   async function findGone(devices: readonly string[]): Promise<void> {
-    for (const one of devices) {
-      const path = pathOf({ topics: ["points"], devices: [one] });
-      const answer = await fetch(path, { method: "HEAD", cache: "no-store" }).catch(() => null);
-      if (answer?.status === 404) gone.add(one);
+    const open = [...devices];
+    let found = 0;
+    async function askOn(): Promise<void> {
+      for (let one = open.pop(); one !== undefined; one = open.pop()) {
+        if (await surroundings.isThere(one)) continue;
+        gone.set(one, now());
+        found++;
+      }
+    }
+    finding++;
+    await Promise.all(Array.from({ length: goneAskedAtOnce }, askOn));
+    finding--;
+    if (found === 0) after(againMs, update);
+    else {
+      after(goneMs, forgetGone);
+      update();
     }
   }
 
-  function event(name: string, data: unknown): void {
+  function forgetGone(): void {
+    for (const [device, at] of gone) if (now() - at >= goneMs) gone.delete(device);
+    update();
+  }
+
+  function event(name: string, data: unknown, isNew: (item: unknown) => boolean): void {
     if (name === "gap") return everybody({ kind: "gap" });
     if (name === "skipped")
       return everybody({ kind: "skipped", count: (data as { skipped: number }).skipped });
     const topic = topics[name];
     if (topic === undefined) return;
     const items = (Array.isArray(data) ? data : [data]).filter(isNew) as Item[];
-    for (const [window, { wants }] of windows) {
-      const own = items.filter((item) => wants.some((want) => isWanted(want, topic, item)));
-      if (own.length > 0) window.tell({ kind: "told", topic, items: own });
+    for (const [window, { wants }] of own()) {
+      const theirs = items.filter((item) => wants.some((want) => isWanted(want, topic, item)));
+      if (theirs.length > 0) window.tell({ kind: "told", topic, items: theirs });
     }
   }
 
-  function isNew(item: unknown): boolean {
-    if (overlap === null) return true;
-    const text = JSON.stringify(item);
-    const isKnown = overlap.has(text);
-    overlap.add(text);
-    return !isKnown;
+  function dropSilent(): void {
+    for (const [window, { heardAt }] of windows) if (heardAt < now() - silentMs) leave(window);
+    after(lookMs, dropSilent);
   }
-
-  setInterval(() => {
-    const since = performance.now() - silentMs;
-    for (const [window, { heardAt }] of windows) if (heardAt < since) leave(window);
-  }, lookMs);
+  after(lookMs, dropSilent);
 
   function leave(window: Window): void {
     windows.delete(window);
-    later(windows.size === 0 ? togetherMs : shrinkMs);
+    left.add(window);
+    missing.delete(window);
+    shrinkAfter(windows.size === 0 ? togetherMs : shrinkMs);
   }
+
+  function shrinkAfter(ms: number): void {
+    callOffShrink();
+    callOffShrink = after(ms, update);
+  }
+
+  /** The cookie is the browser's: what was asked with the one before is not theirs. */
+  function turnTo(theirs: number | null): void {
+    streams.closeAll();
+    gone.clear();
+    user = theirs;
+    for (const [window, one] of own()) if (one.left !== "") missing.add(window);
+  }
+
+  /** A window that does not know yet that another user has logged in changes nothing by showing that it is there. */
+  const isTurn = (theirs: number | null, before: Attending | undefined): boolean =>
+    theirs !== user && (before?.user !== theirs || own().length === 0);
 
   return {
     hear: (window, { user: theirs, wants }) => {
       if (wants === undefined) return leave(window);
-      const isNewcomer = !windows.has(window);
-      windows.set(window, { wants, heardAt: performance.now() });
-      // The cookie is the browser's: what was asked with the one before is not theirs.
-      if (theirs !== user) {
-        closeAll();
-        gone.clear();
-        user = theirs;
-      } else if (isNewcomer && told !== null) window.tell({ kind: "state", state: told });
-      const questions = [...running.values()].map(({ question }) => question);
-      const isBrought =
-        questions.length > 0 && wantsOf([{ wants, heardAt: 0 }]).every((want) => bring(questions, want));
-      later(isBrought ? shrinkMs : togetherMs);
+      const before = windows.get(window);
+      const known = before?.user === theirs ? before.left : "";
+      windows.set(window, { user: theirs, wants, heardAt: now(), left: known });
+      for (const device of newIn(wants, before?.wants ?? [])) gone.delete(device);
+      if (before === undefined && left.has(window)) missing.add(window);
+      const isTurned = isTurn(theirs, before);
+      if (isTurned) turnTo(theirs);
+      if (theirs !== user) return;
+      if (before?.user !== theirs && streams.state !== null)
+        window.tell({ kind: "state", state: streams.state });
+      else if (!isTurned && before !== undefined && JSON.stringify(before.wants) === JSON.stringify(wants))
+        return;
+      if (streams.isRunning && wants.every((want) => bring(streams.heard, withoutGone(want)))) {
+        if (streams.isOn) tellMissing();
+        return shrinkAfter(shrinkMs);
+      }
+      callOffChange();
+      callOffChange = after(streams.isRunning ? restMs : togetherMs, update);
     },
   };
+}
+
+function newIn(wants: readonly Want[], before: readonly Want[]): string[] {
+  const known = new Set(before.flatMap(({ devices }) => devices ?? []));
+  return wants.flatMap(({ devices }) => devices ?? []).filter((one) => !known.has(one));
 }

@@ -15,6 +15,13 @@ interface Listener {
 /** Null: not known yet. */
 export const linkState = signal<LinkState | null>(null);
 
+/** What no stream brings, each as JSON. */
+const leftWants = signal<ReadonlySet<string>>(new Set());
+
+/** Whether this is told of now. */
+export const isTold = (want: Want): boolean =>
+  linkState.value === "on" && !leftWants.value.has(JSON.stringify(want));
+
 const listeners = new Set<Listener>();
 const beatMs = 20_000;
 /** What parts of a page want is said together. */
@@ -53,6 +60,8 @@ function hear(message: ToWindow): void {
     linkState.value = message.state;
     if (message.state === "on" && before !== null && before !== "on") missedAt.value++;
   } else if (message.kind === "gap") missedAt.value++;
+  else if (message.kind === "left")
+    leftWants.value = new Set(message.wants.map((want) => JSON.stringify(want)));
   else if (message.kind === "loggedOut") sessionEnded();
   else for (const one of listeners) hand(one, message);
 }

@@ -1,7 +1,7 @@
 /** What happens, as it happens: for the parts of a page that show it. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { linkState, listen } from "./link.js";
+import { isTold, listen } from "./link.js";
 import type { Item, Topic } from "./protocol.js";
 
 /** Milliseconds since 1970, as in all that is told. */
@@ -99,7 +99,7 @@ export function useLive(wish: LiveWish): boolean {
       skipped: (count) => handlers.current.onSkipped?.(count),
     });
   }, [JSON.stringify([topics, devices])]);
-  return linkState.value === "on" && !isNothing;
+  return isTold({ topics, devices }) && !isNothing;
 }
 
 function handTo(handlers: Handlers, topic: Topic, items: readonly Item[]): void {

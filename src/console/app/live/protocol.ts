@@ -27,6 +27,8 @@ export type ToWindow =
   /** Something was missed that is no longer known. */
   | { readonly kind: "gap" }
   | { readonly kind: "state"; readonly state: LinkState }
+  /** More is wanted than the streams bring: whoever wants these asks for itself. */
+  | { readonly kind: "left"; readonly wants: readonly Want[] }
   /** The session has ended. */
   | { readonly kind: "loggedOut" };
 

@@ -31,6 +31,13 @@ export function questionsOf(wants: readonly Want[]): Question[] {
   return questions.length > 0 ? questions : [{ topics: ["alerts"], devices: null }];
 }
 
+/** What is asked if there may be so many streams: what is told of all devices goes before more devices. */
+export function fitting(questions: readonly Question[], max: number): Question[] {
+  const ofAll = questions.filter(({ devices }) => devices === null);
+  const ofSome = questions.filter(({ devices }) => devices !== null);
+  return [...ofSome.slice(0, max - ofAll.length), ...ofAll];
+}
+
 const isOfAll = ({ devices }: Want, topic: Topic): boolean => devices === null || topic === "overview";
 
 function parts(devices: readonly string[]): string[][] {

@@ -15,7 +15,8 @@ export interface Stream {
   close(): void;
 }
 
-const [firstDelayMs, longestDelayMs] = [250, 4000];
+/** A service that comes back is found within 5 s. */
+const [firstDelayMs, longestDelayMs] = [250, 3000];
 /** The service shows a sign of life every 15 s. */
 const silenceMs = 40_000;
 
@@ -53,7 +54,6 @@ export function openStream(path: string, told: StreamTold): Stream {
       const response = await fetch(path, {
         headers: lastID === "" ? {} : { "Last-Event-ID": lastID },
         credentials: "same-origin",
-        cache: "no-store",
         signal: attempt.signal,
       });
       isThere = response.ok;
