@@ -5,16 +5,15 @@ import { t } from "../i18n.js";
 import { TitledDialog } from "../shell/TitledDialog.js";
 import { differences } from "./differences.js";
 import type { Dashboard } from "./document.js";
-
-type Content = Pick<Dashboard, "name" | "description" | "document">;
+import type { Content } from "./drafts.js";
 
 interface ConflictProps {
   /** The version that both have begun with. */
-  readonly base: Dashboard;
+  readonly base: Content;
   readonly mine: Content;
   readonly theirs: Dashboard;
   /** Mine becomes the next version after theirs, which is kept among the versions. */
-  onMine(version: number): void;
+  onMine(theirs: Dashboard): void;
   onTheirs(): void;
   onClose(): void;
 }
@@ -43,7 +42,7 @@ export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: Conf
         </p>
       )}
       <p class="row">
-        <button type="button" class="button main" onClick={() => onMine(theirs.version)}>
+        <button type="button" class="button main" onClick={() => onMine(theirs)}>
           {t("board.keepMine")}
         </button>
         <button type="button" class="button" onClick={() => void copy()}>
