@@ -20,7 +20,9 @@ interface ConflictProps {
 
 export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: ConflictProps) {
   const fault = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
   async function copy(): Promise<void> {
+    isBusy.value = true;
     try {
       const name = t("board.copyOf", { name: mine.name });
       await call("POST", "/dashboards", { body: { ...mine, name } });
@@ -28,6 +30,8 @@ export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: Conf
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
       fault.value = [error.message, ...Object.values(error.fields)].join(": ");
+    } finally {
+      isBusy.value = false;
     }
   }
   return (
@@ -45,7 +49,7 @@ export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: Conf
         <button type="button" class="button main" onClick={() => onMine(theirs)}>
           {t("board.keepMine")}
         </button>
-        <button type="button" class="button" onClick={() => void copy()}>
+        <button type="button" class="button" disabled={isBusy.value} onClick={() => void copy()}>
           {t("board.keepCopy")}
         </button>
         <button type="button" class="button" onClick={onTheirs}>

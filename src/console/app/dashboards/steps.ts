@@ -25,7 +25,7 @@ export function stepped<Content>(steps: Steps<Content>, content: Content, at: nu
   const field = changed.length === 1 ? (changed[0] ?? null) : null;
   const last = rest.at(-1);
   const isTyping = last !== undefined && field !== null && last.field === field && at - last.at < typingMs;
-  const kept = isTyping ? rest.slice(0, -1) : rest.slice(1 - stepsMax);
+  const kept = isTyping ? rest.slice(0, -1) : rest.slice(2 - stepsMax);
   return [first, ...kept, { content, field, at }];
 }
 

@@ -5,6 +5,11 @@ export const boardTexts = {
   "board.noAlerts": ["no alerts", "没有告警"],
   "board.over": ["above its limit", "超过上限"],
   "board.under": ["below its limit", "低于下限"],
+  "board.noPayload": [
+    "With these values the payload is no valid JSON: it is not sent.",
+    "代入这些值后负载不是有效的 JSON：不会发送。",
+  ],
+  "board.ofAddress": ["Some of it comes from the link.", "其中部分内容来自链接。"],
   "board.toGroup": ["handed over to the group", "已下发到分组"],
   "board.noTarget": ["Nobody is chosen.", "未选择对象。"],
   "board.sure": ["Really: {label}", "确认：{label}"],
