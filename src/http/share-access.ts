@@ -1,12 +1,12 @@
 /** Who shows the token of a shared dashboard: which share it is, and how much at once it may ask. */
 import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
-import { createBucket, draw, type TokenBucket, waitMs } from "../../ingest/access/rate-limit.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { findShare, noteShareUsed, type Share } from "../../store/metadata/dashboards/shares.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { hashGenerated } from "../../store/metadata/db/secrets.js";
 import { ApiError } from "./errors.js";
 import { freeFailures, waitsFor } from "./passwords.js";
+import { createShareUse, perAddress, type ShareUse } from "./share-use.js";
 
 export interface ShareAccess {
   /**
@@ -21,9 +21,6 @@ interface Visit {
   leave(): void;
 }
 
-/** Of one share, by all that have its token. */
-const requestsPerSecond = 20;
-const atOnceMax = 4;
 /** Shares whose use is counted; the one that has been idle for longest is forgotten. */
 const countedMax = 10_000;
 /** `lastUsedAt` is so exact. */
@@ -31,21 +28,16 @@ const noteMs = 60_000;
 /** All tokens count as one name: a guess names nobody. */
 const anyShare = "";
 
-interface Use {
-  readonly bucket: TokenBucket;
-  underWay: number;
-}
-
 export function createShareAccess(db: Db, { now, monotonic }: Clock): ShareAccess {
   const guesses = createGuessBackOff(monotonic, freeFailures);
-  const uses = new Map<number, Use>();
+  const uses = new Map<number, ShareUse>();
   const noting = new Set<number>();
 
-  function useOf(id: number): Use {
+  function useOf(id: number): ShareUse {
     let use = uses.get(id);
     uses.delete(id);
     if (use === undefined) {
-      use = { bucket: createBucket(requestsPerSecond, monotonic()), underWay: 0 };
+      use = createShareUse(monotonic);
       const [idle] = uses.size < countedMax ? [] : uses.keys();
       if (idle !== undefined) uses.delete(idle);
     }
@@ -62,23 +54,37 @@ export function createShareAccess(db: Db, { now, monotonic }: Clock): ShareAcces
     noteShareUsed(db, id, at).then(done, done);
   }
 
+  async function shareOf(token: string, address: string): Promise<Share> {
+    const share = await findShare(db, hashGenerated(token));
+    if (share === undefined) {
+      const leftMs = guesses.attempt(address, anyShare);
+      throw leftMs > 0 ? waitsFor(leftMs) : denied();
+    }
+    if (share.enable !== 1 || (share.expiresAt !== null && share.expiresAt <= now())) throw denied();
+    return share;
+  }
+
   return {
     enter: async (authorization, address) => {
       const token = /^Share ([\w-]{20,64})$/i.exec(authorization ?? "")?.[1];
       if (token === undefined) throw denied();
-      const share = await findShare(db, hashGenerated(token));
-      if (share === undefined) {
-        const leftMs = guesses.attempt(address, anyShare);
-        throw leftMs > 0 ? waitsFor(leftMs) : denied();
-      }
-      if (share.enable !== 1 || (share.expiresAt !== null && share.expiresAt <= now())) throw denied();
+      let share = await shareOf(token, address);
       const use = useOf(share.id);
-      const leftMs = waitMs(use.bucket, monotonic());
-      if (leftMs > 0 || use.underWay >= atOnceMax) throw tooMany(leftMs);
-      draw(use.bucket, 1);
-      use.underWay++;
+      let leave = use.tryEnter(address);
+      if (leave === null) {
+        const waited = await use.wait(address);
+        if (typeof waited === "number") throw tooMany(waited);
+        leave = waited;
+        try {
+          // It may have been revoked meanwhile.
+          share = await shareOf(token, address);
+        } catch (error) {
+          leave();
+          throw error;
+        }
+      }
       note(share);
-      return { share, leave: () => use.underWay-- };
+      return { share, leave };
     },
   };
 }
@@ -93,7 +99,7 @@ function denied(): ApiError {
 }
 
 function tooMany(leftMs: number): ApiError {
-  const asked = `${requestsPerSecond} requests a second, and ${atOnceMax} at once`;
+  const asked = `${perAddress.requestsPerSecond} requests a second of an address, and ${perAddress.atOnce} at once`;
   const headers = { "Retry-After": String(Math.max(1, Math.ceil(leftMs / 1000))) };
   return new ApiError("TOO_MANY_REQUESTS", `a share takes ${asked}: try again later`, {}, headers);
 }

@@ -43,20 +43,42 @@ const refusal = async (enter: () => Promise<unknown>): Promise<ApiError> => {
 };
 
 suite("access by a share", (test) => {
-  test("twenty a second and four at once of one share, whoever has its token", () =>
+  test("twenty a second and four at once of an address, twelve at once of a share: the next waits", () =>
     withAccess(async ({ clock, access, makeToken }) => {
       const [token, other] = [await makeToken(), await makeToken()];
       const enter = (of: string, address = "192.0.2.1") => access.enter(`Share ${of}`, address);
-      const visits = await Promise.all([1, 2, 3, 4].map((i) => enter(token, `192.0.2.${i}`)));
-      const fifth = await refusal(() => enter(token, "192.0.2.5"));
-      assert.equal([fifth.errorCode, fifth.headers["Retry-After"]], ["TOO_MANY_REQUESTS", "1"]);
+      const four = await Promise.all([1, 2, 3, 4].map(() => enter(token)));
+      const fifth = enter(token);
+      // Another screen does not stand behind it, until the whole share is in use.
+      const others = await Promise.all([2, 2, 2, 2, 3, 3, 3, 3].map((i) => enter(token, `192.0.2.${i}`)));
+      const thirteenth = enter(token, "192.0.2.9");
       assert.is((await enter(other)).share.tenant, 1);
-      for (const { leave } of visits) leave();
-      for (let i = 4; i < 20; i++) (await enter(token)).leave();
-      assert.is((await refusal(() => enter(token))).errorCode, "TOO_MANY_REQUESTS");
+      others[0]?.leave();
+      (await thirteenth).leave();
+      four[0]?.leave();
+      (await fifth).leave();
+      for (const { leave } of [...four.slice(1), ...others.slice(1)]) leave();
+      for (let i = 5; i < 20; i++) (await enter(token)).leave();
+      const late = await refusal(() => enter(token));
+      assert.equal([late.errorCode, late.headers["Retry-After"]], ["TOO_MANY_REQUESTS", "1"]);
       clock.pass(1000);
       for (let i = 0; i < 20; i++) (await enter(token)).leave();
-      assert.is((await refusal(() => enter(token))).errorCode, "TOO_MANY_REQUESTS");
+    }));
+
+  test("no more than 32 of a share wait, and who is revoked meanwhile does not get in", () =>
+    withAccess(async ({ db, access, makeToken }) => {
+      const token = await makeToken();
+      const enter = () => access.enter(`Share ${token}`, "192.0.2.1");
+      const four = await Promise.all([1, 2, 3, 4].map(enter));
+      const waiting = Array.from({ length: 32 }, () => refusal(enter));
+      await until(async () => (await refusal(enter)).errorCode === "TOO_MANY_REQUESTS", {
+        what: "a full queue",
+      });
+      await db.write([{ sql: "update dashboard_share set enable = 0" }]);
+      for (const { leave } of four) leave();
+      // As many as the second has left are looked up again; the rest have waited in vain.
+      const codes = (await Promise.all(waiting)).map(({ errorCode }) => errorCode);
+      assert.is(codes.filter((code) => code === "AUTH_FAILED").length, 16);
     }));
 
   test("nothing but a token in its form is looked up; guesses wait by address, right ones do not", () =>

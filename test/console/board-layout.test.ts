@@ -1,6 +1,8 @@
 /** Where panels of a dashboard stand, and what two versions of one differ in. */
 import fc from "fast-check";
+import { createColors } from "../../src/console/app/charts/colors.js";
 import { valueAt } from "../../src/console/app/charts/lines.js";
+import { sentOf } from "../../src/console/app/dashboards/command-of.js";
 import { differences } from "../../src/console/app/dashboards/differences.js";
 import {
   emptyDocument,
@@ -17,9 +19,12 @@ import {
   phoneOrder,
   placed,
 } from "../../src/console/app/dashboards/layout.js";
+import { dueAt, watchedOf } from "../../src/console/app/dashboards/news.js";
+import { begun, newestOf, stepped, unstepped } from "../../src/console/app/dashboards/steps.js";
 import { csvOf, tableOf } from "../../src/console/app/dashboards/table-of.js";
 import { filledIn, targetOf } from "../../src/console/app/dashboards/targets.js";
-import { assert, suite } from "../suite.js";
+import { createQueue, inParallel } from "../../src/console/app/in-parallel.js";
+import { assert, rejects, suite } from "../suite.js";
 
 interface Placed {
   readonly id: string;
@@ -181,5 +186,116 @@ suite("console: the grid of a dashboard", (test) => {
         assert.is(valueAt(line, at), expected);
       }),
     );
+  });
+
+  test("a data point has one colour in every chart, unless another line has it already", () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.nat(10_000), { maxLength: 8 }), fc.subarray([0, 3, 7]), (ids, taken) => {
+        const colorOf = createColors(taken);
+        const colors = ids.slice(0, 8 - taken.length).map(colorOf);
+        assert.is(new Set([...colors, ...taken]).size, colors.length + taken.length);
+        const [first] = ids;
+        if (first !== undefined && !taken.includes(first % 8) && colors.length > 0)
+          assert.is(colors[0], first % 8);
+      }),
+    );
+    const colorOf = createColors();
+    assert.equal([3, 11, 4, 8, 9, 10, 13, 14, 3].map(colorOf), [3, 4, 5, 0, 1, 2, 6, 7, 3]);
+  });
+
+  test("typing in one field is one step; what changes nothing is none", () => {
+    const a = { name: "a", list: [{ x: 1 }] };
+    let steps = begun(a);
+    assert.is(stepped(steps, { name: "a", list: [{ x: 1 }] }, 0), steps);
+    steps = stepped(steps, { ...a, name: "ab" }, 5000);
+    steps = stepped(steps, { ...a, name: "abc" }, 5900);
+    steps = stepped(steps, { ...a, name: "abcd" }, 6800);
+    assert.is(steps.length, 2);
+    steps = stepped(steps, { ...a, name: "abcde" }, 7900);
+    assert.is(steps.length, 3, "after a pause");
+    steps = stepped(steps, { name: "abcde", list: [{ x: 2 }] }, 8000);
+    steps = stepped(steps, { name: "abcde", list: [{ x: 2 }, { x: 3 }] }, 8001);
+    steps = stepped(steps, { name: "abcde", list: [{ x: 2 }, { x: 3 }, { x: 4 }] }, 8002);
+    assert.is(steps.length, 6);
+    assert.equal(newestOf(unstepped(unstepped(unstepped(steps)))), { ...a, name: "abcde" });
+    for (let i = 0; i < 300; i++) steps = stepped(steps, { ...a, name: `${i}` }, 10_000 * (i + 1));
+    assert.is(steps.length, 100);
+    assert.is(steps[0].content, a);
+  });
+
+  test("news concern the panels of a device; groups and devices beyond a hundred are asked for", () => {
+    const chart = (id: string, ...devices: readonly string[]): Panel => ({
+      ...{ id, type: "chart", title: "", layout: { x: 0, y: 0, w: 1, h: 1 }, unit: "real" },
+      series: devices.map((deviceID) => ({ deviceID, dataPointIntID: 1 })),
+    });
+    const variables = [
+      { name: "all", label: "", type: "group", value: "g" },
+      { name: "one", label: "", type: "device", value: "b" },
+    ] as const;
+    const many = Array.from({ length: 99 }, (_, i) => `d${i}`);
+    const panels = [chart("p", "a", "$one"), chart("q", "a", "$all"), chart("r", ...many)];
+    const { devices, panelsOf, unwatched } = watchedOf({ ...emptyDocument, variables, panels }, {});
+    assert.is(devices.length, 100);
+    assert.equal(panelsOf.get("a"), ["p", "q"]);
+    assert.equal(panelsOf.get("b"), ["p"]);
+    assert.equal(unwatched, ["q", "r"]);
+    const day = 86_400_000;
+    assert.is(dueAt("chart", day, 1000, undefined), 3000);
+    assert.is(dueAt("chart", day, 50_000, 10_000), 10_000 + day / 1000);
+    assert.is(dueAt("value", day, 10_500, 10_000), 20_000);
+    assert.is(dueAt("alerts", 1000, 10_500, 10_000), 12_500);
+  });
+
+  test("a value from the address stays a value in what a command sends", () => {
+    const variables = [
+      { name: "mode", label: "", type: "text", value: "auto" },
+      { name: "level", label: "", type: "text", value: "1" },
+      { name: "house", label: "", type: "device", value: "gh-1" },
+    ] as const;
+    const panel = newPanel("command", "c", { x: 0, y: 0, w: 1, h: 1 });
+    if (panel.type !== "command") throw new Error("it is none");
+    const sent = (payload: string, chosen: Readonly<Record<string, string>>, more: object = {}) =>
+      sentOf({ ...panel, deviceID: "$house", payload, ...more }, variables, chosen);
+    const own = sent('{"mode":"$mode","n":$level}', {});
+    assert.equal(own, {
+      ...{ path: "/device_publish", to: "gh-1", topic: null, payload: '{"mode":"auto","n":1}' },
+      isOfAddress: false,
+    });
+    const evil = 'x","valve":"open';
+    const tried = sent('{"mode":"$mode","n":$level}', { mode: evil });
+    assert.equal(JSON.parse(tried?.payload ?? ""), { mode: evil, n: 1 });
+    assert.is(tried?.isOfAddress, true);
+    assert.is(sent('{"n":$level}', { level: '1,"valve":1' })?.payload, null);
+    assert.is(sent('{"n":$level}', { level: "" })?.payload, null);
+    assert.is(sent('{"n":$level}', { level: "2" })?.payload, '{"n":2}');
+    assert.is(sent("open $mode", { mode: "now" })?.payload, "open now");
+    assert.equal(
+      [sent("{}", { house: "gh-2" })?.to, sent("{}", { house: "gh-2" })?.isOfAddress],
+      ["gh-2", true],
+    );
+    assert.is(sent("{}", { mode: "x" })?.isOfAddress, false);
+    assert.is(sent("{}", { mode: "x" }, { topic: "t/$mode" })?.topic, "t/x");
+    assert.is(sent("{}", { house: "" }), null);
+  });
+
+  test("questions are asked some at once, and those of a share apart", async () => {
+    let [underWay, most] = [0, 0];
+    const ask = async (i: number): Promise<number> => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      underWay--;
+      return i * 2;
+    };
+    assert.equal(await inParallel([1, 2, 3, 4, 5, 6, 7, 8], 3, ask), [2, 4, 6, 8, 10, 12, 14, 16]);
+    assert.is(most, 3);
+    most = 0;
+    const queue = createQueue(2, 5);
+    const { signal } = new AbortController();
+    const since = performance.now();
+    const answers = await Promise.all([1, 2, 3, 4, 5].map((i) => queue(signal, () => ask(i))));
+    assert.equal(answers, [2, 4, 6, 8, 10]);
+    assert.ok(most <= 2 && performance.now() - since >= 19, `${most} at once`);
+    await rejects(() => queue(AbortSignal.abort(), () => ask(1)));
+    assert.is(await queue(signal, () => ask(6)), 12);
   });
 });

@@ -120,6 +120,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
       .waitFor();
     const vent = panelOf(page, "Vent");
     await vent.getByRole("button", { name: "Open" }).click();
+    assert.match(await vent.innerText(), new RegExp(`${device.deviceID} \\{\\}`));
     await vent.getByRole("button", { name: "Really: Open" }).click();
     await vent.getByText("nobody is there to take it").waitFor();
   });
@@ -225,6 +226,8 @@ consoleSuite("console: dashboards", (test, world, web) => {
     await page.mouse.up();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("button", { name: "Edit", exact: true }).waitFor();
+    await page.keyboard.press("e");
+    await page.getByRole("button", { name: "Save" }).waitFor();
 
     const { items } = (await world.call("GET", `/api/v1/dashboards?name=${name}`)).page;
     const dashboard = await stored(items[0]?.id);
@@ -258,6 +261,8 @@ consoleSuite("console: dashboards", (test, world, web) => {
     await page.getByRole("button", { name: "Edit: Before" }).click();
     await page.getByLabel("Title").fill("Again");
     await page.getByRole("button", { name: "Discard" }).click();
+    await panelOf(page, "Again").waitFor();
+    await page.getByRole("button", { name: "Really discard" }).click();
     await panelOf(page, "Before").waitFor();
     await page.reload();
     await panelOf(page, "Before").waitFor();
@@ -307,6 +312,139 @@ consoleSuite("console: dashboards", (test, world, web) => {
     await other.page.getByRole("button", { name: "Restore this version" }).click();
     await panelOf(other.page, "Of one").waitFor();
     assert.is((await stored(dashboard.id)).version, 4);
+  });
+
+  test("an edit that is resumed is compared with the version it began with", async () => {
+    const dashboard = await make([
+      text("Mine"),
+      text("Theirs", { id: "o", layout: { x: 0, y: 0, w: 3, h: 4 } }),
+    ]);
+    const { page } = await web.openIn(`/dashboards/${dashboard.id}?edit=1`);
+    await page.getByRole("button", { name: "Edit: Mine" }).click();
+    await page.getByLabel("Title").fill("My new");
+    await page.goto(`${world.http}/console/dashboards`);
+    const document = dashboard.document as { panels: Rec[] };
+    const panels = document.panels.map((panel) =>
+      String(panel.id) === "o" ? { ...panel, title: "Their new" } : panel,
+    );
+    const body = { version: 1, document: { ...document, panels } };
+    assert.is((await world.call("PUT", `/api/v1/dashboards/${dashboard.id}`, body)).status, 200);
+    await page.goto(`${world.http}/console/dashboards/${dashboard.id}?edit=1`);
+    await panelOf(page, "My new").waitFor();
+    await panelOf(page, "Theirs").waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Somebody has saved version 2 meanwhile").waitFor();
+    const told = await dialog.innerText();
+    assert.match(told, /They have changed\s+changed: Their new\s+title/);
+    assert.match(told, /You have changed\s+changed: My new\s+title/);
+    await dialog.getByRole("button", { name: "Close" }).click();
+    // Whoever takes everything back is at the present version.
+    await page.getByRole("button", { name: "Undo" }).click();
+    await panelOf(page, "Their new").waitFor();
+    await page.getByRole("button", { name: "Edit: Mine" }).click();
+    await page.getByLabel("Title").fill("Both");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Edit", exact: true }).waitFor();
+    assert.equal(
+      panelsOf(await stored(dashboard.id)).map(({ title }) => title),
+      ["Both", "Their new"],
+    );
+  });
+
+  test("what is edited while a save is under way stays, and is one of the new version", async () => {
+    const dashboard = await make([text("First")]);
+    const { page } = await web.openIn(`/dashboards/${dashboard.id}?edit=1`);
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route("**/api/v1/dashboards/*", async (route) => {
+      if (route.request().method() === "PUT") await answered;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Edit: First" }).click();
+    await page.getByLabel("Title").fill("Second");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByLabel("Title").fill("Third");
+    answer();
+    await until(async () => (await stored(dashboard.id)).version === 2, { what: "the first save" });
+    await page.locator("button:enabled", { hasText: "Save" }).click();
+    await page.getByRole("button", { name: "Edit", exact: true }).waitFor();
+    const now = await stored(dashboard.id);
+    assert.equal([now.version, panelsOf(now)[0]?.title], [3, "Third"]);
+  });
+
+  test("two windows of one user keep each other's edits; a full browser says so", async () => {
+    const dashboard = await make([text("Start")]);
+    const { page, context } = await web.openIn(`/dashboards/${dashboard.id}?edit=1`);
+    const other = await context.newPage();
+    await other.goto(`${world.http}/console/dashboards/${dashboard.id}?edit=1`);
+    for (const [window, title] of [
+      [page, "One"],
+      [other, "Other"],
+    ] as const) {
+      await window.getByRole("button", { name: "Edit: Start" }).click();
+      await window.getByLabel("Title").fill(title);
+    }
+    await other.getByRole("button", { name: "Discard" }).click();
+    await other.getByRole("button", { name: "Really discard" }).click();
+    await page.reload();
+    await panelOf(page, "One").waitFor();
+    await page.evaluate("Storage.prototype.setItem = () => { throw new Error('full') }");
+    await page.getByRole("button", { name: "Edit: One" }).click();
+    await page.getByLabel("Title").fill("Two");
+    await page.getByText("has no room to keep what you edit").waitFor();
+    assert.is(await panelOf(page, "Two").count(), 1);
+  });
+
+  test("a command with a value from the link is asked about, and shown as it is sent", async () => {
+    const dashboard = await make(
+      [
+        {
+          ...{ id: "cmd", type: "command", title: "Vent", layout, deviceID: device.deviceID },
+          ...{ payload: '{"mode":"$mode"}', confirm: false, label: "Open" },
+        },
+      ],
+      { variables: [{ name: "mode", label: "Mode", type: "text", value: "auto" }] },
+    );
+    const evil = encodeURIComponent('x","valve":"1');
+    const { page } = await web.openIn(`/dashboards/${dashboard.id}?v.mode=${evil}`);
+    const vent = panelOf(page, "Vent");
+    await vent.getByText("Some of it comes from the link").waitFor();
+    assert.match(await vent.innerText(), /\{"mode":"x\\",\\"valve\\":\\"1"\}/);
+    const sent = page.waitForRequest("**/device_publish");
+    await vent.getByRole("button", { name: "Open" }).click();
+    await vent.getByRole("button", { name: "Really: Open" }).click();
+    const { payload } = (await sent).postDataJSON() as { readonly payload: string };
+    assert.equal(JSON.parse(payload), { mode: 'x","valve":"1' });
+  });
+
+  test("a shared dashboard of many panels is there whole, and leads into no page of the console", async () => {
+    const values = Array.from({ length: 12 }, (_, i) =>
+      chart({
+        id: `v${i}`,
+        type: "value",
+        title: `Value ${i}`,
+        layout: { x: (i % 4) * 3, y: 0, w: 3, h: 3 },
+      }),
+    );
+    const markdown = "[inside](/console/devices) [outside](https://example.com)";
+    const dashboard = await make([...values, text("Notes", { markdown })], { refreshSeconds: 0 });
+    const share = await world.make(`/api/v1/dashboards/${dashboard.id}/shares`, { name: "wall" });
+    const { page } = await web.open();
+    const refusals: number[] = [];
+    page.on("response", (response) => {
+      if (response.url().includes("/shared/") && response.status() === 429) refusals.push(response.status());
+    });
+    await page.setViewportSize({ width: 1440, height: 1600 });
+    await page.goto("about:blank");
+    await page.goto(`${world.http}${share.path}`);
+    for (const { title } of values) await panelOf(page, String(title)).getByText("34.75").waitFor();
+    assert.equal(refusals, []);
+    const notes = panelOf(page, "Notes");
+    await notes.getByText("inside").waitFor();
+    assert.equal(await notes.getByRole("link").allInnerTexts(), ["outside"]);
   });
 
   test("a document that the service refuses is kept, and its fault named by the panel", async () => {

@@ -2,12 +2,22 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure, call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
 import { apiSource } from "./api-source.js";
 import { BoardView } from "./BoardView.js";
 import { Conflict } from "./Conflict.js";
-import { type Dashboard, freePanelID, newPanel, type Panel, sizes } from "./document.js";
+import { Discard } from "./Discard.js";
+import {
+  type Dashboard,
+  type DashboardDocument,
+  freePanelID,
+  newPanel,
+  type Panel,
+  sizes,
+} from "./document.js";
+import { type Content, type Draft, takeDraft } from "./drafts.js";
 import { EditGrid } from "./EditGrid.js";
 import { compacted, freePlace } from "./layout.js";
 import { PanelForm } from "./PanelForm.js";
@@ -21,8 +31,49 @@ interface BoardEditorProps {
   onClose(): void;
 }
 
+/** Goes on with what is kept of an earlier edit, from the version with which that began. */
 export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
-  const draft = useDraft(dashboard);
+  const begun = useRef<{ readonly dashboard: Dashboard; readonly draft: Draft | null } | null>(null);
+  begun.current ??= { dashboard, draft: takeDraft(dashboard.id) };
+  const { dashboard: opened, draft } = begun.current;
+  const isOld = draft !== null && draft.version !== opened.version;
+  const path = isOld ? `/dashboards/${opened.id}/revisions/${draft.version}` : null;
+  const asked = useAsk(path, (signal) =>
+    call<{ readonly document: DashboardDocument }>("GET", path ?? "", { signal }).catch((error: unknown) => {
+      if (error instanceof ApiFailure && error.status === 404) return null;
+      throw error;
+    }),
+  );
+  if (draft === null) return <Editor dashboard={opened} start={null} isForgotten={false} onClose={onClose} />;
+  if (!isOld) {
+    const start = { draft, base: opened };
+    return <Editor dashboard={opened} start={start} isForgotten={false} onClose={onClose} />;
+  }
+  return (
+    <Answer asked={asked}>
+      {(revision) => (
+        <Editor
+          dashboard={opened}
+          start={{
+            draft,
+            base: { ...draft.base, ...(revision === null ? {} : { document: revision.document }) },
+          }}
+          isForgotten={revision === null}
+          onClose={onClose}
+        />
+      )}
+    </Answer>
+  );
+}
+
+interface EditorProps extends BoardEditorProps {
+  readonly start: { readonly draft: Draft; readonly base: Content } | null;
+  /** The version with which the edit began is not kept any more. */
+  readonly isForgotten: boolean;
+}
+
+function Editor({ dashboard, start, isForgotten, onClose }: EditorProps) {
+  const draft = useDraft(dashboard, start);
   const { content, changeDocument } = draft;
   const { document } = content;
   const { panels, variables } = document;
@@ -41,6 +92,11 @@ export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
     const layout = freePlace(panels, size);
     setPanels([...panels, like === undefined ? newPanel(type, id, layout) : { ...like, id, layout }]);
     open.value = `panel ${id}`;
+  }
+
+  function close(): void {
+    draft.drop();
+    onClose();
   }
 
   const undo = useRef(draft.undo);
@@ -88,16 +144,13 @@ export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
           <button type="button" class="button" disabled={!draft.canUndo} onClick={draft.undo}>
             {t("board.undo")}
           </button>
-          <button
-            type="button"
-            class="button"
-            onClick={() => {
-              draft.drop();
-              onClose();
-            }}
-          >
-            {t(draft.isChanged ? "board.discard" : "action.close")}
-          </button>
+          {draft.isChanged ? (
+            <Discard onDiscard={close} />
+          ) : (
+            <button type="button" class="button" onClick={close}>
+              {t("action.close")}
+            </button>
+          )}
           <button
             type="button"
             class="button main"
@@ -114,6 +167,14 @@ export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
             <li key={fault}>{fault}</li>
           ))}
         </ul>
+      )}
+      {isForgotten && (
+        <p class="notice warn">{t("board.forgotten", { version: start?.draft.version ?? 0 })}</p>
+      )}
+      {!draft.isKept && (
+        <p class="notice warn" role="alert">
+          {t("board.noRoom")}
+        </p>
       )}
       <div class={open.value === null ? "" : "with-drawer"}>
         <div>
@@ -167,18 +228,15 @@ export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
       </div>
       {conflict.value !== null && (
         <Conflict
-          base={dashboard}
+          base={draft.base}
           mine={content}
           theirs={conflict.value}
-          onMine={(version) => {
+          onMine={(theirs) => {
             conflict.value = null;
-            draft.rebase(version);
-            void save(version);
+            draft.rebase(theirs.version, theirs);
+            void save(theirs.version);
           }}
-          onTheirs={() => {
-            draft.drop();
-            onClose();
-          }}
+          onTheirs={close}
           onClose={() => {
             conflict.value = null;
           }}
@@ -200,10 +258,10 @@ function useSave(
     isBusy.value = true;
     faults.value = [];
     try {
-      const { name, description, document } = draft.content;
-      await call("PUT", `/dashboards/${id}`, { body: { version, name, description, document } });
-      draft.drop();
-      onSaved();
+      const sent = draft.content;
+      await call("PUT", `/dashboards/${id}`, { body: { version, ...sent } });
+      // What was edited meanwhile is one of the new version.
+      if (draft.saved(version + 1, sent)) onSaved();
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
       const isOutdated = error.errorCode === "VERSION_CONFLICT";

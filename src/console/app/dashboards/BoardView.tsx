@@ -1,7 +1,7 @@
 /** A dashboard as it is looked at, whether one's own or shared: its controls and its panels, asked again by themselves. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { isZone } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { spanOf } from "../range/range.js";
@@ -31,20 +31,34 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
     }),
   );
   const zone = isZone(tz) && tz !== "" ? tz : zoneOf(document, deploymentZone);
-  const now = useSignal(Date.now());
+  const refreshed = useSignal(0);
+  const told = useSignal<ReadonlyMap<string, number>>(new Map());
   const round = useSignal(0);
-  useEffect(() => {
-    if (refreshSeconds === 0) return;
-    const timer = setInterval(() => {
-      if (!window.document.hidden) now.value = Date.now();
-    }, refreshSeconds * 1000);
-    return () => clearInterval(timer);
-  }, [refreshSeconds]);
-  const span = spanOf({ start, end }, now.value, zone);
+  // A range that is chosen reaches until the moment at which it is.
+  const chosenAt = useMemo(() => Date.now(), [start, end]);
+  const now = Math.max(chosenAt, refreshed.value);
+  const refresh = (): void => {
+    refreshed.value = Date.now();
+  };
+  useRefresh(refreshSeconds, refresh);
+  const span = spanOf({ start, end }, now, zone);
   const source = sourceOf(chosen);
-  useNews(document, chosen, source.isOwn && end === "now", () => {
-    if (!window.document.hidden) now.value = Date.now();
+  useNews({
+    document,
+    chosen,
+    rangeMs: span === null ? 0 : span.to - span.from,
+    isOn: source.isOwn && end === "now",
+    onNews: (panels) => {
+      const at = Date.now();
+      told.value = new Map([...told.value, ...panels.map((id) => [id, at] as const)]);
+    },
   });
+  const news = new Map(
+    [...told.value].flatMap(([id, at]) => {
+      const later = at > now ? spanOf({ start, end }, at, zone) : null;
+      return later === null ? [] : [[id, later] as const];
+    }),
+  );
   return (
     <>
       <BoardControls
@@ -55,7 +69,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
         chosen={chosen}
         isOwn={source.isOwn}
         onRefresh={() => {
-          now.value = Date.now();
+          refresh();
           round.value++;
         }}
       />
@@ -68,6 +82,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
           chosen,
           zone,
           ...span,
+          news,
           round: round.value,
           onRange: (first, last) =>
             setQuery({ from: String(Math.floor(first)), to: String(Math.ceil(last)) }, { replace: false }),
@@ -75,6 +90,25 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
       )}
     </>
   );
+}
+
+/** Asks again every so many seconds, while somebody looks; whoever comes back later than that sees what is now. */
+function useRefresh(seconds: number, refresh: () => void): void {
+  useEffect(() => {
+    if (seconds === 0) return;
+    let last = performance.now();
+    const look = (): void => {
+      if (window.document.hidden || performance.now() - last < seconds * 1000) return;
+      last = performance.now();
+      refresh();
+    };
+    const timer = setInterval(look, Math.min(seconds * 1000, 1000));
+    window.document.addEventListener("visibilitychange", look);
+    return () => {
+      clearInterval(timer);
+      window.document.removeEventListener("visibilitychange", look);
+    };
+  }, [seconds]);
 }
 
 /** The document's zone; a variable of type timezone comes before it. */

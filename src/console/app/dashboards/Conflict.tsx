@@ -5,23 +5,24 @@ import { t } from "../i18n.js";
 import { TitledDialog } from "../shell/TitledDialog.js";
 import { differences } from "./differences.js";
 import type { Dashboard } from "./document.js";
-
-type Content = Pick<Dashboard, "name" | "description" | "document">;
+import type { Content } from "./drafts.js";
 
 interface ConflictProps {
   /** The version that both have begun with. */
-  readonly base: Dashboard;
+  readonly base: Content;
   readonly mine: Content;
   readonly theirs: Dashboard;
   /** Mine becomes the next version after theirs, which is kept among the versions. */
-  onMine(version: number): void;
+  onMine(theirs: Dashboard): void;
   onTheirs(): void;
   onClose(): void;
 }
 
 export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: ConflictProps) {
   const fault = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
   async function copy(): Promise<void> {
+    isBusy.value = true;
     try {
       const name = t("board.copyOf", { name: mine.name });
       await call("POST", "/dashboards", { body: { ...mine, name } });
@@ -29,6 +30,8 @@ export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: Conf
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
       fault.value = [error.message, ...Object.values(error.fields)].join(": ");
+    } finally {
+      isBusy.value = false;
     }
   }
   return (
@@ -43,10 +46,10 @@ export function Conflict({ base, mine, theirs, onMine, onTheirs, onClose }: Conf
         </p>
       )}
       <p class="row">
-        <button type="button" class="button main" onClick={() => onMine(theirs.version)}>
+        <button type="button" class="button main" onClick={() => onMine(theirs)}>
           {t("board.keepMine")}
         </button>
-        <button type="button" class="button" onClick={() => void copy()}>
+        <button type="button" class="button" disabled={isBusy.value} onClick={() => void copy()}>
           {t("board.keepCopy")}
         </button>
         <button type="button" class="button" onClick={onTheirs}>

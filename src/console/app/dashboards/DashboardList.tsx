@@ -54,13 +54,16 @@ function NewDashboard({ onClose }: { onClose(): void }) {
   const name = useSignal("");
   const json = useSignal("");
   const fault = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
   async function make(event: SubmitEvent): Promise<void> {
     event.preventDefault();
+    if (isBusy.value) return;
     const document = json.value.trim() === "" ? emptyDocument : readDocument(json.value);
     if (typeof document === "string") {
       fault.value = document;
       return;
     }
+    isBusy.value = true;
     try {
       const { id } = await call<{ readonly id: number }>("POST", "/dashboards", {
         body: { name: name.value, document },
@@ -70,6 +73,8 @@ function NewDashboard({ onClose }: { onClose(): void }) {
       if (!(error instanceof ApiFailure)) throw error;
       const named = Object.entries(error.fields).map(([field, text]) => `${field} ${text}`);
       fault.value = [error.message, ...named].join("; ");
+    } finally {
+      isBusy.value = false;
     }
   }
   return (
@@ -104,7 +109,7 @@ function NewDashboard({ onClose }: { onClose(): void }) {
           </p>
         )}
         <p>
-          <button type="submit" class="button main">
+          <button type="submit" class="button main" disabled={isBusy.value}>
             {t("board.make")}
           </button>
         </p>

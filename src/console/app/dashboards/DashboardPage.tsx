@@ -1,5 +1,6 @@
 /** One dashboard: looked at, or edited. */
 import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
@@ -9,8 +10,9 @@ import { CopyButton } from "../shell/CopyButton.js";
 import { apiSource } from "./api-source.js";
 import { BoardEditor } from "./BoardEditor.js";
 import { BoardView } from "./BoardView.js";
+import { Discard } from "./Discard.js";
 import type { Dashboard } from "./document.js";
-import { dropDraft, readDraft } from "./drafts.js";
+import { dropDraft, hasDraft, takeDraft } from "./drafts.js";
 import { Grid } from "./Grid.js";
 import { Revisions } from "./Revisions.js";
 import { Shares } from "./Shares.js";
@@ -21,14 +23,22 @@ export function DashboardPage({
   readonly params: Readonly<Record<string, string>>;
 }) {
   const path = `/dashboards/${encodeURIComponent(id)}`;
-  const asked = useAsk(path, (signal) => call<Dashboard>("GET", path, { signal }));
   const mayEdit = me.value?.rights.includes("write") === true;
+  const isEdited = mayEdit && query.value.edit === "1";
+  /** Whose dashboard is there: while it is edited it is not asked for again. */
+  const known = useSignal<string | null>(null);
+  const asked = useAsk(isEdited && known.value === path ? null : path, (signal) =>
+    call<Dashboard>("GET", path, { signal }),
+  );
+  useEffect(() => {
+    if (asked.data !== undefined && !asked.isLoading) known.value = path;
+  }, [asked.data, asked.isLoading, path]);
   return (
     <Answer asked={asked}>
       {(dashboard) =>
-        mayEdit && query.value.edit === "1" ? (
+        isEdited ? (
           <BoardEditor
-            key={dashboard.version}
+            key={dashboard.id}
             dashboard={dashboard}
             onClose={() => {
               setQuery({ edit: undefined });
@@ -52,7 +62,8 @@ interface ShownProps {
 function Shown({ dashboard, mayEdit, onChanged }: ShownProps) {
   const { id, name, description, document } = dashboard;
   const open = useSignal<"shares" | "revisions" | null>(null);
-  const hasDraft = useSignal(mayEdit && readDraft(id) !== null);
+  const isKept = useMemo(() => mayEdit && hasDraft(id), [id, mayEdit]);
+  const isGivenUp = useSignal(false);
   const close = (): void => {
     open.value = null;
   };
@@ -86,29 +97,26 @@ function Shown({ dashboard, mayEdit, onChanged }: ShownProps) {
               >
                 {t("board.share")}
               </button>
-              <button type="button" class="button main" onClick={edit}>
+              <button type="button" class="button main" aria-keyshortcuts="e" onClick={edit}>
                 {t("action.edit")}
               </button>
             </>
           )}
         </span>
       </header>
-      {hasDraft.value && (
+      {isKept && !isGivenUp.value && (
         <p class="notice row">
           {t("board.draft")}{" "}
           <button type="button" class="button" onClick={edit}>
             {t("board.goOn")}
           </button>
-          <button
-            type="button"
-            class="button quiet"
-            onClick={() => {
+          <Discard
+            onDiscard={() => {
+              takeDraft(id);
               dropDraft(id);
-              hasDraft.value = false;
+              isGivenUp.value = true;
             }}
-          >
-            {t("board.discard")}
-          </button>
+          />
         </p>
       )}
       <BoardView

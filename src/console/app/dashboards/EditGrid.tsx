@@ -66,6 +66,11 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
 
   function end(): void {
     if (shown.value !== null) onPanels(shown.value);
+    cancel();
+  }
+
+  /** The browser has taken the pointer for something else: nothing has been dragged. */
+  function cancel(): void {
     drag.value = null;
     shown.value = null;
   }
@@ -80,7 +85,7 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
   }
 
   return (
-    <div class="board editing" ref={grid} onPointerMove={move} onPointerUp={end} onPointerCancel={end}>
+    <div class="board editing" ref={grid} onPointerMove={move} onPointerUp={end} onPointerCancel={cancel}>
       {(shown.value ?? compacted(panels)).map((panel) => (
         <div
           key={panel.id}

@@ -1,13 +1,16 @@
 /** What a panel shows, to take along: as a file, or as the requests that it makes. */
 import { useSignal } from "@preact/signals";
-import { asCurl, call } from "../api.js";
+import { call } from "../api.js";
 import { saveText } from "../files.js";
 import { t } from "../i18n.js";
+import { inParallel } from "../in-parallel.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { questionsOf } from "./api-source.js";
 import type { Board } from "./context.js";
+import { curlOf } from "./curl-of.js";
 import { isSeriesPanel, type Panel, type SeriesPanel } from "./document.js";
 import { nameOf } from "./lines-of.js";
+import type { Asked, PanelSource } from "./source.js";
 import { csvOf, tableOf } from "./table-of.js";
 
 interface PanelMenuProps {
@@ -17,6 +20,8 @@ interface PanelMenuProps {
 }
 
 const pointsMax = 10_000;
+/** Exports, which may be large. */
+const atOnce = 2;
 
 export function PanelMenu({ panel, board, title }: PanelMenuProps) {
   const fault = useSignal<string | null>(null);
@@ -31,13 +36,15 @@ export function PanelMenu({ panel, board, title }: PanelMenuProps) {
     }
   }
 
-  if (!isSeriesPanel(panel) || panel.series.length === 0) return null;
+  const curl = board.source.isOwn ? curlOf(panel, board) : "";
   return (
     <>
-      <button type="button" class="button quiet" onClick={() => void save(panel)} title={t("board.csv")}>
-        CSV
-      </button>
-      {board.source.isOwn && <CopyButton text={curlOf(panel, board)}>curl</CopyButton>}
+      {isSeriesPanel(panel) && panel.series.length > 0 && (
+        <button type="button" class="button quiet" onClick={() => void save(panel)} title={t("board.csv")}>
+          CSV
+        </button>
+      )}
+      {curl !== "" && <CopyButton text={curl}>curl</CopyButton>}
       {fault.value !== null && (
         <span class="status bad" role="alert">
           {fault.value}
@@ -45,12 +52,6 @@ export function PanelMenu({ panel, board, title }: PanelMenuProps) {
       )}
     </>
   );
-}
-
-function curlOf(panel: SeriesPanel, { from, to, zone, variables, chosen }: Board): string {
-  return questionsOf(panel, { from, to, zone, size: { maxPoints: pointsMax } }, variables, chosen)
-    .map(({ path, query }) => asCurl("GET", path, query))
-    .join("\n");
 }
 
 interface CsvFile {
@@ -65,16 +66,19 @@ interface CsvFile {
 async function filesOf(panel: SeriesPanel, board: Board, name: string): Promise<CsvFile[]> {
   const { source, from, to, zone, variables, chosen } = board;
   const asked = { from, to, zone, size: { maxPoints: pointsMax } };
-  const questions = questionsOf(panel, asked, variables, chosen);
-  const isRaw = questions.every(({ path }) => path === "/original_data");
-  if (source.isOwn && isRaw) {
-    return Promise.all(
-      questions.map(async ({ path, query: { limit: _, timeFormat: __, ...query } }, i) => ({
-        file: `${name}${i === 0 ? "" : `-${i + 1}`}.csv`,
-        text: await call<string>("GET", path, { query, headers: { Accept: "text/csv" }, isText: true }),
-      })),
-    );
-  }
+  const exported = source.isOwn
+    ? questionsOf(panel, asked, variables, chosen).filter(({ path }) => path === "/original_data")
+    : [];
+  const files = await inParallel(exported, atOnce, async ({ path, query }) => {
+    const { maxPoints: _, timeFormat: __, ...whole } = query;
+    return call<string>("GET", path, { query: whole, headers: { Accept: "text/csv" }, isText: true });
+  });
+  const rest = panel.series.filter(({ metricIntID }) => !source.isOwn || metricIntID !== undefined);
+  if (rest.length > 0) files.push(await tableFile({ ...panel, series: rest }, source, asked));
+  return files.map((text, i) => ({ file: `${name}${i === 0 ? "" : `-${i + 1}`}.csv`, text }));
+}
+
+async function tableFile(panel: SeriesPanel, source: PanelSource, asked: Asked): Promise<string> {
   const { series, points } = await source.series(panel, asked, new AbortController().signal);
   const table = tableOf(
     series.flatMap((items, i) =>
@@ -85,5 +89,5 @@ async function filesOf(panel: SeriesPanel, board: Board, name: string): Promise<
       })),
     ),
   );
-  return [{ file: `${name}.csv`, text: csvOf(table) }];
+  return csvOf(table);
 }

@@ -118,19 +118,23 @@ interface Measured {
 }
 
 const none: Measured = { points: [], metrics: [] };
-const measuredMax = 100;
+const measuredMax = 1000;
 
 /** What a device, or a group, measures: by its product. */
 function useMeasured(deviceID: string, variables: readonly Variable[]) {
   const target = targetOf(deviceID, "device", variables, {});
   return useAsk(`measured ${JSON.stringify(target)}`, async (signal): Promise<Measured> => {
     if (target === null) return none;
-    const [path, field] = target.type === "group" ? ["/groups", "groupID"] : ["/devices", "deviceID"];
-    const { items } = await call<Page<{ readonly productID: string }>>("GET", path as string, {
-      query: { [field as string]: target.id, _limit: 1 },
-      signal,
-    });
-    const productID = items[0]?.productID;
+    const find = async (path: string, field: string): Promise<string | undefined> => {
+      const query = { [field]: target.id, _limit: 1 };
+      const { items } = await call<Page<{ readonly productID: string }>>("GET", path, { query, signal });
+      return items[0]?.productID;
+    };
+    // A gateway has points of its own.
+    const productID =
+      target.type === "group"
+        ? await find("/groups", "groupID")
+        : ((await find("/devices", "deviceID")) ?? (await find("/gateways", "deviceID")));
     if (productID === undefined) return none;
     const query = { productID, _limit: measuredMax };
     const [points, metrics] = await Promise.all([

@@ -105,12 +105,15 @@ function ShareForm({ path, onMade }: { readonly path: string; onMade(): void }) 
   const faults = useSignal<Readonly<Record<string, string>>>({});
   /** Shown once. */
   const link = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
   async function make(event: SubmitEvent): Promise<void> {
     event.preventDefault();
+    if (isBusy.value) return;
     const element = event.currentTarget as HTMLFormElement;
     const form = new FormData(element);
     const text = (name: string): string => String(form.get(name)).trim();
     faults.value = {};
+    isBusy.value = true;
     try {
       const made = await call<{ readonly path: string }>("POST", path, {
         body: {
@@ -118,7 +121,8 @@ function ShareForm({ path, onMade }: { readonly path: string; onMade(): void }) 
           allowedOrigins: text("origins")
             .split(/[\s,]+/)
             .filter(Boolean),
-          ...(text("expires") === "" ? {} : { expiresAt: `${text("expires")} 00:00:00` }),
+          // It holds on its last day too.
+          ...(text("expires") === "" ? {} : { expiresAt: `${text("expires")} 23:59:59` }),
         },
       });
       link.value = location.origin + made.path;
@@ -127,6 +131,8 @@ function ShareForm({ path, onMade }: { readonly path: string; onMade(): void }) 
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
       faults.value = Object.keys(error.fields).length > 0 ? error.fields : { name: error.message };
+    } finally {
+      isBusy.value = false;
     }
   }
   return (
@@ -149,7 +155,7 @@ function ShareForm({ path, onMade }: { readonly path: string; onMade(): void }) 
         <Fault text={Object.entries(faults.value).find(([name]) => name.startsWith("allowedOrigins"))?.[1]} />
       </label>
       <p>
-        <button type="submit" class="button main">
+        <button type="submit" class="button main" disabled={isBusy.value}>
           {t("share.make")}
         </button>
       </p>

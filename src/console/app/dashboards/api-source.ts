@@ -1,14 +1,17 @@
 import { ApiFailure, call, type Page } from "../api.js";
 import { alertMarks } from "../charts/alert-marks.js";
+import { inParallel } from "../in-parallel.js";
 import { fetchPlaces } from "../map/fetch-places.js";
 import { shownHeaders } from "../shown.js";
-import type { Series, SeriesPanel, Variable } from "./document.js";
+import type { AlertsPanel, Series, SeriesPanel, Variable } from "./document.js";
 import type { AlertRow, Asked, Item, MetricItem, PanelSource, PointFacts, RawItem } from "./source.js";
 import { type Chosen, targetOf } from "./targets.js";
 
 /** Devices of a chart whose alerts are marked on it: two questions each. */
 const markedMax = 3;
 const alertsMax = 100;
+/** Devices that are asked for one by one. */
+const atOnce = 6;
 const wholeEarth = "-180,-90,180,90";
 
 /** Data points by their record ids; they change seldom, and a page asks for each once. */
@@ -115,26 +118,11 @@ export function apiSource(variables: readonly Variable[], chosen: Chosen): Panel
       });
       return alertMarks([...new Set(devices)].slice(0, markedMax), range, signal);
     },
-    async alerts(
-      { filters: { state, alertSeverity, alertName, deviceID, productID } },
-      { from, to },
-      signal,
-    ) {
-      const named: Record<string, string> = {};
-      for (const [field, text, type] of [
-        ["deviceID", deviceID, "device"],
-        ["productID", productID, "product"],
-      ] as const) {
-        if (text === undefined) continue;
-        const target = targetOf(text, type, variables, chosen);
-        if (target === null) return [];
-        named[field] = target.id;
-      }
-      const range = state === "history" ? { startTime: Math.floor(from), endTime: Math.ceil(to) } : {};
-      const query = { ...named, ...range, alertSeverity, alertName, _limit: alertsMax };
-      return (
-        await call<Page<AlertRow>>("GET", `/${state}_alerts`, { query, headers: shownHeaders(), signal })
-      ).items;
+    async alerts(panel, range, signal) {
+      const question = alertsQuestion(panel, range, variables, chosen);
+      if (question === null) return [];
+      const { path, query } = question;
+      return (await call<Page<AlertRow>>("GET", path, { query, headers: shownHeaders(), signal })).items;
     },
     async places({ deviceIDs, groupID, productID }, { bbox, zoom }, signal) {
       if (deviceIDs !== undefined) {
@@ -153,6 +141,28 @@ export function apiSource(variables: readonly Variable[], chosen: Chosen): Panel
       return fetchPlaces({ ...narrowed, bbox: bbox || wholeEarth, zoom }, signal);
     },
   };
+}
+
+/** Null: nobody is chosen whose alerts they would be. */
+export function alertsQuestion(
+  { filters: { state, alertSeverity, alertName, deviceID, productID } }: AlertsPanel,
+  { from, to }: Pick<Asked, "from" | "to">,
+  variables: readonly Variable[],
+  chosen: Chosen,
+) {
+  const named: Record<string, string> = {};
+  for (const [field, text, type] of [
+    ["deviceID", deviceID, "device"],
+    ["productID", productID, "product"],
+  ] as const) {
+    if (text === undefined) continue;
+    const target = targetOf(text, type, variables, chosen);
+    if (target === null) return null;
+    named[field] = target.id;
+  }
+  const range = state === "history" ? { startTime: Math.floor(from), endTime: Math.ceil(to) } : {};
+  const query = { ...named, ...range, alertSeverity, alertName, _limit: alertsMax };
+  return { path: `/${state}_alerts`, query };
 }
 
 const nowhere = { clusters: [], total: 0, isTruncated: false };
@@ -181,14 +191,10 @@ interface Placed {
 }
 
 async function placesOfNamed(ids: readonly string[], signal: AbortSignal) {
-  const found = await Promise.all(
-    ids.map((id) =>
-      call<Page<Placed>>("GET", "/devices", {
-        query: { deviceID: id, _limit: 1 },
-        signal,
-      }).then(({ items }) => items),
-    ),
-  );
+  const found = await inParallel(ids, atOnce, async (id) => {
+    const query = { deviceID: id, _limit: 1 };
+    return (await call<Page<Placed>>("GET", "/devices", { query, signal })).items;
+  });
   const clusters = found
     .flat()
     .flatMap(({ id, deviceName, deviceStatus, longitude, latitude }) =>

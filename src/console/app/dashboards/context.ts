@@ -11,6 +11,8 @@ export interface Board {
   /** Milliseconds since 1970. */
   readonly from: number;
   readonly to: number;
+  /** Ranges of panels about which there was news: they reach until then. */
+  readonly news: ReadonlyMap<string, { readonly from: number; readonly to: number }>;
   /** Asked again for the same question: a refresh by hand. */
   readonly round: number;
   onRange(from: number, to: number): void;
@@ -25,3 +27,6 @@ export interface PanelProps<P> {
   /** Somebody can see it. */
   readonly isVisible: boolean;
 }
+
+/** The dashboard as one of its panels sees it. */
+export const boardOf = (board: Board, panelID: string): Board => ({ ...board, ...board.news.get(panelID) });

@@ -87,7 +87,7 @@ export interface DashboardDocument {
   readonly range: { readonly start: string; readonly end: string };
   /** IANA, `browser` or `deployment`. */
   readonly timezone: string;
-  /** 0: never by itself. */
+  /** 0: only where there is news of its devices. */
   readonly refreshSeconds: number;
   readonly panels: readonly Panel[];
 }

@@ -2,18 +2,59 @@
 import { me } from "../session.js";
 import type { Dashboard } from "./document.js";
 
-interface Draft extends Pick<Dashboard, "name" | "description" | "version" | "document"> {
+export type Content = Pick<Dashboard, "name" | "description" | "document">;
+
+export interface Draft extends Content {
+  readonly version: number;
+  /** What that version was. */
+  readonly base: Content;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
 /** Another user of the same browser has drafts of his own. */
-const keyOf = (id: number): string => `tidemark.draft.${me.value?.tenantID}.${me.value?.userIntID}.${id}`;
+const prefixOf = (id: number): string => `tidemark.draft.${me.value?.tenantID}.${me.value?.userIntID}.${id}.`;
 
-export function readDraft(id: number): Draft | null {
+/** Each window keeps its own, so that two that edit the same do not take each other's away. */
+const keyOf = (id: number): string => prefixOf(id) + windowID();
+
+const windowKey = "tidemark.window";
+
+function windowID(): string {
+  const id = sessionStorage.getItem(windowKey) ?? Math.random().toString(36).slice(2);
+  sessionStorage.setItem(windowKey, id);
+  return id;
+}
+
+function keysOf(id: number): string[] {
+  return Object.keys(localStorage).filter((key) => key.startsWith(prefixOf(id)));
+}
+
+export const hasDraft = (id: number): boolean => keysOf(id).length > 0;
+
+/**
+ * The draft of this window, or the newest of another, which becomes this window's. The other may still be open: then it
+ * keeps its own again when it is closed.
+ */
+export function takeDraft(id: number): Draft | null {
+  const found = keysOf(id)
+    .flatMap((key) => {
+      const draft = readDraft(key);
+      return draft === null ? [] : [{ key, draft }];
+    })
+    .sort((a, b) => Number(b.key === keyOf(id)) - Number(a.key === keyOf(id)) || b.draft.at - a.draft.at);
+  const [newest] = found;
+  if (newest === undefined) return null;
+  if (newest.key !== keyOf(id)) {
+    localStorage.removeItem(newest.key);
+    keepDraft(id, newest.draft);
+  }
+  return newest.draft;
+}
+
+function readDraft(key: string): Draft | null {
   try {
-    const text = localStorage.getItem(keyOf(id));
-    return text === null ? null : (JSON.parse(text) as Draft);
+    return JSON.parse(localStorage.getItem(key) ?? "null") as Draft | null;
   } catch {
     return null;
   }

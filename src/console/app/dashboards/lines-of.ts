@@ -1,4 +1,5 @@
 /** Answers of a panel as lines of a chart. Pure. */
+import { createColors } from "../charts/colors.js";
 import type { Limit } from "../charts/decorations.js";
 import type { Line } from "../charts/lines.js";
 import { type Earlier, movedTo } from "../range/comparison.js";
@@ -15,6 +16,7 @@ export interface PanelLine extends Line {
 /** Texts and places are no lines. */
 export function linesOf(panel: SeriesPanel, { series, points }: SeriesAnswer): PanelLine[] {
   const lines: PanelLine[] = [];
+  const colorOf = createColors(panel.series.flatMap(({ color }) => color ?? []));
   const isMany = new Set(panel.series.map(({ deviceID }) => deviceID)).size > 1;
   for (const [i, items] of series.entries()) {
     const { label, color, axis = "left", deviceID } = panel.series[i] ?? { deviceID: "" };
@@ -26,7 +28,10 @@ export function linesOf(panel: SeriesPanel, { series, points }: SeriesAnswer): P
         series: i,
         name: nameOf(item, label, isMany ? deviceID : null),
         unit: points[i]?.unitSymbol ?? null,
-        color: color === undefined ? lines.length % colors : (color + k) % colors,
+        color:
+          color === undefined
+            ? colorOf("originalData" in item ? item.dataPointIntID : item.id)
+            : (color + k) % colors,
         times: time,
         values,
         axis,

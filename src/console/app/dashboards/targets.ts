@@ -28,9 +28,14 @@ export function targetOf(
 }
 
 /** A text with `$name` replaced by the values of variables: titles, texts, payloads. */
-export function filledIn(text: string, variables: readonly Variable[], chosen: Chosen): string {
+export function filledIn(
+  text: string,
+  variables: readonly Variable[],
+  chosen: Chosen,
+  written: (value: string) => string = (value) => value,
+): string {
   return text.replaceAll(/\$([A-Za-z][A-Za-z0-9_]*)/g, (whole, name: string) => {
     const found = variables.find((one) => one.name === name);
-    return found === undefined ? whole : chosenValue(found, chosen);
+    return found === undefined ? whole : written(chosenValue(found, chosen));
   });
 }

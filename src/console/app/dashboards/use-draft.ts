@@ -1,63 +1,138 @@
 /** A dashboard while it is edited: each change can be taken back, and all of it outlives the page. */
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import type { Dashboard, DashboardDocument } from "./document.js";
-import { dropDraft, keepDraft, readDraft } from "./drafts.js";
+import { type Content, type Draft, dropDraft, keepDraft } from "./drafts.js";
+import { begun, isSame, newestOf, type Steps, stepped, unstepped } from "./steps.js";
 
-type Content = Pick<Dashboard, "name" | "description" | "document">;
-
-const stepsMax = 100;
+/** Typing is kept when there is a pause in it. */
+const pauseMs = 300;
 
 interface Editing {
   readonly content: Content;
-  /** The version that the edit began with. */
+  /** What the edit began with, and its version. */
+  readonly base: Content;
   readonly version: number;
   readonly canUndo: boolean;
   readonly isChanged: boolean;
+  /** The browser has room for it. */
+  readonly isKept: boolean;
   change(part: Partial<Content>): void;
   changeDocument(part: Partial<DashboardDocument>): void;
   undo(): void;
-  /** It is saved, or given up. */
+  /** It is given up, or saved. */
   drop(): void;
   /** The edit goes on, as one of a newer version. */
-  rebase(version: number): void;
+  rebase(version: number, base: Content): void;
+  /** This much of it has become a version. False: there is more, and the edit goes on. */
+  saved(version: number, content: Content): boolean;
 }
 
-export function useDraft(dashboard: Dashboard): Editing {
-  const { id, name, description, document } = dashboard;
-  const stored = readDraft(id);
-  const base = useSignal(stored?.version ?? dashboard.version);
-  const steps = useSignal<readonly Content[]>([
-    { name, description, document },
-    ...(stored === null
-      ? []
-      : [{ name: stored.name, description: stored.description, document: stored.document }]),
-  ]);
-  const content = steps.value.at(-1) as Content;
+interface State {
+  readonly steps: Steps<Content>;
+  readonly version: number;
+}
 
-  function show(all: readonly Content[], version = base.value): void {
-    steps.value = all;
-    const newest = all.at(-1) as Content;
-    if (all.length === 1) dropDraft(id);
-    else keepDraft(id, { ...newest, version });
+export const contentOf = ({ name, description, document }: Content): Content => ({
+  name,
+  description,
+  document,
+});
+
+/** @param start what an earlier edit left, and what its version was */
+export function useDraft(
+  dashboard: Dashboard,
+  start: { readonly draft: Draft; readonly base: Content } | null,
+): Editing {
+  const { id } = dashboard;
+  const first = useRef<State | null>(null);
+  first.current ??=
+    start === null
+      ? { steps: begun(contentOf(dashboard)), version: dashboard.version }
+      : {
+          steps: stepped(begun(contentOf(start.base)), contentOf(start.draft), 0),
+          version: start.draft.version,
+        };
+  const state = useSignal<State>(first.current);
+  const isKept = useSignal(true);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const { steps, version } = state.value;
+
+  const isChanged = (): boolean => !isSame(state.value.steps[0].content, newestOf(state.value.steps));
+
+  function keep(): void {
+    clearTimeout(timer.current);
+    timer.current = undefined;
+    const { steps: all, version: of } = state.value;
+    if (!isChanged()) dropDraft(id);
+    else isKept.value = keepDraft(id, { ...newestOf(all), version: of, base: all[0].content });
   }
 
+  function show(next: State): void {
+    state.value = next;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(keep, pauseMs);
+  }
+
+  /** It is over, and nothing is written any more. */
+  const isDropped = useRef(false);
+  useEffect(() => {
+    const onHide = (): void => {
+      if (!isDropped.current) keep();
+    };
+    addEventListener("pagehide", onHide);
+    return () => {
+      removeEventListener("pagehide", onHide);
+      onHide();
+    };
+  }, []);
+
   function change(part: Partial<Content>): void {
-    const [first, ...rest] = steps.value as [Content, ...Content[]];
-    show([first, ...rest.slice(1 - stepsMax), { ...content, ...part }]);
+    const { steps: all, version: of } = state.value;
+    const next = stepped(all, { ...newestOf(all), ...part }, performance.now());
+    if (next !== all) show({ steps: next, version: of });
+  }
+
+  function drop(): void {
+    isDropped.current = true;
+    clearTimeout(timer.current);
+    dropDraft(id);
+  }
+
+  function rebase(newer: number, base: Content): void {
+    const content = newestOf(state.value.steps);
+    show({ steps: stepped(begun(contentOf(base)), content, 0), version: newer });
   }
 
   return {
-    content,
-    version: base.value,
-    canUndo: steps.value.length > 1,
-    isChanged: steps.value.length > 1,
+    content: newestOf(steps),
+    base: steps[0].content,
+    version,
+    canUndo: steps.length > 1,
+    isChanged: isChanged(),
+    isKept: isKept.value,
     change,
-    changeDocument: (part) => change({ document: { ...(steps.value.at(-1) as Content).document, ...part } }),
-    undo: () => show(steps.value.slice(0, Math.max(1, steps.value.length - 1))),
-    drop: () => dropDraft(id),
-    rebase: (version) => {
-      base.value = version;
-      show(steps.value, version);
+    changeDocument: (part) => change({ document: { ...newestOf(state.value.steps).document, ...part } }),
+    undo: () => {
+      const { steps: all, version: of } = state.value;
+      const before = unstepped(all);
+      const isAtEnd = before.length === 1 && of < dashboard.version;
+      // Whoever has taken everything back goes on with what is there now, not with an old version.
+      show(
+        isAtEnd
+          ? { steps: begun(contentOf(dashboard)), version: dashboard.version }
+          : { steps: before, version: of },
+      );
+    },
+    drop,
+    rebase,
+    saved: (newer, content) => {
+      if (isSame(content, newestOf(state.value.steps))) {
+        drop();
+        return true;
+      }
+      rebase(newer, content);
+      return false;
     },
   };
 }

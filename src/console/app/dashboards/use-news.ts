@@ -1,45 +1,78 @@
-/** Tells a dashboard that what it shows has changed: new points of its devices, alerts that begin and end. */
-import { useEffect, useRef } from "preact/hooks";
+/** Tells panels that what they show has changed: new points of their devices, alerts that begin and end. */
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useLive } from "../live/live.js";
-import { type DashboardDocument, isSeriesPanel } from "./document.js";
-import { type Chosen, targetOf } from "./targets.js";
+import type { DashboardDocument } from "./document.js";
+import { dueAt, watchedOf } from "./news.js";
+import type { Chosen } from "./targets.js";
 
-/** So much is waited for, so that a stream of points does not become a stream of questions. */
-const gatherMs = 2000;
-/** What one stream takes. */
-const devicesMax = 100;
+/** Panels of which nobody tells are asked again so often. */
+const unwatchedMs = 30_000;
 
-/** @param isOn whether the range reaches until now, and the page may ask */
-export function useNews(
-  document: DashboardDocument,
-  chosen: Chosen,
-  isOn: boolean,
-  onNews: () => void,
-): void {
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const tell = useRef(onNews);
-  tell.current = onNews;
-  useEffect(() => () => clearTimeout(timer.current), []);
-
-  function gather(): void {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      tell.current();
-    }, gatherMs);
-  }
-
-  useLive({ devices: isOn ? devicesOf(document, chosen) : [], onPoints: gather });
-  const hasAlerts = document.panels.some(({ type }) => type === "alerts");
-  useLive({ devices: isOn && hasAlerts ? null : [], onAlerts: gather });
+interface News {
+  readonly document: DashboardDocument;
+  readonly chosen: Chosen;
+  readonly rangeMs: number;
+  /** The range reaches until now, and the page may ask. */
+  readonly isOn: boolean;
+  onNews(panels: readonly string[]): void;
 }
 
-function devicesOf({ panels, variables }: DashboardDocument, chosen: Chosen): string[] {
-  const found = new Set<string>();
-  for (const panel of panels.filter(isSeriesPanel)) {
-    for (const { deviceID } of panel.series) {
-      const target = targetOf(deviceID, "device", variables, chosen);
-      if (target?.type === "device") found.add(target.id);
+export function useNews(news: News): void {
+  const { document, chosen, isOn } = news;
+  const watched = useMemo(() => watchedOf(document, chosen), [JSON.stringify([document, chosen])]);
+  const gather = useGathered(news);
+
+  useLive({
+    devices: isOn ? watched.devices : [],
+    onPoints: (points) => gather(points.flatMap(({ deviceID }) => watched.panelsOf.get(deviceID) ?? [])),
+  });
+  const alerts = document.panels.filter(({ type }) => type === "alerts").map(({ id }) => id);
+  useLive({ devices: isOn && alerts.length > 0 ? null : [], onAlerts: () => gather(alerts) });
+
+  const unwatched = isOn ? watched.unwatched : [];
+  useEffect(() => {
+    if (unwatched.length === 0) return;
+    const timer = setInterval(() => gather(unwatched), unwatchedMs);
+    return () => clearInterval(timer);
+  }, [unwatched.join(" ")]);
+}
+
+/** Gathers what is told, by panel; what is told while nobody looks is told when somebody does. */
+function useGathered(news: News): (panels: readonly string[]) => void {
+  const newest = useRef(news);
+  newest.current = news;
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const due = useRef(new Map<string, number>());
+  const last = useRef(new Map<string, number>());
+
+  function tell(): void {
+    clearTimeout(timer.current);
+    if (window.document.hidden) return;
+    const now = performance.now();
+    const panels = [...due.current].filter(([, at]) => at <= now).map(([id]) => id);
+    for (const id of panels) {
+      due.current.delete(id);
+      last.current.set(id, now);
     }
+    if (panels.length > 0) newest.current.onNews(panels);
+    if (due.current.size > 0) timer.current = setTimeout(tell, Math.min(...due.current.values()) - now);
   }
-  return [...found].slice(0, devicesMax);
+
+  useEffect(() => {
+    window.document.addEventListener("visibilitychange", tell);
+    return () => {
+      window.document.removeEventListener("visibilitychange", tell);
+      clearTimeout(timer.current);
+    };
+  }, []);
+
+  return (panels) => {
+    const { document, rangeMs } = newest.current;
+    for (const id of panels) {
+      const type = document.panels.find((panel) => panel.id === id)?.type;
+      if (type === undefined || due.current.has(id)) continue;
+      due.current.set(id, dueAt(type, rangeMs, performance.now(), last.current.get(id)));
+    }
+    tell();
+  };
 }

@@ -1,4 +1,5 @@
 /** What is drawn of the values: names, units, colours, and an earlier time beside the present one. */
+import { createColors } from "../charts/colors.js";
 import type { Limit } from "../charts/decorations.js";
 import type { Line } from "../charts/lines.js";
 import { type Earlier, movedTo } from "../range/comparison.js";
@@ -7,8 +8,6 @@ import { keyOf } from "./chosen.js";
 import type { valuesOf } from "./series.js";
 
 type Found = Awaited<ReturnType<typeof valuesOf>>;
-
-const seriesColors = 8;
 
 /** Lines of one unit share a chart. */
 interface Group {
@@ -25,14 +24,19 @@ interface Drawn {
 }
 
 export function groupsOf({ chosen, found, earlier, hasUnits }: Drawn): Group[] {
-  const groups = new Map<string | null, { lines: Line[]; limits: Limit[] }>();
+  interface Growing {
+    readonly lines: Line[];
+    readonly limits: Limit[];
+    readonly colorOf: ReturnType<typeof createColors>;
+  }
+  const groups = new Map<string | null, Growing>();
   const several = new Set(chosen.map(({ device }) => device.deviceID)).size > 1;
-  for (const [i, one] of chosen.entries()) {
+  for (const one of chosen) {
     const values = found.get(keyOf(one));
-    const color = i % seriesColors;
     const unit = "point" in one.of && hasUnits ? one.of.point.unitSymbol || null : null;
     const name = nameOf(one, several);
-    const group = groups.get(unit) ?? { lines: [], limits: [] };
+    const group = groups.get(unit) ?? { lines: [], limits: [], colorOf: createColors() };
+    const color = group.colorOf("point" in one.of ? one.of.point.id : one.of.metric.id);
     if (values !== undefined && values.times.length > 0) {
       const { times, low, high } = values;
       const band = low !== undefined && high !== undefined ? { band: { low, high } } : {};
@@ -43,6 +47,7 @@ export function groupsOf({ chosen, found, earlier, hasUnits }: Drawn): Group[] {
       const moved = movedTo(earlier.span, before.times, before.values);
       group.lines.push({ name: `${name}, ${earlier.words}`, unit, color, isDashed: true, ...moved });
     }
+    groups.set(unit, group);
     if (group.lines.length === 0) continue;
     if ("point" in one.of && hasUnits) {
       for (const value of [one.of.point.lowerLimit, one.of.point.upperLimit]) {
@@ -50,9 +55,8 @@ export function groupsOf({ chosen, found, earlier, hasUnits }: Drawn): Group[] {
         if (isNew) group.limits.push({ value, color });
       }
     }
-    groups.set(unit, group);
   }
-  return [...groups.values()];
+  return [...groups.values()].filter(({ lines }) => lines.length > 0);
 }
 
 function nameOf({ device, of }: Chosen, several: boolean): string {

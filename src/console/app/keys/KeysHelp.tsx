@@ -18,6 +18,7 @@ export function KeysHelp() {
     ["t", t("keys.range")],
     ["z", t("keys.zone")],
     ["l", t("keys.live")],
+    ["e", t("keys.edit")],
     ["[ ]", t("keys.shift")],
     ["?", t("keys.help")],
   ];

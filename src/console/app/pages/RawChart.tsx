@@ -1,6 +1,7 @@
 /** The points of a device over a range, as many as can be told apart. */
 import { asCurl, call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
+import { createColors } from "../charts/colors.js";
 import { Chart } from "../charts/LazyChart.js";
 import type { Line } from "../charts/lines.js";
 import { t } from "../i18n.js";
@@ -34,7 +35,6 @@ interface RawChartProps {
   onRange(from: number, to: number): void;
 }
 
-const seriesColors = 8;
 const height = 360;
 const heightMin = 170;
 const [pixelsMin, pixelsMax] = [320, 4000];
@@ -81,7 +81,8 @@ function linesOf(
   items: readonly (OriginalData | MetricData)[],
   units: ReadonlyMap<number, string | null> | undefined,
 ): Line[] {
-  return items.flatMap((item, i) => {
+  const colors = new Map<string | null, ReturnType<typeof createColors>>();
+  return items.flatMap((item) => {
     const [name, { time, value }] =
       "originalData" in item ? [item.dataPointName, item.originalData] : [item.metricName, item.metricData];
     if (
@@ -91,7 +92,10 @@ function linesOf(
       return [];
     const values = value.map((one) => (one === null ? null : Number(one)));
     const unit = ("originalData" in item ? units?.get(item.dataPointIntID) : null) ?? null;
-    return [{ name, unit, color: i % seriesColors, times: time, values }];
+    const colorOf = colors.get(unit) ?? createColors();
+    colors.set(unit, colorOf);
+    const color = colorOf("originalData" in item ? item.dataPointIntID : item.id);
+    return [{ name, unit, color, times: time, values }];
   });
 }
 

@@ -1,9 +1,15 @@
 /** Texts of dashboards and shares: English, Chinese. */
 export const boardTexts = {
+  "keys.edit": ["Dashboard: edit", "仪表板：编辑"],
   "board.time": ["Time", "时间"],
   "board.noAlerts": ["no alerts", "没有告警"],
   "board.over": ["above its limit", "超过上限"],
   "board.under": ["below its limit", "低于下限"],
+  "board.noPayload": [
+    "With these values the payload is no valid JSON: it is not sent.",
+    "代入这些值后负载不是有效的 JSON：不会发送。",
+  ],
+  "board.ofAddress": ["Some of it comes from the link.", "其中部分内容来自链接。"],
   "board.toGroup": ["handed over to the group", "已下发到分组"],
   "board.noTarget": ["Nobody is chosen.", "未选择对象。"],
   "board.sure": ["Really: {label}", "确认：{label}"],
@@ -21,6 +27,15 @@ export const boardTexts = {
   "board.draft": ["What you have edited here is not saved yet.", "这里有尚未保存的修改。"],
   "board.goOn": ["Go on", "继续编辑"],
   "board.discard": ["Discard", "放弃"],
+  "board.sureDiscard": ["Really discard", "确认放弃"],
+  "board.forgotten": [
+    "Version {version}, with which this edit began, is kept no longer: it is compared with what was kept with the edit.",
+    "此编辑所基于的版本 {version} 已不再保留：将与随编辑保存的内容对比。",
+  ],
+  "board.noRoom": [
+    "This browser has no room to keep what you edit: save it before you close the page.",
+    "浏览器没有空间保留您的修改：请在关闭页面前保存。",
+  ],
   "board.empty": ["Nothing is on this dashboard yet: edit it to add panels.", "仪表板为空：编辑以添加面板。"],
   "board.add": ["Add a panel", "添加面板"],
   "board.settings": ["Settings", "设置"],
@@ -61,7 +76,7 @@ export const boardTexts = {
   "board.start": ["From (-24h, today, a time)", "开始（-24h、today 或时间）"],
   "board.end": ["To (now, or a time)", "结束（now 或时间）"],
   "board.refreshEvery": ["Ask again", "自动刷新"],
-  "board.never": ["never", "从不"],
+  "board.never": ["when there is news alone", "仅在有新数据时"],
   "board.seconds": ["every {seconds} s", "每 {seconds} 秒"],
   "board.variables": ["Variables: $name stands for their value", "变量：$name 代表其值"],
   "board.variableName": ["Name", "变量名"],

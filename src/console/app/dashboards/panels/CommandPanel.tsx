@@ -3,9 +3,10 @@ import { ApiFailure, call } from "../../api.js";
 import { t } from "../../i18n.js";
 import { me } from "../../session.js";
 import { Status } from "../../shell/Status.js";
+import { bodyOf, type Sent, sentOf } from "../command-of.js";
 import type { PanelProps } from "../context.js";
 import type { CommandPanel as Command } from "../document.js";
-import { filledIn, targetOf } from "../targets.js";
+import { filledIn } from "../targets.js";
 
 type Outcome = { readonly tone: "good" | "bad" | "idle"; readonly word: string };
 
@@ -13,34 +14,22 @@ export function CommandPanel({ panel, board }: PanelProps<Command>) {
   const { variables, chosen } = board;
   const isSure = useSignal(false);
   const outcome = useSignal<Outcome | null>(null);
-  const isGroup = panel.groupID !== undefined;
-  const text = panel.groupID ?? panel.deviceID ?? "";
-  const target = targetOf(text, isGroup ? "group" : "device", variables, chosen);
+  const sent = sentOf(panel, variables, chosen);
   const mayCommand = me.value?.rights.includes("command") === true;
   const label = panel.label === "" ? t("command.send") : filledIn(panel.label, variables, chosen);
 
   async function send(): Promise<void> {
     isSure.value = false;
-    if (target === null) return;
+    if (sent === null) return;
     outcome.value = { tone: "idle", word: t("state.loading") };
-    const { topic } = panel;
-    const body = {
-      payload: filledIn(panel.payload, variables, chosen),
-      ...(topic === undefined ? {} : { topic: filledIn(topic, variables, chosen) }),
-    };
     try {
-      if (isGroup) {
-        await call("POST", "/group_publish", { body: { groupID: target.id, ...body } });
-        outcome.value = { tone: "good", word: t("board.toGroup") };
-        return;
-      }
-      const { publishStatus } = await call<{ readonly publishStatus: string }>("POST", "/device_publish", {
-        body: { deviceID: target.id, ...body },
-      });
-      outcome.value =
-        publishStatus === "successful"
-          ? { tone: "good", word: t("command.sent") }
-          : { tone: "bad", word: t("command.failed") };
+      const { publishStatus } =
+        (await call<{ readonly publishStatus?: string } | undefined>("POST", sent.path, {
+          body: bodyOf(sent),
+        })) ?? {};
+      if (sent.path === "/group_publish") outcome.value = { tone: "good", word: t("board.toGroup") };
+      else if (publishStatus === "successful") outcome.value = { tone: "good", word: t("command.sent") };
+      else outcome.value = { tone: "bad", word: t("command.failed") };
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
       outcome.value = { tone: "bad", word: [error.message, ...Object.values(error.fields)].join(": ") };
@@ -49,7 +38,7 @@ export function CommandPanel({ panel, board }: PanelProps<Command>) {
 
   return (
     <div class="command-panel">
-      <p class="muted cut">{target === null ? t("board.noTarget") : <code>{target.id}</code>}</p>
+      {sent === null ? <p class="muted">{t("board.noTarget")}</p> : <Message sent={sent} />}
       {mayCommand && (
         <p class="row">
           {isSure.value ? (
@@ -71,9 +60,9 @@ export function CommandPanel({ panel, board }: PanelProps<Command>) {
             <button
               type="button"
               class="button main"
-              disabled={target === null}
+              disabled={sent === null || sent.payload === null}
               onClick={() => {
-                if (panel.confirm) isSure.value = true;
+                if (panel.confirm || sent?.isOfAddress === true) isSure.value = true;
                 else void send();
               }}
             >
@@ -84,5 +73,22 @@ export function CommandPanel({ panel, board }: PanelProps<Command>) {
       )}
       <p role="status">{outcome.value !== null && <Status {...outcome.value} />}</p>
     </div>
+  );
+}
+
+/** To whom it goes and what, before it does. */
+function Message({ sent: { to, topic, payload, isOfAddress } }: { readonly sent: Sent }) {
+  return (
+    <>
+      <p class="message">
+        <code>{to}</code> {topic !== null && <code>{topic}</code>} <code>{payload ?? ""}</code>
+      </p>
+      {payload === null && (
+        <p class="status bad" role="alert">
+          {t("board.noPayload")}
+        </p>
+      )}
+      {isOfAddress && <p class="muted">{t("board.ofAddress")}</p>}
+    </>
   );
 }

@@ -1,9 +1,22 @@
 /** Markdown as elements. HTML in it stays text, and links lead to the web or into the console alone. */
 import { lexer, type Token, type Tokens } from "marked";
-import type { ComponentChildren, VNode } from "preact";
+import { type ComponentChildren, createContext, type VNode } from "preact";
+import { useContext } from "preact/hooks";
 
-export function Markdown({ text }: { readonly text: string }) {
-  return <div class="markdown">{blocks(lexer(text, { gfm: true }))}</div>;
+interface MarkdownProps {
+  readonly text: string;
+  /** Whoever reads it is logged in, and may be led to other pages of the console. */
+  readonly isOwn: boolean;
+}
+
+const Own = createContext(true);
+
+export function Markdown({ text, isOwn }: MarkdownProps) {
+  return (
+    <Own.Provider value={isOwn}>
+      <div class="markdown">{blocks(lexer(text, { gfm: true }))}</div>
+    </Own.Provider>
+  );
 }
 
 const blocks = (tokens: readonly Token[]): VNode[] =>
@@ -69,6 +82,7 @@ const inline = (tokens: readonly Token[] = []): ComponentChildren =>
   tokens.map((token, i) => <Inline key={i} token={token} />);
 
 function Inline({ token }: { readonly token: Token }): VNode {
+  const isOwn = useContext(Own);
   switch (token.type) {
     case "strong":
       return <strong>{inline((token as Tokens.Strong).tokens)}</strong>;
@@ -86,7 +100,7 @@ function Inline({ token }: { readonly token: Token }): VNode {
     case "image": {
       const { href, text, tokens } = token as Tokens.Link;
       const shown = token.type === "link" ? inline(tokens) : text;
-      if (!leadsSomewhere(href)) return <>{shown}</>;
+      if (!leadsSomewhere(href, isOwn)) return <>{shown}</>;
       return (
         <a href={href} rel="noopener noreferrer" target={href.startsWith("/console/") ? undefined : "_blank"}>
           {shown}
@@ -102,4 +116,5 @@ function Inline({ token }: { readonly token: Token }): VNode {
   }
 }
 
-const leadsSomewhere = (href: string): boolean => /^https?:\/\//i.test(href) || href.startsWith("/console/");
+const leadsSomewhere = (href: string, isOwn: boolean): boolean =>
+  /^https?:\/\//i.test(href) || (isOwn && href.startsWith("/console/"));

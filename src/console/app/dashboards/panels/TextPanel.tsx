@@ -6,5 +6,6 @@ import { filledIn } from "../targets.js";
 const Markdown = lazily(async () => (await import("./Markdown.js")).Markdown);
 
 export function TextPanel({ panel, board }: PanelProps<Text>) {
-  return <Markdown text={filledIn(panel.markdown, board.variables, board.chosen)} />;
+  const text = filledIn(panel.markdown, board.variables, board.chosen);
+  return <Markdown text={text} isOwn={board.source.isOwn} />;
 }

@@ -1,0 +1,45 @@
+/** Which panels of a dashboard something new concerns, and how soon each is asked again for it. Pure. */
+import { type DashboardDocument, isSeriesPanel, type Panel } from "./document.js";
+import { type Chosen, targetOf } from "./targets.js";
+
+/** What one stream takes. */
+const devicesMax = 100;
+
+interface Watched {
+  /** By deviceID. */
+  readonly devices: readonly string[];
+  /** Panels by the devices that are watched for them. */
+  readonly panelsOf: ReadonlyMap<string, readonly string[]>;
+  /** Panels of which something is not watched: groups, whose members a page does not know, and devices beyond 100. */
+  readonly unwatched: readonly string[];
+}
+
+export function watchedOf({ panels, variables }: DashboardDocument, chosen: Chosen): Watched {
+  const panelsOf = new Map<string, string[]>();
+  const unwatched = new Set<string>();
+  for (const { id, series } of panels.filter(isSeriesPanel)) {
+    for (const { deviceID } of series) {
+      const target = targetOf(deviceID, "device", variables, chosen);
+      if (target === null) continue;
+      const known = target.type === "device" ? panelsOf.get(target.id) : undefined;
+      if (known !== undefined) known.push(id);
+      else if (target.type === "device" && panelsOf.size < devicesMax) panelsOf.set(target.id, [id]);
+      else unwatched.add(id);
+    }
+  }
+  return { devices: [...panelsOf.keys()], panelsOf, unwatched: [...unwatched] };
+}
+
+/** News come in crowds: the first of one waits so long for the rest. */
+const crowdMs = 2000;
+/** Of a chart: what is newer than the last answer by less would not be seen. */
+const pixels = 1000;
+/** Values and tables are read, not looked at: theirs are never older than this. */
+const readMs = 10_000;
+
+/** When a panel is asked again for what is told now, milliseconds. */
+export function dueAt(type: Panel["type"], rangeMs: number, now: number, last: number | undefined): number {
+  const pixelMs = rangeMs / pixels;
+  const everyMs = Math.max(crowdMs, type === "chart" ? pixelMs : Math.min(pixelMs, readMs));
+  return Math.max(now + crowdMs, (last ?? Number.NEGATIVE_INFINITY) + everyMs);
+}
