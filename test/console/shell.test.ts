@@ -69,7 +69,7 @@ consoleSuite("console: the shell", (test, world, web) => {
     const reloaded = page.waitForRequest((request) => request.isNavigationRequest());
     await logInAgain(page, viewer);
     await reloaded;
-    await page.getByText(viewer.username).first().waitFor();
+    await page.locator(".you", { hasText: viewer.username }).waitFor();
     assert.is(await page.getByLabel("Device").inputValue(), "");
     assert.is(await page.evaluate("sessionStorage.getItem('opened')"), null, "the page before stayed shut");
   });
