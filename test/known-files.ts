@@ -51,6 +51,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/removals-kill": 24,
   "flow/journal-damage": 24,
   "console/map": 29,
+  "console/shell": 29,
   "conformance/variant-b": 24,
   "conformance/variant-a": 24,
   "ingest/transports/mqtt/publish": 24,

@@ -5,7 +5,7 @@ import { personOrPoll } from "./person.js";
 /** An answer that is an error, in the form that every error of the API has. */
 export class ApiFailure extends Error {
   constructor(
-    /** 0: no answer came. */
+    /** 0: no answer came; -1: the page itself is at fault. */
     readonly status: number,
     readonly errorCode: string,
     message: string,
@@ -20,9 +20,17 @@ export class ApiFailure extends Error {
 
   /** The same call may succeed later. */
   get isTransient(): boolean {
-    return this.status === 0 || this.status === 429 || this.status === 503;
+    return this.isAway || this.status === 429 || this.status === 503;
+  }
+
+  /** The service is not there: no answer came, or a proxy's in its place. */
+  get isAway(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 504;
   }
 }
+
+/** The status of what is no answer of the service. */
+const faultOfPage = -1;
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -69,7 +77,13 @@ export const ownHeaders = () => ({ "X-Tidemark": personOrPoll(), "Api-Variant": 
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
   const response = await answerOf(method, path, options);
-  return (response.status === 204 ? undefined : await read(response, options.isText === true)) as T;
+  return (
+    response.status === 204
+      ? undefined
+      : await (options.isText === true
+          ? whole(response.text(), options.signal)
+          : jsonOf(response, options.signal))
+  ) as T;
 }
 
 /** A good answer, whatever its body is. @throws ApiFailure, or the abort */
@@ -93,7 +107,7 @@ export async function answerOf(method: Method, path: string, options: CallOption
     });
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");
+    throw noAnswer();
   }
   if (response.ok) return response;
   const failure = await failureOf(response);
@@ -102,10 +116,30 @@ export async function answerOf(method: Method, path: string, options: CallOption
   throw failure;
 }
 
-async function read(response: Response, isText: boolean): Promise<unknown> {
-  const text = await response.text();
-  if (isText) return text;
-  return text === "" ? undefined : JSON.parse(text);
+const noAnswer = (): ApiFailure => new ApiFailure(0, "NO_ANSWER", "the service does not answer");
+
+/** The parsed body, undefined for an empty one. @throws ApiFailure if it breaks off in the middle, or the abort */
+export const jsonOf = (response: Response, signal?: AbortSignal): Promise<unknown> =>
+  whole(
+    response.text().then((text): unknown => (text === "" ? undefined : JSON.parse(text))),
+    signal,
+  );
+
+/** Half an answer is none. */
+async function whole<T>(body: Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await body;
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw noAnswer();
+  }
+}
+
+/** What went wrong, as a failure that can be said in words. A fault of the page itself is reported besides. */
+export function asFailure(error: unknown): ApiFailure {
+  if (error instanceof ApiFailure) return error;
+  reportError(error);
+  return new ApiFailure(faultOfPage, "FAULT", error instanceof Error ? error.message : String(error));
 }
 
 export async function failureOf(response: Response): Promise<ApiFailure> {

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { ApiFailure } from "./api.js";
+import { type ApiFailure, asFailure } from "./api.js";
 import { t } from "./i18n.js";
 import { linkState } from "./live/link.js";
 import { missedAt } from "./live/missed.js";
@@ -62,11 +62,11 @@ export function useAsk<T>(
         if (everyMs !== undefined && !isLast(data)) later(everyMs);
       } catch (error) {
         if (stop.signal.aborted) return;
-        if (!(error instanceof ApiFailure)) throw error;
-        state.value = { ...state.value, failure: error, isLoading: false };
+        const failure = asFailure(error);
+        state.value = { ...state.value, failure, isLoading: false };
         // What may pass by itself is asked again, and the page says that it is.
-        if (!error.isTransient) return;
-        later(Math.max(delayMs, (error.retryAfter ?? 0) * 1000));
+        if (!failure.isTransient) return;
+        later(Math.max(delayMs, (failure.retryAfter ?? 0) * 1000));
         delayMs = Math.min(delayMs * 2, longestDelayMs);
       }
     }
@@ -86,7 +86,7 @@ interface AnswerProps<T> {
 }
 
 /** The banner of every page says that the service is away: a page that has something to show does not say so again. */
-const isSaidAbove = ({ status }: ApiFailure): boolean => status === 0 && linkState.value === "away";
+const isSaidAbove = ({ isAway }: ApiFailure): boolean => isAway && linkState.value === "away";
 
 /** What came of a question: the answer, why there is none, or that it is on its way. */
 export function Answer<T>({ asked: { data, failure, isLoading, again }, children }: AnswerProps<T>) {
@@ -96,7 +96,7 @@ export function Answer<T>({ asked: { data, failure, isLoading, again }, children
         <p class={`notice ${failure.isTransient ? "warn" : "bad"}`} role="alert">
           {failure.status === 404
             ? t("state.notFound")
-            : failure.status === 0
+            : failure.isAway
               ? t("state.away")
               : t("state.failed", { reason: failure.message })}{" "}
           <button type="button" class="button" onClick={again}>

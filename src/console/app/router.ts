@@ -36,6 +36,8 @@ export function startRouter(): void {
     )
       return;
     if (link.pathname !== base && !link.pathname.startsWith(`${base}/`)) return;
+    // A place on the same page is the browser's.
+    if (link.hash !== "" && link.pathname === location.pathname && link.search === location.search) return;
     event.preventDefault();
     go(link.pathname.slice(base.length) + link.search);
   });
@@ -58,8 +60,10 @@ function go(to: string, { replace = false } = {}): void {
   if (url.pathname === location.pathname) url.hash = location.hash;
   if (replace) history.replaceState(null, "", url);
   else {
+    const isElsewhere = url.pathname !== location.pathname;
     history.pushState(null, "", url);
-    scrollTo(0, 0);
+    // Whoever changes what a page shows goes on where he is.
+    if (isElsewhere) scrollTo(0, 0);
   }
   current.value = placeOf(url);
 }

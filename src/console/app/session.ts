@@ -1,6 +1,7 @@
 /** Who is logged in. The token is in a cookie that no script reads. */
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { ApiFailure, call, whenLoggedOut } from "./api.js";
+import { missedAt } from "./live/missed.js";
 
 export interface Me {
   readonly userIntID: number;
@@ -36,10 +37,8 @@ const windows = "BroadcastChannel" in globalThis ? new BroadcastChannel("tidemar
 export function followOtherWindows(): void {
   if (windows === null) return;
   windows.onmessage = ({ data }: MessageEvent<number | null>) => {
-    if (data === null) {
-      me.value = null;
-      sessionState.value = "out";
-    } else if (me.value !== null && me.value.userIntID !== data) location.reload();
+    if (data === null) leave();
+    else if (me.value !== null && me.value.userIntID !== data) location.reload();
     else if (sessionState.value !== "in") void openSession();
   };
 }
@@ -48,15 +47,16 @@ export function followOtherWindows(): void {
 export async function openSession(): Promise<void> {
   for (let delayMs = 500; ; delayMs = Math.min(delayMs * 2, 5000)) {
     try {
-      me.value = await call<Me>("GET", "/me");
-      sessionState.value = "in";
+      enter(await call<Me>("GET", "/me"));
       return;
     } catch (error) {
+      // What is on the screen of somebody who was logged in is kept, whatever the answer is.
+      const isKept = me.value !== null;
       if (!(error instanceof ApiFailure) || !error.isTransient) {
-        sessionState.value = "out";
+        if (!isKept) sessionState.value = "out";
         return;
       }
-      sessionState.value = "away";
+      if (!isKept) sessionState.value = "away";
       await new Promise((resolve) => setTimeout(resolve, delayMs));
     }
   }
@@ -66,17 +66,38 @@ export async function openSession(): Promise<void> {
 export async function logIn(username: string, password: string): Promise<void> {
   await call("POST", "/login", { body: { username, password, cookie: true } });
   const found = await call<Me>("GET", "/me");
-  const before = me.value;
-  // Another user must not see what the one before has left on the screen.
-  if (before !== null && before.userIntID !== found.userIntID) location.reload();
-  me.value = found;
-  sessionState.value = "in";
   windows?.postMessage(found.userIntID);
+  enter(found);
 }
 
+function enter(found: Me): void {
+  const before = me.value;
+  // Another user must not see what the one before has left on the screen: nothing of it may go on until it is gone.
+  if (before !== null && before.userIntID !== found.userIntID) return location.reload();
+  batch(() => {
+    // What was refused meanwhile is asked for again.
+    if (sessionState.value === "ended") missedAt.value++;
+    me.value = found;
+    sessionState.value = "in";
+  });
+}
+
+/** The cookie is the service's to take back: without its answer whoever is logged in stays so. @throws ApiFailure */
 export async function logOut(): Promise<void> {
-  await call("POST", "/logout").catch(() => undefined);
+  await call("POST", "/logout").catch((error: unknown) => {
+    if (!(error instanceof ApiFailure) || error.status !== 401) throw error;
+  });
   windows?.postMessage(null);
-  me.value = null;
-  sessionState.value = "out";
+  leave();
+}
+
+/** What this tab has kept goes too; drafts stay in the browser, for the same user alone. */
+function leave(): void {
+  for (const key of Object.keys(sessionStorage)) {
+    if (key.startsWith("tidemark.")) sessionStorage.removeItem(key);
+  }
+  batch(() => {
+    me.value = null;
+    sessionState.value = "out";
+  });
 }

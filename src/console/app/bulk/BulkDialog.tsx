@@ -65,7 +65,7 @@ export function BulkDialog({ action, count, target, onClose, onBegun }: BulkDial
   }
 
   return (
-    <Dialog name={t(`bulk.${action}`)} onClose={onClose}>
+    <Dialog name={t(`bulk.${action}`)} isForm onClose={onClose}>
       <form class="form" onSubmit={begin}>
         <h2>{t(`bulk.${action}`)}</h2>
         <p>{t(`effect.${action}`, { count })}</p>

@@ -1,4 +1,5 @@
 /** What a task for many devices is about: the service keeps its counts, this tab what it was asked for. */
+import { me } from "../session.js";
 
 export interface Begun {
   readonly action: BulkAction;
@@ -17,7 +18,9 @@ export const bulkActions = [
 ] as const;
 export type BulkAction = (typeof bulkActions)[number];
 
-const keyOf = (taskID: string): string => `tidemark.task.${taskID}`;
+/** Whoever logs in next in this tab has no part in it; a logout removes it. */
+const keyOf = (taskID: string): string =>
+  `tidemark.task.${me.value?.tenantID}.${me.value?.userIntID}.${taskID}`;
 
 export function remember(taskID: string, begun: Begun): void {
   try {

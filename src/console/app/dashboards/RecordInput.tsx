@@ -1,5 +1,5 @@
 /** A device, group or product by its string id, looked for by name on the server. */
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { ReferenceInput } from "../resources/ReferenceInput.js";
 
 const references = {
@@ -18,8 +18,22 @@ interface RecordInputProps {
 
 export function RecordInput({ type, value, label, onValue }: RecordInputProps) {
   const newest = useRef(value);
+  const isTyping = useRef(false);
+  useEffect(() => {
+    newest.current = value;
+  }, [value]);
+  function tell(): void {
+    isTyping.current = false;
+    if (newest.current !== value) onValue(newest.current);
+  }
   return (
-    <span class="record-input" onChange={() => newest.current !== value && onValue(newest.current)}>
+    <span
+      class="record-input"
+      onInputCapture={() => {
+        isTyping.current = true;
+      }}
+      onChange={tell}
+    >
       <ReferenceInput
         shared={{ class: "input", "aria-label": label }}
         text={value}
@@ -27,6 +41,8 @@ export function RecordInput({ type, value, label, onValue }: RecordInputProps) {
         within={{}}
         onText={(text) => {
           newest.current = text;
+          // A name that was found after it was left.
+          if (!isTyping.current) tell();
         }}
       />
     </span>

@@ -1,8 +1,9 @@
 /** A device, found by the beginning or middle of its id. */
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 import { call, type Page } from "../api.js";
 import { useAsk } from "../ask.js";
+import { useDebounced } from "../debounced.js";
 
 interface DeviceInputProps {
   readonly label: string;
@@ -20,11 +21,16 @@ interface DeviceRow {
 }
 
 const suggestions = 10;
+/** Somebody who types is asked for when he rests. */
+const restMs = 120;
 
 export function DeviceInput({ label, within = {}, value, onDevice }: DeviceInputProps) {
   const list = useId();
   const typed = useSignal(value ?? "");
-  const query = { ...within, deviceID_like: typed.value, _limit: suggestions };
+  useEffect(() => {
+    if (value !== undefined) typed.value = value;
+  }, [value]);
+  const query = { ...within, deviceID_like: useDebounced(typed.value, restMs), _limit: suggestions };
   const found = useAsk(JSON.stringify(query), (signal) =>
     call<Page<DeviceRow>>("GET", "/devices", { query, signal }),
   );

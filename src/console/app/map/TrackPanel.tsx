@@ -1,6 +1,6 @@
 /** The track over a range: how long it is, and at which time the device was where. */
 
-import { answerOf, asCurl } from "../api.js";
+import { answerOf, asCurl, jsonOf } from "../api.js";
 import type { useAsk } from "../ask.js";
 import { Answer } from "../ask.js";
 import { wallText } from "../charts/zone.js";
@@ -31,7 +31,7 @@ const queryOf = (id: number, { from, to }: Span) => ({
 /** @throws ApiFailure */
 export async function fetchTrack(id: number, span: Span, signal: AbortSignal): Promise<Track> {
   const answer = await answerOf("GET", path, { query: queryOf(id, span), signal });
-  const positions = (await answer.json()) as readonly Position[];
+  const positions = (await jsonOf(answer, signal)) as readonly Position[];
   return { positions, isTruncated: answer.headers.get("truncated") === "true" };
 }
 

@@ -1,7 +1,7 @@
 /** What a metric that is not saved gives, asked for when typing rests; the curve before stays meanwhile. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { answerOf } from "../api.js";
+import { answerOf, jsonOf } from "../api.js";
 import { useAsk } from "../ask.js";
 import { Chart } from "../charts/LazyChart.js";
 import { useDebounced } from "../debounced.js";
@@ -64,7 +64,7 @@ export function MetricPreview({ scope, metric, name, onFaults }: MetricPreviewPr
     if (key === "") return null;
     const sent = JSON.parse(key) as typeof body;
     const answer = await answerOf("POST", "/metrics_data/preview", { body: sent, signal });
-    const [item] = (await answer.json()) as readonly {
+    const [item] = (await jsonOf(answer, signal)) as readonly {
       metricData: { time: readonly number[]; value: readonly (number | null)[] };
     }[];
     return {

@@ -1,8 +1,9 @@
 /** A field that names another record, which is searched on the server by its name. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { call, type Page } from "../api.js";
 import { useAsk } from "../ask.js";
+import { useDebounced } from "../debounced.js";
 import type { Reference, Row } from "./resources.js";
 
 interface ReferenceInputProps {
@@ -16,6 +17,8 @@ interface ReferenceInputProps {
 }
 
 const foundMax = 20;
+/** Somebody who types is asked for when he rests. */
+const restMs = 120;
 
 export function ReferenceInput({ shared, text, reference, within, onText }: ReferenceInputProps) {
   const { path, value, label } = reference;
@@ -23,7 +26,7 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
   /** What is being typed and names no record yet; null: the field's value. */
   const typed = useSignal<string | null>(null);
   // What was chosen ends with the value, which is no part of the name.
-  const search = (typed.value ?? "").replace(/ \([^()]*\)$/, "");
+  const search = useDebounced((typed.value ?? "").replace(/ \([^()]*\)$/, ""), restMs);
   // Data points are looked for among those of the product.
   const scope =
     path === "/data_points" && within.productID !== undefined ? { productID: within.productID } : {};
@@ -38,11 +41,29 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
   // A name that was typed before it was found is chosen when it is.
   const late = typed.value === null ? undefined : items.find((row) => nameOf(row) === typed.value);
   useEffect(() => {
-    if (late === undefined) return;
-    typed.value = null;
-    onText(String(late[value]));
+    if (late !== undefined) choose(late);
   }, [late]);
-  const present = items.find((row) => String(row[value]) === text);
+  const isPresent = (row: Row): boolean => String(row[value]) === text;
+  const listed = items.find(isPresent);
+  const isUnknown = found.data !== undefined && listed === undefined && typed.value === null && text !== "";
+  const own = useAsk(isUnknown ? `${path} ${value} ${text}` : null, (signal) =>
+    call<Page<Row>>("GET", path, { query: { [value]: text, _limit: 1 }, signal }),
+  );
+  const present = listed ?? own.data?.items.find(isPresent);
+  const told = useRef(text);
+  useEffect(() => {
+    // Changed by somebody else, by an undo for instance: what was being typed is over.
+    if (text !== told.current) typed.value = null;
+    told.current = text;
+  }, [text]);
+  function tell(now: string): void {
+    told.current = now;
+    onText(now);
+  }
+  function choose(row: Row): void {
+    typed.value = null;
+    tell(String(row[value]));
+  }
   return (
     <>
       <input
@@ -53,8 +74,9 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
         onInput={(event) => {
           const now = event.currentTarget.value;
           const match = items.find((row) => nameOf(row) === now);
-          typed.value = match === undefined ? now : null;
-          onText(match === undefined ? now.trim() : String(match[value]));
+          if (match !== undefined) return choose(match);
+          typed.value = now;
+          tell(now.trim());
         }}
       />
       <datalist id={list}>

@@ -3,6 +3,7 @@
 import { forms } from "tidemark:forms";
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
+import { useRef } from "preact/hooks";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
@@ -36,7 +37,10 @@ export function ResourceForm(props: ResourceFormProps) {
 /** A list shows less than the record has: the form begins with what it is now. */
 function KnownForm(props: ResourceFormProps & { readonly id: number }) {
   const path = `${props.resource.path}/${props.id}`;
-  const detail = useAsk(path, (signal) => call<Fields>("GET", path, { signal }));
+  // Not once more: what is typed is compared with the record that it began with, whatever others change meanwhile.
+  const hasBegun = useRef(false);
+  const detail = useAsk(hasBegun.current ? null : path, (signal) => call<Fields>("GET", path, { signal }));
+  hasBegun.current ||= detail.data !== undefined;
   const Body = bodyFor(props);
   return <Answer asked={detail}>{(known) => <Body {...props} known={known} />}</Answer>;
 }

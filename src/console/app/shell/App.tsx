@@ -7,6 +7,7 @@ import { Palette } from "../search/Palette.js";
 import { sessionState } from "../session.js";
 import { Away } from "./Away.js";
 import { Login } from "./Login.js";
+import { LoginAgain } from "./LoginAgain.js";
 import { Rail } from "./Rail.js";
 
 const KeysHelp = lazily(async () => (await import("../keys/KeysHelp.js")).KeysHelp);
@@ -22,7 +23,7 @@ export function App() {
       <a class="skip" href="#page">
         {t("nav.skip")}
       </a>
-      <div class="shell" inert={state === "ended"}>
+      <div class="shell">
         <Rail />
         <div class="beside">
           <Away />
@@ -34,11 +35,7 @@ export function App() {
       {overlay.value === "search" && <Palette />}
       {overlay.value === "keys" && <KeysHelp />}
       {overlay.value === "password" && <OwnPassword />}
-      {state === "ended" && (
-        <div class="overlay">
-          <Login isAgain={true} />
-        </div>
-      )}
+      {state === "ended" && <LoginAgain />}
     </>
   );
 }

@@ -1,5 +1,7 @@
+import { useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
+import { sessionState } from "../session.js";
 
 interface DialogProps {
   /** What it is called, for those who do not see it. */
@@ -14,7 +16,11 @@ interface DialogProps {
 /** Over the page, which waits meanwhile; Escape closes it, and a click beside it. */
 export function Dialog({ name, class: more = "", isForm = false, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useSignalEffect(() => {
+    const { current } = dialog;
+    // The dialog opened last lies on top, and that must be the login.
+    if (sessionState.value !== "ended" && current?.open === false) current.showModal();
+  });
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape, which the browser turns into onCancel, does the same
     <dialog

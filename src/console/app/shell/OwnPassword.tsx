@@ -35,7 +35,7 @@ export function OwnPassword() {
   }
 
   return (
-    <Dialog name={t("password.title")} class="narrow" onClose={closeOverlay}>
+    <Dialog name={t("password.title")} class="narrow" isForm onClose={closeOverlay}>
       {isDone.value ? (
         <div class="form">
           <p class="notice good" role="status">

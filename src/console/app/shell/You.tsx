@@ -1,3 +1,5 @@
+import { useSignal } from "@preact/signals";
+import { asFailure } from "../api.js";
 import { language, setLanguage, t } from "../i18n.js";
 import { overlay } from "../search/open.js";
 import { logOut, type Me } from "../session.js";
@@ -7,6 +9,7 @@ const themes: readonly Theme[] = ["system", "light", "dark"];
 
 /** Who is logged in, with the choices that are only about this browser. */
 export function You({ me }: { readonly me: Me }) {
+  const { failure, isBusy, leave } = useLogOut();
   return (
     <div class="you" id="you" popover="auto">
       <span class="word">
@@ -43,9 +46,32 @@ export function You({ me }: { readonly me: Me }) {
       >
         {t("user.password")}
       </button>
-      <button class="button" type="button" onClick={() => void logOut()}>
-        {t("user.logout")}
+      {failure !== null && (
+        <p class="notice bad" role="alert">
+          {t("user.stays", { reason: failure })}
+        </p>
+      )}
+      <button class="button" type="button" disabled={isBusy} onClick={() => void leave()}>
+        {t(failure === null ? "user.logout" : "user.logoutAgain")}
       </button>
     </div>
   );
+}
+
+function useLogOut() {
+  const failure = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
+  async function leave(): Promise<void> {
+    isBusy.value = true;
+    failure.value = null;
+    try {
+      await logOut();
+    } catch (error) {
+      const found = asFailure(error);
+      failure.value = found.isAway ? t("user.noAnswer") : found.message;
+    } finally {
+      isBusy.value = false;
+    }
+  }
+  return { failure: failure.value, isBusy: isBusy.value, leave };
 }
