@@ -240,7 +240,7 @@ consoleSuite("console: explore", (test, world, web) => {
     const name = `Orangery ${unique("N")}`;
     const named = await makeDevice(world, product, { deviceName: name });
     await importRows(world, ["deviceID,time,temp", `${named.deviceID},2026-10-25T00:00:00Z,21.5`]);
-    const input = page.getByLabel("Device", { exact: true });
+    const input = page.locator("input.device");
     await input.fill(name);
     await page.locator(`datalist option[value="${named.deviceID}"]`).waitFor({ state: "attached" });
     await input.press("Enter");

@@ -144,6 +144,8 @@ function useVirtualizer(count: number, place: { readonly current: HTMLDivElement
     getScrollElement: () => place.current,
     estimateSize: () => rowPixels,
     overscan,
+    // Where it is already: it would begin at the top.
+    initialOffset: () => place.current?.scrollTop ?? 0,
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
