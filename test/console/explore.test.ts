@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
 import { csvOf } from "../../src/console/app/explore/rows.js";
+import { addPoint, isFull, type Tails, withTail } from "../../src/console/app/explore/tails.js";
 import { windowStart } from "../../src/console/app/explore/windows.js";
 import { earlierOf, movedTo } from "../../src/console/app/range/comparison.js";
 import { makeDevice, unique } from "../factories.js";
@@ -57,6 +58,33 @@ suite("console: times of Explore", (test) => {
     const times = Array.from({ length: 50 }, (_, i) => earlier.from + (i * hourMs) / 2);
     const moved = movedTo(earlier, times, times);
     assert.ok(moved.times.every((time, i) => i === 0 || time > (moved.times[i - 1] as number)));
+  });
+
+  test("points that come late have their place, and are not lost", () => {
+    const tails: Tails = new Map();
+    for (const time of [10, 30, 40, 20, 5, 40]) addPoint(tails, "a/b", time, time * 2);
+    const tail = tails.get("a/b");
+    assert.equal(tail, { times: [5, 10, 20, 30, 40], values: [10, 20, 40, 60, 80], late: [20, 5] });
+    const found = { times: [1, 10, 15], values: [1, null, 3] };
+    assert.equal(withTail(found, tail), {
+      times: [1, 5, 10, 15, 20, 30, 40],
+      values: [1, 10, null, 3, 40, 60, 80],
+    });
+    assert.is(withTail(found, undefined), found);
+  });
+
+  test("a tail is asked for with the others before it loses a point", () => {
+    const tails: Tails = new Map();
+    const found = new Map([["a/b", { times: [99], values: [1] }]]);
+    let isAsked = false;
+    for (let time = 0; time < 30_000; time++) {
+      addPoint(tails, "a/b", time, time);
+      isAsked ||= isFull(found, tails);
+      if (!isAsked) assert.ok((tails.get("a/b")?.times[0] ?? 0) <= 99);
+    }
+    assert.is(isAsked, true);
+    assert.is(tails.get("a/b")?.times.at(-1), 29_999);
+    assert.is(isFull(new Map([["a/b", { times: [29_000], values: [1] }]]), tails), false);
   });
 
   test("a file tells which of two hours is meant, and runs nothing in a spreadsheet", () => {
@@ -162,7 +190,84 @@ consoleSuite("console: explore", (test, world, web) => {
     await page.waitForURL(new RegExp(`from=${doubled + hourMs}`));
     await page.getByRole("button", { name: "+01:00" }).waitFor();
     await page.getByLabel("from", { exact: true }).fill("2026-10-25T05:00:00");
+    await page.getByLabel("from", { exact: true }).press("Enter");
     await page.waitForURL(new RegExp(`from=${Date.UTC(2026, 9, 25, 4)}`));
+  });
+
+  test("a time counts when it is left, an end before the beginning moves both, and Back undoes one of them", async () => {
+    const { page } = await web.openIn(`/explore?d=${first.deviceID}&p=temp&tz=UTC${fixed}`);
+    const [from, to] = ["from", "to"].map((name) => page.getByLabel(name, { exact: true }));
+    if (from === undefined || to === undefined) return;
+    await reading(page, "Temperature").waitFor();
+    const later = Date.UTC(2026, 9, 27, 12);
+    await from.fill("2026-10-27T12:00:00");
+    assert.match(page.url(), new RegExp(`from=${start}&to=${end}`));
+    await to.focus();
+    await page.waitForURL(new RegExp(`from=${later}&to=${later + end - start}`));
+    await page.goBack();
+    await page.waitForURL(new RegExp(`from=${start}&to=${end}`));
+    await page.goto(`${world.http}/console/explore?d=${first.deviceID}&tz=UTC&from=${end}&to=${start}`);
+    await page.getByText("This range means no time").waitFor();
+    assert.is(await from.isVisible(), true);
+  });
+
+  test("old values stand dimmed under new settings, go into files as what they are, and a failure is told", async () => {
+    const { page } = await web.openIn(`/explore?d=${first.deviceID}&p=temp&u=day&view=table&tz=UTC${fixed}`);
+    const row = page.locator("table.numbers tbody tr", { hasText: "2026-10-25 00:00:00" });
+    await row.waitFor();
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route("**/metrics_data/preview", async (route) => {
+      await held;
+      await route.fulfill({ status: 400, json: { errorCode: "X", message: "too many windows" } });
+    });
+    await page.getByLabel("Window").selectOption("hour");
+    await page.locator('.answer.old[aria-busy="true"]').waitFor();
+    const file = await download(page);
+    assert.is(file.trim().split("\r\n").length, 1 + 3);
+    goOn();
+    await page.getByRole("alert").getByText("too many windows").waitFor();
+    assert.is(await page.locator('.answer.old[aria-busy="false"]').count(), 1);
+    await page.goBack();
+    await page.waitForURL(/u=day/);
+  });
+
+  test("a device is found by its name; the calls that are copied are those of what is shown", async () => {
+    const { page, context } = await web.openIn(`/explore?u=day&p=temp&tz=UTC${fixed}`);
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const name = `Orangery ${unique("N")}`;
+    const named = await makeDevice(world, product, { deviceName: name });
+    await importRows(world, ["deviceID,time,temp", `${named.deviceID},2026-10-25T00:00:00Z,21.5`]);
+    const input = page.locator("input.device");
+    await input.fill(name);
+    await page.locator(`datalist option[value="${named.deviceID}"]`).waitFor({ state: "attached" });
+    await input.press("Enter");
+    await reading(page, "Temperature 21.5").waitFor();
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const calls = (await page.evaluate<string>("navigator.clipboard.readText()")).split("\n");
+    assert.equal(
+      calls.map((line) => /preview'.*"aggregateType":(\d)/.exec(line)?.[1]),
+      ["3", "2", "1"],
+    );
+  });
+
+  test("the rests of one gesture are one step back", async () => {
+    const { page } = await web.openIn(`/explore?d=${first.deviceID}&p=temp&tz=UTC${fixed}`);
+    await reading(page, "Temperature").waitFor();
+    await page.locator(".plot .u-over").hover();
+    await page.keyboard.down("Control");
+    let before = page.url();
+    for (let i = 0; i < 3; i++) {
+      await page.mouse.wheel(0, -60);
+      await page.waitForURL((url) => url.href !== before);
+      before = page.url();
+    }
+    await page.keyboard.up("Control");
+    await page.goBack();
+    await page.waitForURL(new RegExp(`from=${start}&to=${end}`));
   });
 
   test("windows have their lowest and highest beside the mean", async () => {
@@ -218,9 +323,29 @@ consoleSuite("console: explore", (test, world, web) => {
       mimeType: "text/csv",
       buffer: Buffer.from(`${renamed}nobody,temp,2026-10-25T00:00:00Z,1\n`),
     });
-    await page.getByText(`${1 + (end - start) / stepMs} rows`).waitFor();
+    const count = (end - start) / stepMs;
+    await page
+      .getByText(`${1 + count} rows`, { exact: false })
+      .first()
+      .waitFor();
+    await page.getByText(`${count} points are new, 0 would change a value, 0 are stored already`).waitFor();
+    await page.getByText("whose rows are refused: nobody").waitFor();
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText(`${(end - start) / stepMs} points stored, 1 rows refused`).waitFor();
+    await page.locator("input[type=file]").setInputFiles({
+      name: "points.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from(`${renamed}${copy.deviceID},heat,2026-10-25T00:00:00Z,1\n`),
+    });
+    await page.getByText("0 points are new").waitFor();
+    await page.getByText("Unknown data points: heat").waitFor();
+    await page.evaluate("Blob.prototype.text = () => Promise.reject(new DOMException('', 'NotFoundError'))");
+    await page.locator("input[type=file]").setInputFiles({
+      name: "folder",
+      mimeType: "",
+      buffer: Buffer.from(""),
+    });
+    await page.getByRole("alert").getByText("folder").waitFor();
     const query = `startTime=${start}&endTime=${end}&timeFormat=ms`;
     const [a, b] = await Promise.all(
       [second, copy].map(({ deviceID }) =>

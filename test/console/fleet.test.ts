@@ -51,6 +51,12 @@ consoleSuite("console: the fleet", (test, world, web) => {
     await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).waitFor();
     assert.ok((await rowsOf(page).count()) <= rowNodesMax, String(await rowsOf(page).count()));
 
+    // Whoever comes back from a device finds the rows where they were.
+    await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).click();
+    await page.getByRole("heading", { name: `Station ${devicesMade - 1}` }).waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).waitFor();
+
     await page.getByLabel("Order").selectOption("-deviceName");
     await until(
       async () => (await rowsOf(page).first().innerText()).startsWith(`Station ${devicesMade - 1}`),

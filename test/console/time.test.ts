@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import { DateTime } from "luxon";
 import { ticksOf } from "../../src/console/app/charts/ticks.js";
+import { withinTimes } from "../../src/console/app/charts/times.js";
 import { isZone, offsetText, timeOf, wallOf, wallText } from "../../src/console/app/charts/zone.js";
-import { shifted, spanOf } from "../../src/console/app/range/range.js";
+import { shifted, spanOf, withEnd } from "../../src/console/app/range/range.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, suite } from "../suite.js";
 import { consoleSuite } from "./browser.js";
@@ -107,6 +108,23 @@ suite("console: time", (test) => {
       assert.is(spanOf({ start: wrong, end: "now" }, now, berlin), null, wrong);
     }
     assert.equal(shifted({ from: 1000, to: 3000 }, -0.5), { start: "0", end: "2000" });
+    const old = { from: Date.UTC(1850, 0), to: Date.UTC(1971, 0) };
+    assert.equal(spanOf({ start: String(old.from), end: String(old.to) }, now, berlin), old);
+  });
+
+  test("an end that is moved past the other takes it along", () => {
+    const span = { from: 1000, to: 3000 };
+    assert.equal(withEnd(span, { from: 2000 }), { from: 2000, to: 3000 });
+    assert.equal(withEnd(span, { from: 3000 }), { from: 3000, to: 5000 });
+    assert.equal(withEnd(span, { to: 500 }), { from: -1500, to: 500 });
+  });
+
+  test("no gesture leads beyond the times that points can have", () => {
+    const [first, last] = [Date.UTC(1684, 0) / 1000, Date.UTC(2255, 0) / 1000];
+    assert.equal(withinTimes(10, 20), [10, 20]);
+    assert.equal(withinTimes(first - 100, first), [first, first + 100]);
+    assert.equal(withinTimes(last, last + 100), [last - 100, last]);
+    assert.equal(withinTimes(-1e15, 1e15), [first, last]);
   });
 
   test("what is no zone is none", () => {

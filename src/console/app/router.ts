@@ -58,14 +58,37 @@ function go(to: string, { replace = false } = {}): void {
   const url = new URL(base + to, location.origin);
   // The token of a share stands there, whatever is chosen on its page.
   if (url.pathname === location.pathname) url.hash = location.hash;
-  if (replace) history.replaceState(null, "", url);
-  else {
-    const isElsewhere = url.pathname !== location.pathname;
-    history.pushState(null, "", url);
-    // Whoever changes what a page shows goes on where he is.
-    if (isElsewhere) scrollTo(0, 0);
-  }
+  const isOtherPage = url.pathname !== location.pathname;
+  if (replace || joins) history.replaceState(history.state, "", url);
+  else history.pushState(null, "", url);
+  // Whoever changes what a page shows goes on where he is.
+  if (isOtherPage) scrollTo(0, 0);
   current.value = placeOf(url);
+}
+
+/** So long after a rest of the hand the next move still belongs to it. */
+const gestureMs = 2000;
+let gesture = { at: Number.NEGATIVE_INFINITY, href: "" };
+let joins = false;
+
+/** Changes that a hand makes rest by rest are one step of the history: Back undoes the whole of it. */
+export function asOneGesture(change: () => void): void {
+  joins = performance.now() - gesture.at < gestureMs && gesture.href === location.href;
+  try {
+    change();
+  } finally {
+    joins = false;
+  }
+  gesture = { at: performance.now(), href: location.href };
+}
+
+/** Keeps with this entry of the history what its address does not say, for whoever comes back to it. */
+export function remember(name: string, value: unknown): void {
+  history.replaceState({ ...(history.state as object | null), [name]: value }, "");
+}
+
+export function remembered(name: string): unknown {
+  return (history.state as Readonly<Record<string, unknown>> | null)?.[name];
 }
 
 /** Changes parameters of the address; undefined takes one away. What is typed letter by letter makes no history. */

@@ -28,6 +28,7 @@ export function Chart(props: ChartProps) {
   const { lines, zone, from, to, height, syncKey, marks = [] } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const drawn = useRef<readonly Line[]>([]);
   const time = useSignal<number | null>(null);
   const newest = useRef(props);
   newest.current = props;
@@ -57,6 +58,7 @@ export function Chart(props: ChartProps) {
       element,
     );
     plot.current = made;
+    drawn.current = lines;
     const leave = followGestures(made, onRange);
     const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     watch.observe(element);
@@ -72,10 +74,12 @@ export function Chart(props: ChartProps) {
     const made = plot.current;
     if (made === null) return;
     made.batch(() => {
-      made.setData(dataOf(lines), false);
+      // What a new plot was made with it has already.
+      if (drawn.current !== lines) made.setData(dataOf(lines), false);
+      drawn.current = lines;
       made.setScale("x", { min: from / 1000, max: to / 1000 });
     });
-  }, [lines, from, to, shape]);
+  }, [lines, from, to, shape, height, syncKey]);
 
   useEffect(() => plot.current?.redraw(false), [props.limits, props.marks, props.unfinishedFrom]);
 
@@ -85,7 +89,7 @@ export function Chart(props: ChartProps) {
         lines={lines}
         marks={marks}
         zone={zone}
-        time={time.value}
+        time={time}
         msPerPixel={(to - from) / Math.max(1, plot.current?.over.clientWidth ?? 1)}
       />
       <div

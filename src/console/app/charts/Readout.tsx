@@ -1,3 +1,4 @@
+import type { ReadonlySignal } from "@preact/signals";
 import { Status } from "../shell/Status.js";
 import { type Mark, marksNear } from "./decorations.js";
 import { type Line, valueAt } from "./lines.js";
@@ -9,12 +10,13 @@ interface ReadoutProps {
   readonly marks: readonly Mark[];
   readonly zone: string;
   /** Under the cursor; null: the newest values are shown. */
-  readonly time: number | null;
+  readonly time: ReadonlySignal<number | null>;
   readonly msPerPixel: number;
 }
 
 /** The values under the cursor, or else the newest: above the chart, never over a line. */
-export function Readout({ lines, marks, zone, time, msPerPixel }: ReadoutProps) {
+export function Readout({ lines, marks, zone, time: under, msPerPixel }: ReadoutProps) {
+  const time = under.value;
   const newest = Math.max(...lines.map(({ times }) => times.at(-1) ?? Number.NEGATIVE_INFINITY));
   const shown = time ?? newest;
   return (

@@ -1,21 +1,23 @@
 /** Zoom by wheel and pinch, and moving along: at once on the scale, told when the hand rests. */
 import type uPlot from "uplot";
+import { asOneGesture } from "../router.js";
+import { withinTimes } from "./times.js";
 
 /** So long nothing may have moved before the new range is told. */
 const restMs = 120;
 const shortestSeconds = 0.01;
-
 /** @param onRange seconds since 1970. @returns what ends it */
 export function followGestures(plot: uPlot, onRange: (from: number, to: number) => void): () => void {
   const { over } = plot;
   const touches = new Map<number, number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function show(from: number, to: number): void {
-    if (!(to - from >= shortestSeconds)) return;
+  function show(first: number, last: number): void {
+    if (!(last - first >= shortestSeconds)) return;
+    const [from, to] = withinTimes(first, last);
     plot.setScale("x", { min: from, max: to });
     clearTimeout(timer);
-    timer = setTimeout(() => onRange(from, to), restMs);
+    timer = setTimeout(() => asOneGesture(() => onRange(from, to)), restMs);
   }
   const range = (): [number, number] => [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 1];
 

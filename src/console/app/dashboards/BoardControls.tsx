@@ -36,6 +36,7 @@ export function BoardControls({
         to={range.end}
         span={span}
         zone={zone}
+        isCompact
         onRange={(from, to) => setQuery({ from, to }, { replace: false })}
       />
       <button

@@ -23,28 +23,28 @@ export function Controls({ state, span, onRange }: ControlsProps) {
           label={t("explore.window")}
           value={unit}
           options={units.map((one) => [one, t(`unit.${one}`)])}
-          onChoice={(u) => setQuery({ u: u === "real" ? undefined : u })}
+          onChoice={(u) => choose({ u: u === "real" ? undefined : u })}
         />
         {unit !== "real" && (
           <Choice
             label={t("explore.aggregate")}
             value={String(aggregate)}
             options={aggregates.map((one) => [String(one), wordOf("aggregateType", one)])}
-            onChoice={(a) => setQuery({ a: a === String(mean) ? undefined : a })}
+            onChoice={(a) => choose({ a: a === String(mean) ? undefined : a })}
           />
         )}
         <Choice
           label={t("explore.compare")}
           value={compare ?? ""}
           options={[["", "–"], ...comparisons.map((one) => [one, t(`compare.${one}`)] as const)]}
-          onChoice={(c) => setQuery({ c: c === "" ? undefined : c })}
+          onChoice={(c) => choose({ c: c === "" ? undefined : c })}
         />
-        <ZonePicker zone={zone} onZone={(tz) => setQuery({ tz })} />
+        <ZonePicker zone={zone} onZone={(tz) => choose({ tz })} />
         <button
           type="button"
           class="button"
           aria-pressed={isTable}
-          onClick={() => setQuery({ view: isTable ? undefined : "table" })}
+          onClick={() => choose({ view: isTable ? undefined : "table" })}
         >
           {t("explore.asTable")}
         </button>
@@ -64,6 +64,10 @@ export function Controls({ state, span, onRange }: ControlsProps) {
     </div>
   );
 }
+
+/** Each choice is a step that Back undoes. */
+const choose = (changes: Readonly<Record<string, string | undefined>>): void =>
+  setQuery(changes, { replace: false });
 
 /** The same view for whoever opens it whenever and wherever. */
 function fixedLink(zone: string, { from, to }: { readonly from: number; readonly to: number }): string {

@@ -1,4 +1,4 @@
-/** A device, found by the beginning or middle of its id. */
+/** A device, found by a part of its id or its name. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
 import { call, type Page } from "../api.js";
@@ -24,19 +24,38 @@ const suggestions = 10;
 /** Somebody who types is asked for when he rests. */
 const restMs = 120;
 
+/** Those whose id has the text come first, then those whose name has it. */
+async function devicesLike(
+  text: string,
+  within: Readonly<Record<string, string | number>>,
+  signal: AbortSignal,
+): Promise<readonly DeviceRow[]> {
+  const fields = text === "" ? ["deviceID_like"] : ["deviceID_like", "deviceName_like"];
+  const pages = await Promise.all(
+    fields.map((field) =>
+      call<Page<DeviceRow>>("GET", "/devices", {
+        query: { ...within, [field]: text, _limit: suggestions },
+        signal,
+      }),
+    ),
+  );
+  const byID = new Map(pages.flatMap(({ items }) => items).map((device) => [device.deviceID, device]));
+  return [...byID.values()].slice(0, suggestions);
+}
+
 export function DeviceInput({ label, within = {}, value, onDevice }: DeviceInputProps) {
   const list = useId();
   const typed = useSignal(value ?? "");
   useEffect(() => {
     if (value !== undefined) typed.value = value;
   }, [value]);
-  const query = { ...within, deviceID_like: useDebounced(typed.value, restMs), _limit: suggestions };
-  const found = useAsk(JSON.stringify(query), (signal) =>
-    call<Page<DeviceRow>>("GET", "/devices", { query, signal }),
-  );
-  const items = found.data?.items ?? [];
+  const rested = useDebounced(typed.value, restMs);
+  const found = useAsk(JSON.stringify([within, rested]), (signal) => devicesLike(rested, within, signal));
+  const items = found.data ?? [];
   function choose(text: string): void {
-    const deviceID = text.trim();
+    const named = items.filter(({ deviceName }) => deviceName === text.trim());
+    // A name that only one of them has means that one.
+    const deviceID = named.length === 1 && named[0] !== undefined ? named[0].deviceID : text.trim();
     if (deviceID === "" || deviceID === value) return;
     onDevice(deviceID);
     typed.value = value === undefined ? "" : deviceID;

@@ -1,10 +1,13 @@
 /** A file of points dropped on the chart: looked at here, and imported when it is wanted. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { ApiFailure, call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
 import { TaskLine, useTask } from "../tasks/TaskLine.js";
+import { type DryLook, dryLook } from "./dry-look.js";
 import { type FileLook, lookAt } from "./file-look.js";
 
 interface DropFileProps {
@@ -21,10 +24,22 @@ interface Imported {
 
 export function DropFile({ children, onImported }: DropFileProps) {
   const look = useSignal<FileLook | null>(null);
+  /** Of the file that was taken: the same one again is looked at anew. */
+  const round = useSignal(0);
+  const fault = useSignal<string | null>(null);
   const isOver = useSignal(false);
   if (me.value?.rights.includes("write") !== true) return <>{children}</>;
   async function take(file: File | undefined): Promise<void> {
-    if (file !== undefined) look.value = await lookAt(file);
+    if (file === undefined) return;
+    fault.value = null;
+    try {
+      look.value = await lookAt(file);
+      round.value++;
+    } catch {
+      // A folder, or a file that has gone since.
+      look.value = null;
+      fault.value = t("transfer.unreadable", { file: file.name });
+    }
   }
   return (
     <section
@@ -56,9 +71,14 @@ export function DropFile({ children, onImported }: DropFileProps) {
           }}
         />
       </label>
+      {fault.value !== null && (
+        <p class="notice bad" role="alert">
+          {fault.value}
+        </p>
+      )}
       {look.value !== null && (
         <Import
-          key={`${look.value.file.name} ${look.value.file.lastModified}`}
+          key={round.value}
           look={look.value}
           onImported={onImported}
           onClose={() => {
@@ -94,6 +114,12 @@ function Import({ look: { file, type, rows, columns, fault }, onImported, onClos
     }
   }
   const { found } = task;
+  useEffect(() => {
+    if (found !== null) onImported();
+  }, [found !== null]);
+  const look = useAsk(fault === null && statusUrl.value === null ? "look" : null, (signal) =>
+    dryLook(file, signal),
+  );
   return (
     <section class="notice" aria-label={t("drop.title")}>
       <p>
@@ -101,6 +127,7 @@ function Import({ look: { file, type, rows, columns, fault }, onImported, onClos
       </p>
       <p class="mono columns">{columns.join(", ")}</p>
       {fault !== null && <p class="status bad">{t(fault)}</p>}
+      {fault === null && found === null && <Answer asked={look}>{(seen) => <Looked look={seen} />}</Answer>}
       {refusal.value !== null && (
         <p class="status bad" role="alert">
           {refusal.value}
@@ -123,17 +150,31 @@ function Import({ look: { file, type, rows, columns, fault }, onImported, onClos
             {t("drop.import")}
           </button>
         )}
-        <button
-          type="button"
-          class="button"
-          onClick={() => {
-            if (found !== null) onImported();
-            onClose();
-          }}
-        >
+        <button type="button" class="button" onClick={onClose}>
           {t(statusUrl.value === null ? "action.cancel" : "action.close")}
         </button>
       </p>
     </section>
+  );
+}
+
+const namesShown = 5;
+
+/** What would come of it, as far as its beginning tells. */
+function Looked({ look }: { readonly look: DryLook }) {
+  const { rows, unknownDevices, unknownPoints, wrongValues, added, changed, same } = look;
+  const names = (all: readonly string[]): string =>
+    all.slice(0, namesShown).join(", ") + (all.length > namesShown ? " …" : "");
+  return (
+    <>
+      <p>{t("drop.look", { rows, added, changed, same })}</p>
+      {unknownDevices.length > 0 && (
+        <p class="status warn">{t("drop.unknownDevices", { names: names(unknownDevices) })}</p>
+      )}
+      {unknownPoints.length > 0 && (
+        <p class="status warn">{t("drop.unknownPoints", { names: names(unknownPoints) })}</p>
+      )}
+      {wrongValues > 0 && <p class="status warn">{t("drop.wrongValues", { count: wrongValues })}</p>}
+    </>
   );
 }

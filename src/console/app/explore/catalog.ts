@@ -56,7 +56,7 @@ export async function catalogOf(ids: readonly string[], signal: AbortSignal): Pr
   };
 }
 
-async function findDevice(deviceID: string, signal: AbortSignal): Promise<DeviceRow | null> {
+export async function findDevice(deviceID: string, signal: AbortSignal): Promise<DeviceRow | null> {
   const query = { deviceID, _limit: 1 };
   const devices = await call<Page<DeviceRow>>("GET", "/devices", { query, signal });
   const [device] = devices.items;

@@ -2,18 +2,18 @@
  * The values of what is chosen. Single points come thinned to what a screen shows, peaks kept; windows of a data point
  * are a metric that is not saved, three times for a mean: it lies in the band of its window's extremes.
  */
-import { call } from "../api.js";
+import { call, type Query } from "../api.js";
 import { type Chosen, keyOf } from "./chosen.js";
 import { mean, type Unit } from "./state.js";
 
-interface Values {
+export interface Values {
   readonly times: readonly number[];
   readonly values: readonly (number | null)[];
   readonly low?: readonly (number | null)[];
   readonly high?: readonly (number | null)[];
 }
 
-interface Asked {
+export interface Asked {
   readonly unit: Unit;
   readonly aggregate: number;
   readonly zone: string;
@@ -59,8 +59,7 @@ type Found = readonly (readonly [string, Values])[];
 async function pointValues(chosen: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
   if (asked.unit !== "real")
     return (await all(groupsOf(chosen).map((group) => () => windowValues(group, asked, signal)))).flat();
-  const query = { ...rangeOf(asked), ...pointsQuery(chosen), maxPoints: asked.maxPoints };
-  const items = await call<readonly Item[]>("GET", "/original_data", { query, signal });
+  const items = await answerTo(pointsRequest(chosen, asked), signal);
   return chosen.map((one) => [
     keyOf(one),
     valuesOfItem(
@@ -70,22 +69,9 @@ async function pointValues(chosen: readonly Chosen[], asked: Asked, signal: Abor
 }
 
 async function windowValues(group: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
-  const { of } = group[0] as Chosen;
-  if (!("point" in of)) return [];
-  const ask = (aggregateType: number): Promise<readonly Item[]> =>
-    call("POST", "/metrics_data/preview", {
-      body: {
-        ...rangeOf(asked),
-        ...windowsOf(asked),
-        dataPointIntID: of.point.id,
-        metricType: 2,
-        aggregateType,
-        deviceID: devicesOf(group),
-      },
-      signal,
-    });
-  const types = asked.aggregate === mean ? [mean, min, max] : [asked.aggregate];
-  const [values, lows, highs] = await all(types.map((type) => () => ask(type)));
+  const [values, lows, highs] = await all(
+    windowRequests(group, asked).map((request) => () => answerTo(request, signal)),
+  );
   const itemOf = (items: readonly Item[] | undefined, one: Chosen): Item | undefined =>
     items?.find((item) => isOf(item, one));
   return group.map((one) => [
@@ -99,6 +85,65 @@ async function windowValues(group: readonly Chosen[], asked: Asked, signal: Abor
 }
 
 async function metricValues(group: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
+  const items = (await all(metricRequests(group, asked).map((one) => () => answerTo(one, signal)))).flat();
+  return group.map((one) => [keyOf(one), valuesOfItem(items.find((item) => isOf(item, one)))]);
+}
+
+/** A question to the API, to be asked here or copied. */
+interface Request {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly query?: Query;
+  readonly body?: unknown;
+}
+
+const answerTo = ({ method, path, query, body }: Request, signal: AbortSignal): Promise<readonly Item[]> =>
+  call(method, path, {
+    ...(query === undefined ? {} : { query }),
+    ...(body === undefined ? {} : { body }),
+    signal,
+  });
+
+/** All that is asked for what is shown. */
+export function requestsOf(chosen: readonly Chosen[], asked: Asked): readonly Request[] {
+  const points = chosen.filter(({ of }) => "point" in of);
+  const metrics = groupsOf(chosen.filter(({ of }) => "metric" in of));
+  return [
+    ...(points.length === 0
+      ? []
+      : asked.unit === "real"
+        ? [pointsRequest(points, asked)]
+        : groupsOf(points).flatMap((group) => windowRequests(group, asked))),
+    ...metrics.flatMap((group) => metricRequests(group, asked)),
+  ];
+}
+
+const pointsRequest = (chosen: readonly Chosen[], asked: Asked): Request => ({
+  method: "GET",
+  path: "/original_data",
+  query: { ...rangeOf(asked), ...pointsQuery(chosen), maxPoints: asked.maxPoints },
+});
+
+/** The value, and of a mean the lowest and the highest too. */
+function windowRequests(group: readonly Chosen[], asked: Asked): Request[] {
+  const { of } = group[0] as Chosen;
+  if (!("point" in of)) return [];
+  const types = asked.aggregate === mean ? [mean, min, max] : [asked.aggregate];
+  return types.map((aggregateType) => ({
+    method: "POST",
+    path: "/metrics_data/preview",
+    body: {
+      ...rangeOf(asked),
+      ...windowsOf(asked),
+      dataPointIntID: of.point.id,
+      metricType: 2,
+      aggregateType,
+      deviceID: devicesOf(group),
+    },
+  }));
+}
+
+function metricRequests(group: readonly Chosen[], asked: Asked): Request[] {
   const { of } = group[0] as Chosen;
   if (!("metric" in of)) return [];
   const query = {
@@ -108,8 +153,7 @@ async function metricValues(group: readonly Chosen[], asked: Asked, signal: Abor
     deviceID: devicesOf(group),
     ...(asked.unit === "real" ? { maxPoints: asked.maxPoints } : {}),
   };
-  const items = await call<readonly Item[]>("GET", "/metrics_data", { query, signal });
-  return group.map((one) => [keyOf(one), valuesOfItem(items.find((item) => isOf(item, one)))]);
+  return [{ method: "GET", path: "/metrics_data", query }];
 }
 
 const rangeOf = ({ from, to }: Asked) => ({

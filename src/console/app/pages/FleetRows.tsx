@@ -9,7 +9,7 @@ import { isChosen, nothing, type Selection, withRow } from "../bulk/selection.js
 import { numberText } from "../charts/numbers.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
-import { hrefOf } from "../router.js";
+import { hrefOf, remember, remembered } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
 import type { FleetAnswer, FleetRow } from "./fleet-answer.js";
@@ -42,6 +42,7 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
   useEffect(() => {
     pages.value = new Map([[0, first.items]]);
   }, [first]);
+  const keep = useKeptPlace(place, JSON.stringify(filters));
   const virtualizer = useVirtualizer(count, place);
   const seen = virtualizer?.getVirtualItems() ?? [];
   const wanted = [...new Set(seen.map(({ index }) => Math.floor(index / rowsAtOnce)))];
@@ -81,7 +82,7 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
         ))}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys */}
-      <div class="fleet-body" ref={place} tabIndex={0} role="rowgroup">
+      <div class="fleet-body" ref={place} tabIndex={0} role="rowgroup" onClickCapture={keep}>
         <div
           style={{ height: `${virtualizer?.getTotalSize() ?? count * rowPixels}px`, position: "relative" }}
         >
@@ -106,6 +107,34 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
   );
 }
 
+const restMs = 150;
+
+/** Whoever comes back from a device finds the rows where they were; those of other filters begin at the top. */
+function useKeptPlace(place: { readonly current: HTMLDivElement | null }, filters: string): () => void {
+  const keep = (): void => {
+    if (place.current !== null) remember("fleet", { filters, top: place.current.scrollTop });
+  };
+  const newest = useRef(keep);
+  newest.current = keep;
+  useEffect(() => {
+    const body = place.current;
+    if (body === null) return;
+    const kept = remembered("fleet") as { readonly filters: string; readonly top: number } | undefined;
+    if (kept?.filters === filters) body.scrollTop = kept.top;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onScroll = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => newest.current(), restMs);
+    };
+    body.addEventListener("scroll", onScroll, { passive: true });
+    return () => {
+      clearTimeout(timer);
+      body.removeEventListener("scroll", onScroll);
+    };
+  }, []);
+  return keep;
+}
+
 /** Null until the place is there. */
 function useVirtualizer(count: number, place: { readonly current: HTMLDivElement | null }) {
   const [, draw] = useState(0);
@@ -115,6 +144,8 @@ function useVirtualizer(count: number, place: { readonly current: HTMLDivElement
     getScrollElement: () => place.current,
     estimateSize: () => rowPixels,
     overscan,
+    // Where it is already: it would begin at the top.
+    initialOffset: () => place.current?.scrollTop ?? 0,
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,

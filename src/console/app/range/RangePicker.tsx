@@ -1,72 +1,133 @@
 /** The range: steps back from now, moved along, or from one exact time to another in the zone. */
-import { useId } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { useId, useRef } from "preact/hooks";
 import { offsetText, timeOf, wallOf, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { presets, shifted } from "./range.js";
+import { presets, shifted, withEnd } from "./range.js";
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
 
 interface RangePickerProps {
   /** As the address has them. */
   readonly from: string;
   readonly to: string;
   /** Null: they mean no range. */
-  readonly span: { readonly from: number; readonly to: number } | null;
+  readonly span: Span | null;
   readonly zone: string;
+  /** Steps back from now as one list, exact times folded away. */
+  readonly isCompact?: boolean;
   onRange(from: string, to: string): void;
 }
 
-export function RangePicker({ from, to, span, zone, onRange }: RangePickerProps) {
+const dayMs = 86_400_000;
+
+export function RangePicker({ from, to, span, zone, isCompact = false, onRange }: RangePickerProps) {
+  const last = useRef<Span | null>(null);
+  last.current = span ?? last.current ?? { from: Date.now() - dayMs, to: Date.now() };
+  const shown = last.current;
+  const move = (moved: Partial<Span>): void => {
+    const next = withEnd(shown, moved);
+    // A range that runs to now goes on to do so.
+    const runsOn = to === "now" && next.to === shown.to && moved.to === undefined;
+    onRange(String(Math.round(next.from)), runsOn ? to : String(Math.round(next.to)));
+  };
+  const times = (
+    <>
+      <TimeInput
+        label={t("range.from")}
+        zone={zone}
+        time={shown.from}
+        onTime={(time) => move({ from: time })}
+      />
+      <TimeInput label={t("range.to")} zone={zone} time={shown.to} onTime={(time) => move({ to: time })} />
+    </>
+  );
   return (
     <div class="row">
+      {isCompact ? (
+        <StepList from={from} to={to} onRange={onRange} />
+      ) : (
+        <StepButtons from={from} to={to} onRange={onRange} />
+      )}
       <span class="row tight">
-        {presets.map(({ start, end }, i) => (
+        {([-0.5, 0.5] as const).map((by) => (
           <button
-            key={start}
+            key={by}
             type="button"
             class="button"
-            {...(i === 0 ? { "aria-keyshortcuts": "t" } : {})}
-            aria-pressed={start === from && end === to}
-            onClick={() => onRange(start, end)}
+            aria-keyshortcuts={by < 0 ? "[" : "]"}
+            aria-label={t(by < 0 ? "range.earlier" : "range.later")}
+            onClick={() => {
+              const { start, end } = shifted(shown, by);
+              onRange(start, end);
+            }}
           >
-            {start}
+            {by < 0 ? "←" : "→"}
           </button>
         ))}
       </span>
-      {span !== null && (
-        <>
-          <span class="row tight">
-            {([-0.5, 0.5] as const).map((by) => (
-              <button
-                key={by}
-                type="button"
-                class="button"
-                aria-keyshortcuts={by < 0 ? "[" : "]"}
-                aria-label={t(by < 0 ? "range.earlier" : "range.later")}
-                onClick={() => {
-                  const { start, end } = shifted(span, by);
-                  onRange(start, end);
-                }}
-              >
-                {by < 0 ? "←" : "→"}
-              </button>
-            ))}
-          </span>
-          <TimeInput
-            label={t("range.from")}
-            zone={zone}
-            time={span.from}
-            onTime={(time) => onRange(String(time), to === "now" ? String(Math.round(span.to)) : to)}
-          />
-          <TimeInput
-            label={t("range.to")}
-            zone={zone}
-            time={span.to}
-            onTime={(time) => onRange(String(Math.round(span.from)), String(time))}
-          />
-        </>
+      {isCompact ? (
+        <details class="exact">
+          <summary>{t("range.exact")}</summary>
+          <div class="row">{times}</div>
+        </details>
+      ) : (
+        times
       )}
     </div>
   );
 }
+
+type StepsProps = Pick<RangePickerProps, "from" | "to" | "onRange">;
+
+function StepButtons({ from, to, onRange }: StepsProps) {
+  return (
+    <span class="row tight">
+      {presets.map(({ start, end }, i) => (
+        <button
+          key={start}
+          type="button"
+          class="button"
+          {...(i === 0 ? { "aria-keyshortcuts": "t" } : {})}
+          aria-pressed={start === from && end === to}
+          onClick={() => onRange(start, end)}
+        >
+          {start}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+function StepList({ from, to, onRange }: StepsProps) {
+  const chosen = presets.some(({ start, end }) => start === from && end === to) ? from : "";
+  return (
+    <select
+      class="input choice"
+      aria-label={t("range.range")}
+      aria-keyshortcuts="t"
+      value={chosen}
+      onChange={(event) => {
+        const found = presets.find(({ start }) => start === event.currentTarget.value);
+        if (found !== undefined) onRange(found.start, found.end);
+      }}
+    >
+      {chosen === "" && (
+        <option value="">{to === "now" && from.startsWith("-") ? lastText(from) : t("range.fixed")}</option>
+      )}
+      {presets.map(({ start }) => (
+        <option key={start} value={start}>
+          {lastText(start)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+const lastText = (start: string): string => t("range.last", { length: start.slice(1) });
 
 interface TimeInputProps {
   readonly label: string;
@@ -78,6 +139,14 @@ interface TimeInputProps {
 /** A wall time of the zone; where the clock shows it twice, its offset is the button that chooses which is meant. */
 export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
   const id = useId();
+  /** What is typed and not taken yet: half a date is none, and half a year another one. */
+  const typed = useSignal<string | null>(null);
+  function take(): void {
+    const wall = Date.parse(`${typed.value}Z`);
+    typed.value = null;
+    // Of two times that look the same the one that is there stays.
+    if (Number.isFinite(wall) && wall !== wallOf(zone, second)) onTime(timeOf(zone, wall));
+  }
   const second = Math.floor(time / 1000) * 1000;
   const other = otherTime(zone, second);
   const offset = offsetText(zone, second);
@@ -91,11 +160,14 @@ export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
         class="input time"
         type="datetime-local"
         step={1}
-        value={wallText(zone, second).replace(" ", "T")}
-        onChange={(event) => {
-          const wall = Date.parse(`${event.currentTarget.value}Z`);
-          if (Number.isFinite(wall)) onTime(timeOf(zone, wall));
+        value={typed.value ?? wallText(zone, second).replace(" ", "T")}
+        onInput={(event) => {
+          typed.value = event.currentTarget.value;
         }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") take();
+        }}
+        onBlur={take}
       />
       {other === null ? (
         <span class="mono muted">{offset}</span>

@@ -29,7 +29,7 @@ function timeOfText(text: string, now: number, zone: string): number | null {
     const short = units[unit];
     return short === undefined ? byCalendar(zone, now, Number(digits), unit) : now - Number(digits) * short;
   }
-  if (/^\d{11,14}$/.test(text)) return Number(text);
+  if (/^-?\d{5,15}$/.test(text)) return Number(text);
   const time = Date.parse(text);
   return Number.isFinite(time) ? time : null;
 }
@@ -62,6 +62,19 @@ export function spanOf({ start, end }: Range, now: number, zone: string): Span |
 export function shifted({ from, to }: Span, by: number): Range {
   const move = Math.round((to - from) * by);
   return { start: String(Math.round(from + move)), end: String(Math.round(to + move)) };
+}
+
+interface Moved {
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** The span with another beginning or end; the other one moves along where they would be in the wrong order. */
+export function withEnd({ from, to }: Span, moved: Moved): Span {
+  const [start, end] = [moved.from ?? from, moved.to ?? to];
+  if (start < end) return { from: start, to: end };
+  const width = to - from;
+  return moved.from === undefined ? { from: end - width, to: end } : { from: start, to: start + width };
 }
 
 export const presets: readonly Range[] = ["-1h", "-6h", "-24h", "-7d", "-30d", "-1y"].map((start) => ({

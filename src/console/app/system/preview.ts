@@ -5,7 +5,7 @@ export interface Preview {
   readonly rows: readonly (readonly string[])[];
 }
 
-const bytesMax = 64 * 1024;
+export const bytesMax = 64 * 1024;
 const rowsMax = 5;
 const delimiters = [",", ";", "\t"] as const;
 
@@ -29,15 +29,15 @@ export async function beginningOf(file: File): Promise<string> {
 export const isNdjson = (text: string): boolean => /^(\ufeff)?\s*\{/.test(text);
 
 /** Null for what is neither. */
-export function previewOf(text: string): Preview | null {
+export function previewOf(text: string, most = rowsMax): Preview | null {
   const whole = text.replace(/^\ufeff/, "");
-  return isNdjson(whole) ? previewOfNdjson(whole) : previewOfCsv(whole);
+  return isNdjson(whole) ? previewOfNdjson(whole, most) : previewOfCsv(whole, most);
 }
 
-function previewOfNdjson(text: string): Preview | null {
+function previewOfNdjson(text: string, most: number): Preview | null {
   const rows: Record<string, unknown>[] = [];
   for (const line of text.split("\n")) {
-    if (rows.length === rowsMax) break;
+    if (rows.length === most) break;
     if (line.trim() === "") continue;
     try {
       rows.push(JSON.parse(line) as Record<string, unknown>);
@@ -54,10 +54,10 @@ function previewOfNdjson(text: string): Preview | null {
     : { columns, rows: rows.map((row) => columns.map((one) => cell(row[one]))) };
 }
 
-function previewOfCsv(text: string): Preview | null {
+function previewOfCsv(text: string, most: number): Preview | null {
   const [first = ""] = text.split("\n", 1);
   const delimiter = delimiters.find((one) => first.includes(one)) ?? ",";
-  const [columns, ...rows] = csvRows(text, delimiter, rowsMax + 1);
+  const [columns, ...rows] = csvRows(text, delimiter, most + 1);
   return columns === undefined ? null : { columns: columns.map((one) => one.trim()), rows };
 }
 
