@@ -21,6 +21,8 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/broker": 51,
   "ingest/transports/mqtt/bad-input": 45,
   "import-export/points/round-trip": 45,
+  "console/commands": 60,
+  "console/admin": 50,
   "console/live": 45,
   "api/frame": 39,
   "api/removals": 38,
