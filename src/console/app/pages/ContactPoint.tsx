@@ -24,7 +24,7 @@ interface Message {
 
 interface Tested {
   readonly delivered: boolean;
-  readonly answer: string | null;
+  readonly answer: string;
 }
 
 export function ContactPoint({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
@@ -75,12 +75,13 @@ function Test({ path }: { readonly path: string }) {
         {isBusy && <span class="muted">{t("state.loading")}</span>}
         {failure !== null && <Status tone="bad" word={failure} />}
         {tested.value !== null && (
-          <Status
-            tone={tested.value.delivered ? "good" : "bad"}
-            word={t(tested.value.delivered ? "contact.delivered" : "contact.failed", {
-              answer: tested.value.answer ?? "–",
-            })}
-          />
+          <>
+            <Status
+              tone={tested.value.delivered ? "good" : "bad"}
+              word={t(tested.value.delivered ? "contact.delivered" : "contact.failed")}
+            />{" "}
+            {tested.value.answer}
+          </>
         )}
       </span>
     </div>
@@ -106,7 +107,7 @@ function Preview({ point }: { readonly point: ContactPointRecord }) {
       {message.value !== null && (
         <figure>
           <figcaption>{message.value.subject}</figcaption>
-          <pre class="secret">{message.value.body}</pre>
+          <pre class="secret wrapped">{message.value.body}</pre>
         </figure>
       )}
     </>
