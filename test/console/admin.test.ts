@@ -92,6 +92,18 @@ for (const variant of ["A", "B"]) {
         }
       });
 
+      test("a contact point is tested, and shows what it would be told, on a phone too", async () => {
+        const settings = { url: "http://127.0.0.1:9/" };
+        const point = await world.make("/api/v1/contact_points", { type: "webhook", name: "Duty", settings });
+        const viewport = { width: 360, height: 740 };
+        const { page } = await web.openIn(`/contact-points/${point.id}`, { viewport });
+        await page.getByRole("button", { name: "Preview a message" }).click();
+        await page.locator("pre").filter({ hasText: '"status":"firing"' }).waitFor();
+        await page.getByRole("button", { name: "Send a test" }).click();
+        await page.getByRole("status").getByText("not delivered").waitFor();
+        assert.is(await page.evaluate("document.documentElement.scrollWidth > innerWidth"), false);
+      });
+
       test("whoever may only read sees members, and nothing to change them with", async () => {
         const user = { username: unique("viewing"), password: "correct horse battery" };
         await world.make("/api/v1/users", { ...user, role: "viewer" });
