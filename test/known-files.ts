@@ -22,6 +22,8 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "ingest/transports/mqtt/bad-input": 45,
   "import-export/points/round-trip": 45,
   "console/live": 60,
+  "console/commands": 60,
+  "console/admin": 50,
   "api/frame": 39,
   "api/removals": 38,
   "contract/series-property": 37,

@@ -32,11 +32,12 @@ consoleSuite("console: accessibility", (test, world, web) => {
   let device: Rec;
   let product: Rec;
   let dashboard: Rec;
+  let group: Rec;
   test.before(async () => {
     product = await makeProduct(world);
     device = await makeDevice(world, product);
     const point = await makeDataPoint(world, product, { dataPointID: "temp" });
-    const group = await makeGroup(world, product);
+    group = await makeGroup(world, product);
     const metric = await makeMetric(world, point);
     await world.publish(device, { temp: 1, nobody: 2 });
     await world.call("PUT", `/api/v1/devices/${device.id}/location`, { longitude: 8.5, latitude: 47.4 });
@@ -66,6 +67,7 @@ consoleSuite("console: accessibility", (test, world, web) => {
           (tab) => `/devices/${device.id}${tab}`,
         ),
         ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
+        ...["", "?tab=commands", "?tab=subscriptions"].map((tab) => `/groups/${group.id}${tab}`),
         ...["/messages", "/messages?tab=history", "/access", "/access?tab=policies"],
         ...["&u=day&c=-1w", "&view=table"].map((more) => `/explore?d=${device.deviceID}${more}`),
         ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],

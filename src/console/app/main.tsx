@@ -20,6 +20,7 @@ import "./styles/boards.css";
 import "./styles/search.css";
 import "./styles/tasks.css";
 import "./styles/system.css";
+import "./styles/commands.css";
 
 const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js")).SharedPage);
 

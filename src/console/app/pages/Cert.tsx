@@ -3,8 +3,8 @@ import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { saveFile } from "../files.js";
 import { t } from "../i18n.js";
-import { ResourceList } from "../resources/ResourceList.js";
-import { resources } from "../resources/resources.js";
+import { Bindings } from "../resources/Bindings.js";
+import { boundDevices, device } from "../resources/resources.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { Status } from "../shell/Status.js";
 import type { TextKey } from "../texts/texts.js";
@@ -23,10 +23,9 @@ interface CertRecord {
 export function Cert({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/certs/${encodeURIComponent(id)}`;
   const asked = useAsk(path, (signal) => call<CertRecord>("GET", path, { signal }));
-  const { search: _, ...devices } = resources.devices;
   return (
     <Answer asked={asked}>
-      {({ name, enable, CN, cert, key, root }) => (
+      {({ id: certID, name, enable, CN, cert, key, root }) => (
         <>
           <header>
             <div>
@@ -46,7 +45,11 @@ export function Cert({ params: { id = "" } }: { readonly params: Readonly<Record
             <Pem title="cert.root" file="root.crt" text={root} />
           </div>
           <h2>{t("nav.devices")}</h2>
-          <ResourceList resource={{ ...devices, path: `${path}/devices`, form: null, canDelete: false }} />
+          <Bindings
+            resource={{ ...boundDevices, path: `${path}/devices` }}
+            from={{ ...device, path: `/platform_select${path}/not_joined_devices` }}
+            fromOther={{ id: certID, pathOf: (other) => `/devices/${other}/certs` }}
+          />
         </>
       )}
     </Answer>

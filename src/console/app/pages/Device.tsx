@@ -8,6 +8,7 @@ import { useLive } from "../live/live.js";
 import { DeviceMessages } from "../messages/DeviceMessages.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
+import { Subscriptions } from "../resources/Subscriptions.js";
 import { hrefOf } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { momentText, shownHeaders } from "../shown.js";
@@ -84,6 +85,11 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
                 ),
               },
               { name: "place", title: t("place.title"), content: () => <DevicePlace device={device} /> },
+              {
+                name: "subscriptions",
+                title: t("title.subscriptions"),
+                content: () => <Subscriptions of={`/devices/${device.id}`} />,
+              },
               { name: "access", title: t("nav.access"), content: () => <DeviceAccess device={device} /> },
             ]}
           />

@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
-import { ResourceList } from "../resources/ResourceList.js";
-import { resources } from "../resources/resources.js";
+import { Bindings } from "../resources/Bindings.js";
+import { cert, policy, resources } from "../resources/resources.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { DeviceSessions } from "./DeviceSessions.js";
 import type { DeviceRecord } from "./device-record.js";
@@ -14,12 +14,15 @@ interface Brokers {
   readonly mqttBroker: string | null;
 }
 
+const bound = [
+  ["policies", policy],
+  ["certs", cert],
+] as const;
+
 export function DeviceAccess({ device }: { readonly device: DeviceRecord }) {
   const isShown = useSignal(false);
   const brokers = useAsk("brokers", (signal) => call<Brokers>("GET", "/broker_info", { signal }));
   const { deviceUsername, token } = device;
-  const { search: _, ...policies } = resources.policies;
-  const ofDevice = { ...policies, path: `/devices/${device.id}/policies`, form: null, canDelete: false };
   return (
     <section class="form">
       <dl class="facts">
@@ -66,8 +69,16 @@ export function DeviceAccess({ device }: { readonly device: DeviceRecord }) {
         </Answer>
       )}
       <DeviceSessions id={device.id} />
-      <h2>{t("title.policies")}</h2>
-      <ResourceList resource={ofDevice} />
+      {bound.map(([name, from]) => (
+        <div key={name}>
+          <h2>{t(resources[name].title)}</h2>
+          <Bindings
+            resource={{ ...resources[name], path: `/devices/${device.id}/${name}` }}
+            from={from}
+            pageParameter={`${name}.page`}
+          />
+        </div>
+      ))}
     </section>
   );
 }

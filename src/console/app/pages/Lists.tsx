@@ -10,9 +10,7 @@ type Name = keyof typeof resources & string;
 
 /** Asked again so often where what is shown changes by itself. */
 const liveMs = 5000;
-const living: ReadonlySet<Name> = new Set<Name>([
-  ...(["currentAlerts", "notifications", "controlLogs"] as const),
-]);
+const living: ReadonlySet<Name> = new Set<Name>([...(["currentAlerts", "notifications"] as const)]);
 
 function pageOf(title: TextKey, names: readonly Name[]) {
   return function ListPage() {
@@ -44,5 +42,4 @@ export const Alerts = pageOf("nav.alerts", [
   ...(["currentAlerts", "historyAlerts", "alertRules", "contactPoints"] as const),
   ...(["alertRoutes", "silences", "notifications"] as const),
 ]);
-export const Commands = pageOf("nav.commands", ["controlLogs", "schedules"]);
 export const Access = pageOf("nav.access", ["users", "apiKeys", "policies", "certs", "changes"]);

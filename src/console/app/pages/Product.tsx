@@ -5,6 +5,7 @@ import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
+import { Subscriptions } from "../resources/Subscriptions.js";
 import { Tabs } from "./Tabs.js";
 
 interface ProductRecord {
@@ -30,7 +31,7 @@ export function Product({ params: { id = "" } }: { readonly params: Readonly<Rec
   );
   return (
     <Answer asked={product}>
-      {({ productID, productName, cloudProtocol, description }) => {
+      {({ id: productIntID, productID, productName, cloudProtocol, description }) => {
         const within = { productID };
         return (
           <>
@@ -55,6 +56,11 @@ export function Product({ params: { id = "" } }: { readonly params: Readonly<Rec
                   content: () => (
                     <ResourceList resource={resources.devices} within={{ productID, cloudProtocol }} />
                   ),
+                },
+                {
+                  name: "subscriptions",
+                  title: t("title.subscriptions"),
+                  content: () => <Subscriptions of={`/products/${productIntID}`} />,
                 },
               ]}
             />

@@ -33,10 +33,19 @@ const pages: readonly PageEntry[] = [
     Page: lazily(async () => (await import("../dashboards/DashboardPage.js")).DashboardPage),
   },
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
-  { pattern: "/commands", Page: lazily(async () => (await lists()).Commands) },
+  {
+    pattern: "/commands",
+    Page: lazily(async () => (await import("../commands/CommandsPage.js")).CommandsPage),
+  },
   { pattern: "/map", Page: lazily(async () => (await import("../map/MapPage.js")).MapPage) },
   { pattern: "/messages", Page: lazily(async () => (await import("../messages/Messages.js")).Messages) },
   { pattern: "/system", Page: lazily(async () => (await import("../system/System.js")).System) },
+  {
+    pattern: "/contact-points/:id",
+    Page: lazily(async () => (await import("./ContactPoint.js")).ContactPoint),
+  },
+  { pattern: "/groups/:id", Page: lazily(async () => (await import("./Group.js")).Group) },
+  { pattern: "/policies/:id", Page: lazily(async () => (await import("./Policy.js")).Policy) },
   { pattern: "/certs/:id", Page: lazily(async () => (await import("./Cert.js")).Cert) },
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];

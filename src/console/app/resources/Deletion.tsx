@@ -1,15 +1,28 @@
-/** Asks once more before it deletes, and says why it could not. */
+/** Asks once more before it deletes, or takes away, and says why it could not. */
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
+import type { TextKey } from "../texts/texts.js";
 
 interface DeletionProps {
   readonly path: string;
   readonly ids: readonly number[];
+  /** What it is called; absent: to delete. */
+  readonly verb?: TextKey;
+  readonly question?: TextKey;
+  /** Absent: what is asked for is to delete the ids at the path. */
+  remove?(): Promise<unknown>;
   onDone(): void;
 }
 
-export function Deletion({ path, ids, onDone }: DeletionProps) {
+export function Deletion({
+  path,
+  ids,
+  verb = "action.delete",
+  question = "list.sure",
+  remove: given,
+  onDone,
+}: DeletionProps) {
   const isAsking = useSignal(false);
   const fault = useSignal<string | null>(null);
 
@@ -20,7 +33,7 @@ export function Deletion({ path, ids, onDone }: DeletionProps) {
 
   async function remove(): Promise<void> {
     try {
-      await call("DELETE", path, { query: { ids: ids.join() } });
+      await (given?.() ?? call("DELETE", path, { query: { ids: ids.join() } }));
       ask(false);
       onDone();
     } catch (error) {
@@ -32,19 +45,19 @@ export function Deletion({ path, ids, onDone }: DeletionProps) {
   if (!isAsking.value) {
     return (
       <button type="button" class="button danger" onClick={() => ask(true)}>
-        {t("action.delete")} ({ids.length})
+        {t(verb)} ({ids.length})
       </button>
     );
   }
   return (
-    <span class="row" role="alertdialog" aria-label={t("action.delete")}>
+    <span class="row" role="alertdialog" aria-label={t(verb)}>
       {fault.value === null ? (
-        t("list.sure", { count: ids.length })
+        t(question, { count: ids.length })
       ) : (
         <span class="status bad">{fault.value}</span>
       )}
       <button type="button" class="button danger" onClick={() => void remove()}>
-        {t("action.delete")}
+        {t(verb)}
       </button>
       <button type="button" class="button" onClick={() => ask(false)}>
         {t("action.cancel")}

@@ -28,8 +28,9 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
   // What was chosen ends with the value, which is no part of the name.
   const search = useDebounced((typed.value ?? "").replace(/ \([^()]*\)$/, ""), restMs);
   // Data points are looked for among those of the product.
-  const scope =
+  const ofProduct =
     path === "/data_points" && within.productID !== undefined ? { productID: within.productID } : {};
+  const scope = reference.scope ?? ofProduct;
   const found = useAsk(`${path} ${JSON.stringify(scope)} ${search}`, (signal) =>
     call<Page<Row>>("GET", path, {
       query: { ...scope, [`${label}_like`]: search, _limit: foundMax },

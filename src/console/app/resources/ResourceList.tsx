@@ -53,7 +53,7 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
         <span class="row">
           {mayDelete && chosen.value.size > 0 && (
             <Deletion
-              path={path}
+              path={resource.deletePath ?? path}
               ids={[...chosen.value]}
               onDone={() => {
                 chosen.value = nobody;
@@ -87,7 +87,7 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
                 onChosen={(ids) => {
                   chosen.value = ids;
                 }}
-                {...(mayEdit
+                {...(mayEdit && resource.isFixed === undefined
                   ? {
                       onEdit: (row: Row) => {
                         open.value = row;
@@ -131,10 +131,17 @@ function Search({ field, text }: { readonly field: string; readonly text: string
   );
 }
 
-export function Pages({ count, page, limit }: Page<Row>["meta"]) {
+interface PagesProps extends PageMeta {
+  /** Of the address. */
+  readonly parameter?: string;
+}
+
+type PageMeta = Page<Row>["meta"];
+
+export function Pages({ count, page, limit, parameter = "page" }: PagesProps) {
   const pages = Math.max(1, Math.ceil(count / limit));
   const to = (next: number) => () =>
-    setQuery({ page: next === 1 ? undefined : String(next) }, { replace: false });
+    setQuery({ [parameter]: next === 1 ? undefined : String(next) }, { replace: false });
   return (
     <p class="row pages">
       <button

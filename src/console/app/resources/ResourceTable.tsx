@@ -7,7 +7,7 @@ import { fieldNames } from "../texts/fields.js";
 import type { Resource, Row } from "./resources.js";
 
 interface ResourceTableProps {
-  readonly resource: Resource;
+  readonly resource: Pick<Resource, "columns" | "page">;
   readonly items: readonly Row[];
   /** Null: nothing can be chosen. */
   readonly chosen: ReadonlySet<number> | null;

@@ -7,4 +7,5 @@ import type { FormBodyProps } from "./form-body.js";
 export const editors: Readonly<Record<string, ComponentType<FormBodyProps>>> = {
   Metric: lazily(async () => (await import("../metrics/MetricEditor.js")).MetricEditor),
   AlertRule: lazily(async () => (await import("../alert-rules/RuleEditor.js")).RuleEditor),
+  Schedule: lazily(async () => (await import("../commands/ScheduleEditor.js")).ScheduleEditor),
 };

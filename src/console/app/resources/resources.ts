@@ -16,8 +16,12 @@ export interface Resource {
   /** Where a record has a page of its own. */
   readonly page?: (row: Row) => string;
   /** The right that changes need; absent: write. */
-  readonly right?: "write" | "admin";
+  readonly right?: "write" | "admin" | "command";
   readonly canDelete: boolean;
+  /** Where it is deleted, if that is not where it is listed. */
+  readonly deletePath?: string;
+  /** Made and deleted, and never changed. */
+  readonly isFixed?: true;
   /** Fields that name other records. */
   readonly references?: Readonly<Record<string, Reference>>;
 }
@@ -27,13 +31,17 @@ export interface Reference {
   readonly path: string;
   readonly value: string;
   readonly label: string;
+  /** Narrows what is chosen from. */
+  readonly scope?: Readonly<Record<string, string | number>>;
 }
 
 const product: Reference = { path: "/products", value: "productID", label: "productName" };
 const productRecord: Reference = { ...product, value: "id" };
 const dataPoint: Reference = { path: "/data_points", value: "id", label: "dataPointName" };
 const gateway: Reference = { path: "/gateways", value: "id", label: "gatewayName" };
-const device: Reference = { path: "/devices", value: "id", label: "deviceName" };
+export const device: Reference = { path: "/devices", value: "id", label: "deviceName" };
+export const policy: Reference = { path: "/policies", value: "id", label: "name" };
+export const cert: Reference = { path: "/certs", value: "id", label: "name" };
 const group: Reference = { path: "/groups", value: "id", label: "groupName" };
 
 const ofProducts = {
@@ -52,6 +60,7 @@ const ofProducts = {
     title: "title.groups",
     columns: ["groupName", "groupID", "productName", "deviceCount", "createAt"],
     search: "groupName",
+    page: ({ id }) => `/groups/${id}`,
     canDelete: true,
     references: { productID: product },
   },
@@ -103,6 +112,20 @@ const ofProducts = {
   },
 } as const satisfies Readonly<Record<string, Resource>>;
 
+const ofSchedule = [
+  ...(["scheduleType", "crontabTime", "IntervalMinute", "crontab"] as const),
+  ...(["topic", "payload", "createUser"] as const),
+] as const;
+
+const schedules = {
+  path: "/schedule_publish",
+  form: "Schedule",
+  search: "scheduleName",
+  right: "command",
+  canDelete: true,
+  isFixed: true,
+} as const;
+
 const ofDevices = {
   devices: {
     path: "/devices",
@@ -131,12 +154,17 @@ const ofDevices = {
     search: "deviceName",
     canDelete: false,
   },
-  schedules: {
-    path: "/schedule_publish",
-    form: null,
-    title: "title.schedules",
-    columns: ["scheduleName", "scheduleType", "deviceName", "groupName", "topic", "payload", "crontabTime"],
-    canDelete: false,
+  deviceSchedules: {
+    ...schedules,
+    title: "title.deviceSchedules",
+    columns: ["scheduleName", "deviceName", ...ofSchedule],
+    deletePath: "/device_schedule_publish",
+  },
+  groupSchedules: {
+    ...schedules,
+    title: "title.groupSchedules",
+    columns: ["scheduleName", "groupName", ...ofSchedule],
+    deletePath: "/group_schedule_publish",
   },
   connectLogs: {
     path: "/device_connect_logs",
@@ -187,6 +215,7 @@ const ofAlerts = {
     form: "ContactPoint",
     title: "title.contactPoints",
     columns: ["name", "type", "enable", "language", "createAt"],
+    page: ({ id }) => `/contact-points/${id}`,
     canDelete: true,
   },
   alertRoutes: {
@@ -237,7 +266,16 @@ const ofAccess = {
     title: "title.policies",
     columns: ["name", "topic", "access", "allow", "createAt"],
     search: "name",
+    page: ({ id }) => `/policies/${id}`,
     canDelete: true,
+  },
+  subscriptions: {
+    path: "/subscriptions",
+    form: "Subscription",
+    title: "title.subscriptions",
+    columns: ["topic", "qos", "createAt"],
+    canDelete: true,
+    isFixed: true,
   },
   certs: {
     path: "/certs",
@@ -257,5 +295,12 @@ const ofAccess = {
     canDelete: false,
   },
 } as const satisfies Readonly<Record<string, Resource>>;
+
+/** Devices as the lists of what is bound to something have them. */
+export const boundDevices = {
+  title: "nav.devices",
+  columns: ["deviceName", "deviceID"],
+  page: ({ id }: Row) => `/devices/${id}`,
+} as const;
 
 export const resources = { ...ofProducts, ...ofDevices, ...ofAlerts, ...ofAccess };

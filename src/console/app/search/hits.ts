@@ -49,7 +49,7 @@ export async function hrefOfHit({ type, id, name }: Hit): Promise<string> {
     case "gateway":
       return hrefOf("/devices", { tab: "gateways", q: name });
     case "group":
-      return hrefOf("/devices", { tab: "groups", q: name });
+      return hrefOf(`/groups/${id}`);
     case "alertRule":
       return hrefOf("/alerts", { tab: "alertRules", q: name });
     case "user":

@@ -1,5 +1,7 @@
 /** All texts of the console, each in English and Chinese. `{name}` stands for a value. */
+import { adminTexts } from "./admin.js";
 import { boardTexts } from "./boards.js";
+import { commandsTexts } from "./commands.js";
 import { deviceTexts } from "./device.js";
 import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
@@ -16,6 +18,8 @@ import { tasksTexts } from "./tasks.js";
 
 export const texts = {
   ...boardTexts,
+  ...commandsTexts,
+  ...adminTexts,
   ...shellTexts,
   ...listsTexts,
   ...exploreTexts,

@@ -1,0 +1,82 @@
+/** A command that is sent later, or again and again. */
+import { useSignal } from "@preact/signals";
+import { call } from "../api.js";
+import { language, t } from "../i18n.js";
+import { FormButtons } from "../resources/FormButtons.js";
+import type { FormBodyProps } from "../resources/form-body.js";
+import { me } from "../session.js";
+import { Field } from "../shell/Field.js";
+import { shownZone } from "../shown.js";
+import { fieldNames } from "../texts/fields.js";
+import { useAct } from "../use-act.js";
+import { CommandFields } from "./CommandFields.js";
+import { commandBody, isChosen, nothingTyped, type Target } from "./command.js";
+import { isTimed, publishTypes, type TypedTiming, timingBody } from "./schedule.js";
+import { TargetFields } from "./TargetFields.js";
+import { TimingFields } from "./TimingFields.js";
+
+export function ScheduleEditor({ resource, within, onClose }: FormBodyProps) {
+  const isOfGroup = within.publishType === publishTypes.group;
+  const name = useSignal("");
+  const target = useSignal<Target>({ kind: isOfGroup ? "group" : "device", id: "" });
+  const typed = useSignal(nothingTyped);
+  const timing = useSignal<TypedTiming>({ kind: "once", at: "", zone: shownZone(), minutes: "", cron: "" });
+  const { act, failure, isBusy } = useAct();
+
+  async function save(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const body = {
+      scheduleName: name.value.trim(),
+      ...commandBody(target.value, typed.value),
+      ...timingBody(timing.value, me.value?.timezone ?? "UTC"),
+    };
+    const path = isOfGroup ? "/group_schedule_publish" : "/device_schedule_publish";
+    const isMade = await act(async () => {
+      await call("POST", path, { body });
+      return true;
+    });
+    if (isMade === true) onClose(true);
+  }
+
+  const isReady =
+    name.value.trim() !== "" && isChosen(target.value) && typed.value.payload !== "" && isTimed(timing.value);
+  return (
+    <form class="form command-form" onSubmit={save}>
+      <h2>
+        {t(resource.title)}: {t("form.new")}
+      </h2>
+      <Field name={fieldNames(language.value)("scheduleName")}>
+        <input
+          class="input"
+          required
+          autocomplete="off"
+          value={name.value}
+          onInput={(event) => {
+            name.value = event.currentTarget.value;
+          }}
+        />
+      </Field>
+      <TargetFields
+        kinds={isOfGroup ? ["group"] : ["device", "gateway"]}
+        target={target.value}
+        onTarget={(chosen) => {
+          target.value = chosen;
+        }}
+      />
+      <CommandFields
+        kind={target.value.kind}
+        typed={typed.value}
+        onTyped={(now) => {
+          typed.value = now;
+        }}
+      />
+      <TimingFields
+        timing={timing.value}
+        onTiming={(now) => {
+          timing.value = now;
+        }}
+      />
+      <FormButtons failure={failure} isBusy={isBusy || !isReady} onCancel={() => onClose(false)} />
+    </form>
+  );
+}

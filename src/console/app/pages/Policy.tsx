@@ -1,0 +1,45 @@
+/** A policy: what it says of topics, and of which devices. */
+import { call } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { wordOf } from "../codes.js";
+import { t } from "../i18n.js";
+import { Bindings } from "../resources/Bindings.js";
+import { boundDevices, device } from "../resources/resources.js";
+
+interface PolicyRecord {
+  readonly name: string;
+  readonly topic: string;
+  readonly access: number;
+  readonly allow: number;
+  readonly description: string | null;
+}
+
+export function Policy({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
+  const path = `/policies/${encodeURIComponent(id)}`;
+  const asked = useAsk(path, (signal) => call<PolicyRecord>("GET", path, { signal }));
+  return (
+    <Answer asked={asked}>
+      {({ name, topic, access, allow, description }) => (
+        <>
+          <header>
+            <div>
+              <h1>{name}</h1>
+              <p class="row muted">
+                <span>{wordOf("allow", allow)}</span>
+                <span>{wordOf("access", access)}</span>
+                <code>{topic}</code>
+                <span>{description}</span>
+              </p>
+            </div>
+          </header>
+          <h2>{t("nav.devices")}</h2>
+          <Bindings
+            resource={{ ...boundDevices, path: `${path}/devices` }}
+            from={{ ...device, path: `/platform_select${path}/not_joined_devices` }}
+            field="devicesIntID"
+          />
+        </>
+      )}
+    </Answer>
+  );
+}
