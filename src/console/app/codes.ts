@@ -1,8 +1,9 @@
 /** Words for the codes of records, as the API's dictionary has them. */
 import { signal } from "@preact/signals";
 import { call } from "./api.js";
-import { language } from "./i18n.js";
+import { language, t } from "./i18n.js";
 import { me } from "./session.js";
+import { type TextKey, texts } from "./texts/texts.js";
 
 interface Word {
   readonly label: string;
@@ -16,10 +17,10 @@ let asked: string | null = null;
 /** Variant B has a word of its own for the state of a device, and uses A's for that of a connection. */
 const namesOfB: Readonly<Record<string, string>> = { deviceStatus: "status" };
 
-/** The word of a code; the code itself until the dictionary has come, and where it has none. */
+/** The word of a code. Whoever has no session has no dictionary, and most codes are numbers to them. */
 export function wordOf(field: string, code: unknown): string {
   const wanted = language.value;
-  if (asked !== wanted) {
+  if (asked !== wanted && me.value !== null) {
     asked = wanted;
     const headers = { "Label-Language": wanted };
     call<Record<string, readonly Word[]>>("GET", "/platform_select/dict_code", { headers }).then(
@@ -32,5 +33,11 @@ export function wordOf(field: string, code: unknown): string {
     );
   }
   const name = me.value?.variant === "B" ? (namesOfB[field] ?? field) : field;
-  return dictionary.value[name]?.find(({ value }) => value === code)?.label ?? String(code);
+  return dictionary.value[name]?.find(({ value }) => value === code)?.label ?? ownWord(field, code);
+}
+
+/** A word that the console has itself; the code where there is none. */
+function ownWord(field: string, code: unknown): string {
+  const key = `code.${field}.${String(code)}`;
+  return Object.hasOwn(texts, key) ? t(key as TextKey) : String(code);
 }

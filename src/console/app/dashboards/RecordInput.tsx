@@ -21,7 +21,7 @@ export function RecordInput({ type, value, label, onValue }: RecordInputProps) {
   return (
     <span class="record-input" onChange={() => newest.current !== value && onValue(newest.current)}>
       <ReferenceInput
-        shared={{ class: "input", "aria-label": label }}
+        shared={{ class: "input", "aria-label": label, placeholder: label }}
         text={value}
         reference={references[type]}
         within={{}}

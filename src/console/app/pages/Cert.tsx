@@ -23,7 +23,7 @@ interface CertRecord {
 export function Cert({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/certs/${encodeURIComponent(id)}`;
   const asked = useAsk(path, (signal) => call<CertRecord>("GET", path, { signal }));
-  const { search: _, ...devices } = resources.devices;
+  const { search: _, beginning: _beginning, ...ofCert } = resources.devices;
   return (
     <Answer asked={asked}>
       {({ name, enable, CN, cert, key, root }) => (
@@ -46,7 +46,7 @@ export function Cert({ params: { id = "" } }: { readonly params: Readonly<Record
             <Pem title="cert.root" file="root.crt" text={root} />
           </div>
           <h2>{t("nav.devices")}</h2>
-          <ResourceList resource={{ ...devices, path: `${path}/devices`, form: null, canDelete: false }} />
+          <ResourceList resource={{ ...ofCert, path: `${path}/devices`, form: null, canDelete: false }} />
         </>
       )}
     </Answer>

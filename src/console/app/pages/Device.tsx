@@ -5,20 +5,20 @@ import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { lazily } from "../lazy.js";
 import { useLive } from "../live/live.js";
+import { statusTones } from "../map/states.js";
 import { DeviceMessages } from "../messages/DeviceMessages.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { hrefOf } from "../router.js";
-import { Status, type Tone } from "../shell/Status.js";
+import { Status } from "../shell/Status.js";
 import { momentText, shownHeaders } from "../shown.js";
 import { DeviceAccess } from "./DeviceAccess.js";
 import { DeviceCommands } from "./DeviceCommands.js";
 import { DeviceValues } from "./DeviceValues.js";
-import type { DeviceRecord } from "./device-record.js";
+import { type DeviceRecord, statusOf } from "./device-record.js";
 import { Tabs } from "./Tabs.js";
 
 const DevicePlace = lazily(async () => (await import("../map/DevicePlace.js")).DevicePlace);
-const tones: readonly Tone[] = ["idle", "good", "warn"];
 const refreshMs = 5000;
 
 export function Device({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
@@ -39,11 +39,13 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
               <h1>{device.deviceName}</h1>
               <p class="row muted">
                 <Status
-                  tone={tones[device.deviceStatus] ?? "idle"}
-                  word={wordOf("deviceStatus", device.deviceStatus)}
+                  tone={statusTones[statusOf(device)] ?? "idle"}
+                  word={wordOf("deviceStatus", statusOf(device))}
                 />
                 <code>{device.deviceID}</code>
-                <a href={hrefOf(`/products/${device.productIntID}`)}>{device.productName}</a>
+                <a href={hrefOf(`/products/${device.productIntID ?? device.productID}`)}>
+                  {device.productName ?? device.productID}
+                </a>
                 {device.blocked === 1 && <Status tone="bad" word={t("device.blocked")} />}
                 {device.clientIP !== null && (
                   <span>

@@ -2,14 +2,20 @@
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
+import type { Resource } from "./resources.js";
+
+const deletion = { name: "action.delete", sure: "list.sure" } as const;
 
 interface DeletionProps {
   readonly path: string;
   readonly ids: readonly number[];
+  /** Where deletion is something else. */
+  readonly removal: Resource["removal"];
   onDone(): void;
 }
 
-export function Deletion({ path, ids, onDone }: DeletionProps) {
+export function Deletion({ path, ids, removal, onDone }: DeletionProps) {
+  const { name, sure } = removal ?? deletion;
   const isAsking = useSignal(false);
   const fault = useSignal<string | null>(null);
 
@@ -32,19 +38,15 @@ export function Deletion({ path, ids, onDone }: DeletionProps) {
   if (!isAsking.value) {
     return (
       <button type="button" class="button danger" onClick={() => ask(true)}>
-        {t("action.delete")} ({ids.length})
+        {t(name)} ({ids.length})
       </button>
     );
   }
   return (
-    <span class="row" role="alertdialog" aria-label={t("action.delete")}>
-      {fault.value === null ? (
-        t("list.sure", { count: ids.length })
-      ) : (
-        <span class="status bad">{fault.value}</span>
-      )}
+    <span class="row" role="alertdialog" aria-label={t(name)}>
+      {fault.value === null ? t(sure, { count: ids.length }) : <span class="status bad">{fault.value}</span>}
       <button type="button" class="button danger" onClick={() => void remove()}>
-        {t("action.delete")}
+        {t(name)}
       </button>
       <button type="button" class="button" onClick={() => ask(false)}>
         {t("action.cancel")}

@@ -1,5 +1,6 @@
 /** All texts of the console, each in English and Chinese. `{name}` stands for a value. */
 import { boardTexts } from "./boards.js";
+import { codesTexts } from "./codes.js";
 import { deviceTexts } from "./device.js";
 import { exploreTexts } from "./explore.js";
 import { fleetTexts } from "./fleet.js";
@@ -18,6 +19,7 @@ export const texts = {
   ...boardTexts,
   ...shellTexts,
   ...listsTexts,
+  ...codesTexts,
   ...exploreTexts,
   ...deviceTexts,
   ...overviewTexts,
