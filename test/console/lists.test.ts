@@ -207,7 +207,7 @@ consoleSuite(
       const { page } = await web.openIn(`/devices/${device.id}`);
       const head = page.locator("main header");
       await head.getByText("online", { exact: true }).waitFor();
-      await head.getByRole("link", { name: String(product.productID) }).click();
+      await head.getByRole("link", { name: "P", exact: true }).click();
       await page.getByRole("heading", { level: 1, name: "P" }).waitFor();
       await page.goto(`${world.http}/console/messages?tab=connectLogs`);
       await page.getByRole("cell", { name: "came online" }).waitFor();

@@ -14,9 +14,6 @@ const dictionary = signal<Readonly<Record<string, readonly Word[]>>>({});
 /** The language that it was asked for in. */
 let asked: string | null = null;
 
-/** Variant B has a word of its own for the state of a device, and uses A's for that of a connection. */
-const namesOfB: Readonly<Record<string, string>> = { deviceStatus: "status" };
-
 /** The word of a code. Whoever has no session has no dictionary, and most codes are numbers to them. */
 export function wordOf(field: string, code: unknown): string {
   const wanted = language.value;
@@ -32,8 +29,7 @@ export function wordOf(field: string, code: unknown): string {
       },
     );
   }
-  const name = me.value?.variant === "B" ? (namesOfB[field] ?? field) : field;
-  return dictionary.value[name]?.find(({ value }) => value === code)?.label ?? ownWord(field, code);
+  return dictionary.value[field]?.find(({ value }) => value === code)?.label ?? ownWord(field, code);
 }
 
 /** A word that the console has itself; the code where there is none. */

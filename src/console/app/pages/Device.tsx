@@ -15,7 +15,7 @@ import { momentText, shownHeaders } from "../shown.js";
 import { DeviceAccess } from "./DeviceAccess.js";
 import { DeviceCommands } from "./DeviceCommands.js";
 import { DeviceValues } from "./DeviceValues.js";
-import { type DeviceRecord, statusOf } from "./device-record.js";
+import type { DeviceRecord } from "./device-record.js";
 import { Tabs } from "./Tabs.js";
 
 const DevicePlace = lazily(async () => (await import("../map/DevicePlace.js")).DevicePlace);
@@ -39,13 +39,11 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
               <h1>{device.deviceName}</h1>
               <p class="row muted">
                 <Status
-                  tone={statusTones[statusOf(device)] ?? "idle"}
-                  word={wordOf("deviceStatus", statusOf(device))}
+                  tone={statusTones[device.deviceStatus] ?? "idle"}
+                  word={wordOf("deviceStatus", device.deviceStatus)}
                 />
                 <code>{device.deviceID}</code>
-                <a href={hrefOf(`/products/${device.productIntID ?? device.productID}`)}>
-                  {device.productName ?? device.productID}
-                </a>
+                <a href={hrefOf(`/products/${device.productIntID}`)}>{device.productName}</a>
                 {device.blocked === 1 && <Status tone="bad" word={t("device.blocked")} />}
                 {device.clientIP !== null && (
                   <span>

@@ -7,16 +7,11 @@ export interface DeviceRecord {
   readonly token: string | null;
   readonly authType: number;
   readonly blocked: number;
-  /** Variant B has it as `status`. */
-  readonly deviceStatus?: number;
-  readonly status?: number;
+  readonly deviceStatus: number;
   readonly productID: string;
-  /** Variant B names the product by its string id alone. */
-  readonly productIntID?: number;
-  readonly productName?: string;
+  readonly productIntID: number;
+  readonly productName: string;
   readonly clientIP: string | null;
   readonly connectedAt: number | null;
   readonly description: string | null;
 }
-
-export const statusOf = ({ deviceStatus, status }: DeviceRecord): number => deviceStatus ?? status ?? 0;

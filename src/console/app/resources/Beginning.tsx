@@ -6,12 +6,12 @@ import type { Beginning } from "./resources.js";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-export function BeginningOf({ text, path, body, bodyOfB = body, right = "write" }: Beginning) {
-  const isB = me.value?.variant === "B";
+export function BeginningOf({ text, path, body, right = "write" }: Beginning) {
+  const variant = me.value?.variant === "B" ? ` -H 'Api-Variant: A'` : "";
   const command = [
     `curl -X POST ${location.origin}/api/v1${path}`,
-    `  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json'`,
-    `  -d ${quoted(JSON.stringify(isB ? bodyOfB : body))}`,
+    `  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json'${variant}`,
+    `  -d ${quoted(JSON.stringify(body))}`,
   ].join(" \\\n");
   return (
     <div class="notice beginning">

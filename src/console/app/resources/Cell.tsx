@@ -3,7 +3,6 @@ import { wordOf } from "../codes.js";
 import { statusTones, toneOfSeverity } from "../map/states.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment } from "../shown.js";
-import type { Row } from "./resources.js";
 
 const asCode: ReadonlySet<string> = new Set([
   "payload",
@@ -26,11 +25,6 @@ const tones: Readonly<Record<string, (code: unknown) => Tone | undefined>> = {
   publishStatus: (code) => (["bad", "idle", "good", "idle"] as const)[Number(code)],
   status: (code) => (({ waiting: "idle", delivered: "good", failed: "bad" }) as const)[String(code)],
 };
-
-/** Variant B has some fields by other names. */
-const namesOfB: Readonly<Record<string, string>> = { deviceStatus: "status", connectStatus: "deviceStatus" };
-
-export const shownValue = (row: Row, field: string): unknown => row[field] ?? row[namesOfB[field] ?? field];
 
 export function Cell({ field, value }: { readonly field: string; readonly value: unknown }) {
   if (value === null || value === undefined || value === "") return <span class="muted">–</span>;

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { language, t } from "../i18n.js";
 import { hrefOf } from "../router.js";
 import { fieldNames } from "../texts/fields.js";
-import { Cell, shownValue } from "./Cell.js";
+import { Cell } from "./Cell.js";
 import type { Resource, Row } from "./resources.js";
 
 interface ResourceTableProps {
@@ -72,7 +72,7 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit }: Res
               {columns.map((column, i) => (
                 <td key={column}>
                   <Linked href={hrefFor(resource, row, column, i === 0)} title={titles[column]}>
-                    <Cell field={column} value={shownValue(row, column)} />
+                    <Cell field={column} value={row[column]} />
                   </Linked>
                 </td>
               ))}

@@ -47,8 +47,6 @@ export interface Beginning {
   readonly text: TextKey;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Of variant B, where it has another. */
-  readonly bodyOfB?: Readonly<Record<string, unknown>>;
   /** Whoever has none of it is shown no command; absent: write. */
   readonly right?: "write" | "command";
 }
@@ -186,7 +184,6 @@ export const devicesBeginning: Beginning = {
     ...{ deviceName: "House 1", deviceID: "gh-1", productID: "PRODUCT", deviceType: 1 },
     ...{ upLinkSystem: 1, cloudProtocol: 1, authType: 1 },
   },
-  bodyOfB: { deviceName: "House 1", productID: "PRODUCT", deviceType: 0, authType: 1 },
 };
 
 const ofDevices = {
