@@ -40,6 +40,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "notifications/routing": 35,
   "flow/notifications-kill": 46,
   "console/metrics": 30,
+  "console/lists": 30,
   "flow/reload": 29,
   "store/series/embedded/spans": 28,
   "published/files": 27,

@@ -1,7 +1,9 @@
 /** Words for the codes of records, as the API's dictionary has them. */
 import { signal } from "@preact/signals";
 import { call } from "./api.js";
-import { language } from "./i18n.js";
+import { language, t } from "./i18n.js";
+import { me } from "./session.js";
+import { type TextKey, texts } from "./texts/texts.js";
 
 interface Word {
   readonly label: string;
@@ -12,10 +14,10 @@ const dictionary = signal<Readonly<Record<string, readonly Word[]>>>({});
 /** The language that it was asked for in. */
 let asked: string | null = null;
 
-/** The word of a code; the code itself until the dictionary has come, and where it has none. */
+/** The word of a code. Whoever has no session has no dictionary, and most codes are numbers to them. */
 export function wordOf(field: string, code: unknown): string {
   const wanted = language.value;
-  if (asked !== wanted) {
+  if (asked !== wanted && me.value !== null) {
     asked = wanted;
     const headers = { "Label-Language": wanted };
     call<Record<string, readonly Word[]>>("GET", "/platform_select/dict_code", { headers }).then(
@@ -27,5 +29,11 @@ export function wordOf(field: string, code: unknown): string {
       },
     );
   }
-  return dictionary.value[field]?.find(({ value }) => value === code)?.label ?? String(code);
+  return dictionary.value[field]?.find(({ value }) => value === code)?.label ?? ownWord(field, code);
+}
+
+/** A word that the console has itself; the code where there is none. */
+function ownWord(field: string, code: unknown): string {
+  const key = `code.${field}.${String(code)}`;
+  return Object.hasOwn(texts, key) ? t(key as TextKey) : String(code);
 }

@@ -18,6 +18,11 @@ const dashboards = {
   search: "name",
   page: ({ id }) => `/dashboards/${id}`,
   canDelete: true,
+  beginning: {
+    text: "empty.dashboards",
+    path: "/dashboards",
+    body: { name: "Greenhouse", document: emptyDocument },
+  },
 } as const satisfies Resource;
 
 export function DashboardList() {

@@ -35,7 +35,7 @@ export function RecordInput({ type, value, label, onValue }: RecordInputProps) {
       onChange={tell}
     >
       <ReferenceInput
-        shared={{ class: "input", "aria-label": label }}
+        shared={{ class: "input", "aria-label": label, placeholder: label }}
         text={value}
         reference={references[type]}
         within={{}}

@@ -5,12 +5,13 @@ import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { lazily } from "../lazy.js";
 import { useLive } from "../live/live.js";
+import { statusTones } from "../map/states.js";
 import { DeviceMessages } from "../messages/DeviceMessages.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { Subscriptions } from "../resources/Subscriptions.js";
 import { hrefOf } from "../router.js";
-import { Status, type Tone } from "../shell/Status.js";
+import { Status } from "../shell/Status.js";
 import { momentText, shownHeaders } from "../shown.js";
 import { DeviceAccess } from "./DeviceAccess.js";
 import { DeviceCommands } from "./DeviceCommands.js";
@@ -19,7 +20,6 @@ import type { DeviceRecord } from "./device-record.js";
 import { Tabs } from "./Tabs.js";
 
 const DevicePlace = lazily(async () => (await import("../map/DevicePlace.js")).DevicePlace);
-const tones: readonly Tone[] = ["idle", "good", "warn"];
 const refreshMs = 5000;
 
 export function Device({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
@@ -40,7 +40,7 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
               <h1>{device.deviceName}</h1>
               <p class="row muted">
                 <Status
-                  tone={tones[device.deviceStatus] ?? "idle"}
+                  tone={statusTones[device.deviceStatus] ?? "idle"}
                   word={wordOf("deviceStatus", device.deviceStatus)}
                 />
                 <code>{device.deviceID}</code>

@@ -12,9 +12,10 @@ export function DeviceCommands({ device }: { readonly device: DeviceRecord }) {
   const logs = {
     ...resources.controlLogs,
     path: `/devices/${device.id}/control_logs`,
+    filters: resources.controlLogs.filters.filter(({ kind }) => kind !== "record"),
     columns: ["topic", "payload", "publishStatus", "publishUser", "createAt", "updateAt"],
   };
-  const { search: _, ...ofDevice } = logs;
+  const { search: _, beginning: _beginning, ...ofDevice } = logs;
   return (
     <section>
       {mayCommand && <CommandForm target={{ kind: "device", id: String(device.id) }} />}

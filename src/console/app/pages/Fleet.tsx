@@ -8,6 +8,9 @@ import { nothing, type Selection } from "../bulk/selection.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { missedAt } from "../live/missed.js";
+import { BeginningOf } from "../resources/Beginning.js";
+import { Choice } from "../resources/Choice.js";
+import { devicesBeginning } from "../resources/resources.js";
 import { hrefOf, query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { shownHeaders } from "../shown.js";
@@ -68,6 +71,7 @@ export function Fleet() {
         />
         <Choice
           name={t("fleet.status")}
+          none={t("fleet.status")}
           value={status}
           options={(facets?.deviceStatus ?? []).map(({ value, count }) => ({
             value: String(value),
@@ -77,6 +81,7 @@ export function Fleet() {
         />
         <Choice
           name={t("fleet.product")}
+          none={t("fleet.product")}
           value={product}
           options={(facets?.products ?? []).map(({ productIntID, productName, count }) => ({
             value: String(productIntID),
@@ -86,6 +91,7 @@ export function Fleet() {
         />
         <Choice
           name={t("fleet.alerts")}
+          none={t("fleet.alerts")}
           value={alert}
           options={[
             { value: "1", text: t("fleet.withAlert") },
@@ -95,6 +101,7 @@ export function Fleet() {
         />
         <Choice
           name={t("fleet.sort")}
+          none={t("fleet.sort")}
           value={sort}
           options={sorts.map((one) => ({ value: one, text: t(`sort.${one}`) }))}
           onChoice={(value) => setQuery({ sort: value }, { replace: false })}
@@ -130,7 +137,7 @@ export function Fleet() {
               </p>
             )}
             {answer.items.length === 0 ? (
-              <p class="notice">{t(Object.values(asked).some(Boolean) ? "list.nothing" : "list.empty")}</p>
+              <NoDevices isNarrowed={Object.values(asked).some(Boolean)} />
             ) : (
               <FleetRows
                 key={of}
@@ -148,6 +155,10 @@ export function Fleet() {
       </Answer>
     </section>
   );
+}
+
+function NoDevices({ isNarrowed }: { readonly isNarrowed: boolean }) {
+  return isNarrowed ? <p class="notice">{t("list.nothing")}</p> : <BeginningOf {...devicesBeginning} />;
 }
 
 /** The filter as a body has it: codes are numbers there, and the order is none of it. */
@@ -179,31 +190,5 @@ function BulkTask({ taskID, onEnd, onClose }: BulkTaskProps) {
         </button>
       </p>
     </section>
-  );
-}
-
-interface ChoiceProps {
-  readonly name: string;
-  readonly value: string | undefined;
-  readonly options: readonly { readonly value: string; readonly text: string }[];
-  onChoice(value: string | undefined): void;
-}
-
-function Choice({ name, value = "", options, onChoice }: ChoiceProps) {
-  return (
-    <select
-      class="input choice"
-      aria-label={name}
-      value={value}
-      onChange={(event) => onChoice(event.currentTarget.value === "" ? undefined : event.currentTarget.value)}
-    >
-      <option value="">{name}</option>
-      {value !== "" && !options.some((one) => one.value === value) && <option value={value}>{value}</option>}
-      {options.map((one) => (
-        <option key={one.value} value={one.value}>
-          {one.text}
-        </option>
-      ))}
-    </select>
   );
 }

@@ -6,10 +6,12 @@ import { numberText } from "../charts/numbers.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { useLive } from "../live/live.js";
+import { toneOfSeverity } from "../map/states.js";
 import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import { momentText, shownHeaders } from "../shown.js";
+import { NewestAlerts } from "./NewestAlerts.js";
 import { Sparkline } from "./Sparkline.js";
 
 interface Rates {
@@ -139,7 +141,7 @@ function Filled(overview: OverviewAnswer) {
       <Health {...overview} />
       <dl class="values">
         <Figure title={t("nav.devices")} value={devices.total} to={hrefOf("/devices")}>
-          <Status tone="good" word={`${devices.online} ${wordOf("deviceStatus", 1)}`} />{" "}
+          <Status tone="good" word={`${devices.online} ${wordOf("deviceStatus", 1)}`} />
           <Status tone="idle" word={`${devices.offline} ${wordOf("deviceStatus", 0)}`} />
         </Figure>
         <Figure
@@ -149,9 +151,11 @@ function Filled(overview: OverviewAnswer) {
           isBad={currentAlerts.total > 0}
         >
           {currentAlerts.bySeverity.map(({ alertSeverity, count }) => (
-            <span key={alertSeverity}>
-              {count} {wordOf("alertSeverity", alertSeverity)}{" "}
-            </span>
+            <Status
+              key={alertSeverity}
+              tone={toneOfSeverity(alertSeverity)}
+              word={`${count} ${wordOf("alertSeverity", alertSeverity)}`}
+            />
           ))}
         </Figure>
         <Figure title={t("nav.products")} value={products} to={hrefOf("/products")} />
@@ -159,18 +163,19 @@ function Filled(overview: OverviewAnswer) {
         <Figure title={t("title.groups")} value={groups} to={hrefOf("/devices", { tab: "groups" })} />
       </dl>
       {rates !== null && (
-        <div class="values">
+        <div class="values rates">
           <Rate title={t("overview.messages")} perSecond={rates.messages} color={0} />
           <Rate title={t("overview.points")} perSecond={rates.points} color={2} />
         </div>
       )}
+      {currentAlerts.total > 0 && <NewestAlerts count={currentAlerts.total} />}
       {refused.length > 0 && (
-        <section>
+        <section class="part">
           <h2>{t("overview.refused")}</h2>
-          <ul class="row">
+          <ul class="row details">
             {refused.map(({ reason, count }) => (
-              <li key={reason} class="status warn">
-                {count} {reason}
+              <li key={reason}>
+                <Status tone="warn" word={`${count} ${reason}`} />
               </li>
             ))}
           </ul>
@@ -228,7 +233,7 @@ function Figure({ title, value, to, isBad = false, children }: FigureProps) {
         <a href={to}>{title}</a>
       </dt>
       <dd class={isBad ? "big status bad" : "big"}>{value}</dd>
-      <dd class="muted">{children}</dd>
+      <dd class="muted row details">{children}</dd>
     </div>
   );
 }
@@ -245,7 +250,7 @@ function Rate({
   const last = perSecond.slice(-rateSeconds);
   const rate = last.reduce((sum, one) => sum + one, 0) / Math.max(1, last.length);
   return (
-    <div class="wide">
+    <div>
       <span class="muted">{title}</span>{" "}
       <strong>{t("overview.perSecond", { rate: numberText(rate) })}</strong>
       <Sparkline values={perSecond} color={color} label={title} isFromZero />
@@ -255,7 +260,7 @@ function Rate({
 
 function OfDeployment({ connections, eventLoopDelayP99Ms, version, engine, startedAt }: Deployment) {
   return (
-    <section>
+    <section class="part">
       <h2>{t("overview.deployment")}</h2>
       <p class="muted">
         {t("overview.deploymentText", {

@@ -1,5 +1,6 @@
 /** A list of records: searched and paged by the address, with forms to make and edit, and deletion of several. */
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
@@ -7,10 +8,15 @@ import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { shownHeaders } from "../shown.js";
 import { fieldNames } from "../texts/fields.js";
+import { BeginningOf } from "./Beginning.js";
 import { Deletion } from "./Deletion.js";
+import { Filters } from "./Filters.js";
+import { filtersOf, parametersOf, questionOf } from "./filtering.js";
 import { ResourceForm } from "./ResourceForm.js";
 import { ResourceTable } from "./ResourceTable.js";
 import type { Resource, Row } from "./resources.js";
+import { usePlace } from "./use-place.js";
+import { useTold } from "./use-told.js";
 
 interface ResourceListProps {
   readonly resource: Resource;
@@ -26,19 +32,30 @@ const nobody: ReadonlySet<number> = new Set();
 export function ResourceList({ resource, within = {}, everyMs }: ResourceListProps) {
   const { path, search, form } = resource;
   const { page = "1", q = "", new: isNew } = query.value;
-  const chosen = useSignal(nobody);
   const open = useSignal<Row | "new" | null>(null);
-  const asked = {
-    ...within,
-    _page: Math.max(1, Math.trunc(Number(page)) || 1),
-    _limit: rowsPerPage,
-    ...(search === undefined || q === "" ? {} : { [`${search}_like`]: q }),
-  };
+  const filters = filtersOf(resource, within);
+  const question = questionOf(resource, filters, query.value);
+  const asked = { ...within, _page: Math.max(1, Math.trunc(Number(page)) || 1), _limit: rowsPerPage };
+  const key = `${path} ${JSON.stringify([asked, question])} ${language.value}`;
   const list = useAsk(
-    `${path} ${JSON.stringify(asked)} ${language.value}`,
-    (signal) => call<Page<Row>>("GET", path, { query: asked, headers: shownHeaders(), signal }),
+    key,
+    (signal) =>
+      call<Page<Row>>("GET", path, {
+        query: { ...asked, ...parametersOf(question) },
+        headers: shownHeaders(),
+        signal,
+      }),
     everyMs,
   );
+  // What is ticked is ticked on what is seen: another question, and rows that have gone, have nothing ticked.
+  const ticked = useSignal<{ readonly key: string; readonly ids: ReadonlySet<number> }>({ key, ids: nobody });
+  const items = list.data?.items ?? [];
+  const chosen = new Set(
+    ticked.value.key === key ? items.flatMap(({ id }) => (ticked.value.ids.has(id) ? [id] : [])) : [],
+  );
+  useTold(resource, typeof within.deviceID === "string" ? within.deviceID : undefined, list.again);
+  usePlace(list.data !== undefined);
+  useLastPage(list.data?.meta, asked._page);
   const mayChange = me.value?.rights.includes(resource.right ?? "write") === true;
   const mayDelete = mayChange && resource.canDelete;
   const mayEdit = mayChange && form !== null;
@@ -49,14 +66,21 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
   return (
     <section>
       <div class="row spread tools">
-        {search === undefined ? <span /> : <Search field={search} text={q} />}
+        <span class="row grow">
+          {search !== undefined && <Search field={search} text={q} />}
+          <Filters filters={filters} />
+        </span>
         <span class="row">
-          {mayDelete && chosen.value.size > 0 && (
+          {mayDelete && chosen.size > 0 && (
             <Deletion
+              key={[...chosen].join()}
               path={resource.deletePath ?? path}
-              ids={[...chosen.value]}
+              ids={[...chosen]}
+              {...(resource.removal === undefined
+                ? {}
+                : { verb: resource.removal.name, question: resource.removal.sure })}
               onDone={() => {
-                chosen.value = nobody;
+                ticked.value = { key, ids: nobody };
                 list.again();
               }}
             />
@@ -78,14 +102,14 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
         {({ items, meta }) => (
           <>
             {items.length === 0 ? (
-              <p class="notice">{t(q === "" ? "list.empty" : "list.nothing")}</p>
+              <Nothing resource={resource} isNarrowed={Object.keys(question).length > 0} />
             ) : (
               <ResourceTable
                 resource={resource}
                 items={items}
-                chosen={mayDelete ? chosen.value : null}
+                chosen={mayDelete ? chosen : null}
                 onChosen={(ids) => {
-                  chosen.value = ids;
+                  ticked.value = { key, ids };
                 }}
                 {...(mayEdit && resource.isFixed === undefined
                   ? {
@@ -115,6 +139,25 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
       )}
     </section>
   );
+}
+
+/** Where the last rows of the last page have gone, the page before is shown. */
+function useLastPage(meta: Page<Row>["meta"] | undefined, page: number): void {
+  const last = meta === undefined ? page : Math.max(1, Math.ceil(meta.count / meta.limit));
+  const isBeyond = meta?.page === page && page > last;
+  useEffect(() => {
+    if (isBeyond) setQuery({ page: last === 1 ? undefined : String(last) });
+  }, [isBeyond, last]);
+}
+
+interface NothingProps {
+  readonly resource: Resource;
+  readonly isNarrowed: boolean;
+}
+
+function Nothing({ resource: { beginning }, isNarrowed }: NothingProps) {
+  if (!isNarrowed && beginning !== undefined) return <BeginningOf {...beginning} />;
+  return <p class="notice">{t(isNarrowed ? "list.nothing" : "list.empty")}</p>;
 }
 
 function Search({ field, text }: { readonly field: string; readonly text: string }) {

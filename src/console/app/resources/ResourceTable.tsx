@@ -1,13 +1,13 @@
 /** Rows of a resource, some of which may be chosen. */
-import { wordOf } from "../codes.js";
+import type { ComponentChildren } from "preact";
 import { language, t } from "../i18n.js";
 import { hrefOf } from "../router.js";
-import { Moment } from "../shown.js";
 import { fieldNames } from "../texts/fields.js";
+import { Cell } from "./Cell.js";
 import type { Resource, Row } from "./resources.js";
 
 interface ResourceTableProps {
-  readonly resource: Pick<Resource, "columns" | "page">;
+  readonly resource: Pick<Resource, "columns" | "page" | "links">;
   readonly items: readonly Row[];
   /** Null: nothing can be chosen. */
   readonly chosen: ReadonlySet<number> | null;
@@ -17,8 +17,10 @@ interface ResourceTableProps {
 }
 
 export function ResourceTable({ resource, items, chosen, onChosen, onEdit }: ResourceTableProps) {
-  const { columns, page } = resource;
+  const { columns } = resource;
   const name = fieldNames(language.value);
+
+  const titles: Readonly<Record<string, string>> = { startTime: t("list.chart") };
 
   function choose(id: number, isOn: boolean): void {
     const next = new Set(chosen);
@@ -45,7 +47,7 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit }: Res
               </th>
             )}
             {columns.map((column) => (
-              <th key={column}>{name(column)}</th>
+              <th key={column}>{name(headOf(resource, column))}</th>
             ))}
             {onEdit !== undefined && (
               <th>
@@ -69,13 +71,9 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit }: Res
               )}
               {columns.map((column, i) => (
                 <td key={column}>
-                  {i === 0 && page !== undefined ? (
-                    <a href={hrefOf(page(row))}>
-                      <Cell field={column} value={row[column]} />
-                    </a>
-                  ) : (
+                  <Linked href={hrefFor(resource, row, column, i === 0)} title={titles[column]}>
                     <Cell field={column} value={row[column]} />
-                  )}
+                  </Linked>
                 </td>
               ))}
               {onEdit !== undefined && (
@@ -93,37 +91,32 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit }: Res
   );
 }
 
-const asCode: ReadonlySet<string> = new Set([
-  "payload",
-  "topic",
-  "condition",
-  "deviceID",
-  "productID",
-  "appID",
-]);
+/** A list of other records names a device as what it is. */
+const headOf = ({ links }: Pick<Resource, "links">, column: string): string =>
+  column === "deviceName" && links?.deviceName !== undefined ? "deviceIntID" : column;
 
-/** Fields that are stamps: `createAt`, `startTime`, `lastSeen`. */
-const isMoment = /(At|Time|^at|Seen)$/;
-/** Durations are smaller: this is in 1970. */
-const longAgo = 10_000_000_000;
+function hrefFor(
+  { page, links }: Pick<Resource, "page" | "links">,
+  row: Row,
+  column: string,
+  isFirst: boolean,
+): string | null {
+  if (isFirst && page !== undefined) return hrefOf(page(row));
+  const link = links?.[column]?.(row) ?? null;
+  return link === null ? null : hrefOf(link.path, link.query);
+}
 
-/** One value: codes by their words, long texts on one line, a dash where there is nothing. */
-function Cell({ field, value }: { readonly field: string; readonly value: unknown }) {
-  if (value === null || value === undefined || value === "") return <span class="muted">–</span>;
-  if (typeof value === "object") return <code class="line">{JSON.stringify(value)}</code>;
-  if (typeof value === "number" && isMoment.test(field) && value > longAgo) return <Moment at={value} />;
-  if (typeof value === "number") return <>{wordOf(field, value)}</>;
-  const text = String(value);
-  if (asCode.has(field)) {
-    return (
-      <code class="line" title={text}>
-        {text}
-      </code>
-    );
-  }
+interface LinkedProps {
+  readonly href: string | null;
+  readonly title: string | undefined;
+  readonly children: ComponentChildren;
+}
+
+function Linked({ href, title, children }: LinkedProps) {
+  if (href === null) return <>{children}</>;
   return (
-    <span class="line" title={text}>
-      {text}
-    </span>
+    <a href={href} title={title}>
+      {children}
+    </a>
   );
 }

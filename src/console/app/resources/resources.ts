@@ -22,8 +22,37 @@ export interface Resource {
   readonly deletePath?: string;
   /** Made and deleted, and never changed. */
   readonly isFixed?: true;
+  /** Where deletion is something else: its name, and what is asked before. */
+  readonly removal?: { readonly name: TextKey; readonly sure: TextKey };
+  readonly filters?: readonly Filter[];
+  /** Columns that lead elsewhere; null where a row has nowhere. */
+  readonly links?: Readonly<Record<string, (row: Row) => Link | null>>;
+  /** Told of as it happens: the list is asked for again. */
+  readonly told?: "alerts" | "commands";
+  /** What will stand in the list, and the API's command that makes it. */
+  readonly beginning?: Beginning;
   /** Fields that name other records. */
   readonly references?: Readonly<Record<string, Reference>>;
+}
+
+/** By what a list is narrowed; the address has its field as a parameter, a time as `from` and `to`. */
+export type Filter =
+  | { readonly kind: "code"; readonly field: string; readonly codes: readonly (number | string)[] }
+  | { readonly kind: "record"; readonly field: "deviceID" | "productID" }
+  | { readonly kind: "text"; readonly field: string }
+  | { readonly kind: "time" };
+
+interface Link {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+export interface Beginning {
+  readonly text: TextKey;
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Whoever has none of it is shown no command; absent: write. */
+  readonly right?: "write" | "command";
 }
 
 /** Records that are chosen from: which of their fields is the value, and which is read. */
@@ -44,6 +73,46 @@ export const policy: Reference = { path: "/policies", value: "id", label: "name"
 export const cert: Reference = { path: "/certs", value: "id", label: "name" };
 const group: Reference = { path: "/groups", value: "id", label: "groupName" };
 
+const hourMs = 3_600_000;
+const [ofDevice, ofProduct, ofTime] = [
+  { kind: "record", field: "deviceID" },
+  { kind: "record", field: "productID" },
+  { kind: "time" },
+] as const satisfies readonly Filter[];
+const ofRole = { kind: "code", field: "role", codes: ["admin", "operator", "viewer"] } as const;
+
+/** Records name a device by its record id, or else by its string id: an address takes both. */
+function deviceOf({ deviceIntID, deviceID }: Row): Link | null {
+  const id = deviceIntID ?? deviceID;
+  return id === null || id === undefined ? null : { path: `/devices/${encodeURIComponent(String(id))}` };
+}
+
+/** What the device measured about the time at which it began. */
+function chartOf({ deviceID, startTime }: Row): Link | null {
+  if (typeof deviceID !== "string" || typeof startTime !== "number") return null;
+  const [from, to] = [startTime - hourMs, startTime + hourMs].map(String) as [string, string];
+  return { path: "/explore", query: { d: deviceID, from, to } };
+}
+
+const links = { deviceName: deviceOf };
+const alertsBeginning: Beginning = {
+  text: "empty.alerts",
+  path: "/alert_rules",
+  body: {
+    alertName: "warm",
+    dataPointIntID: 1,
+    condition: "dataPoint > 25",
+    duration: 60,
+    alertSeverity: 2,
+  },
+};
+const alertFilters: readonly Filter[] = [
+  { kind: "code", field: "alertSeverity", codes: [1, 2, 3, 4] },
+  ofDevice,
+  ofProduct,
+  ofTime,
+];
+
 const ofProducts = {
   products: {
     path: "/products",
@@ -53,6 +122,11 @@ const ofProducts = {
     search: "productName",
     page: ({ id }) => `/products/${id}`,
     canDelete: true,
+    beginning: {
+      text: "empty.products",
+      path: "/products",
+      body: { productName: "Greenhouse", cloudProtocol: 1 },
+    },
   },
   groups: {
     path: "/groups",
@@ -126,6 +200,15 @@ const schedules = {
   isFixed: true,
 } as const;
 
+export const devicesBeginning: Beginning = {
+  text: "empty.devices",
+  path: "/devices",
+  body: {
+    ...{ deviceName: "House 1", deviceID: "gh-1", productID: "PRODUCT", deviceType: 1 },
+    ...{ upLinkSystem: 1, cloudProtocol: 1, authType: 1 },
+  },
+};
+
 const ofDevices = {
   devices: {
     path: "/devices",
@@ -135,6 +218,7 @@ const ofDevices = {
     search: "deviceName",
     page: ({ id }) => `/devices/${id}`,
     canDelete: true,
+    beginning: devicesBeginning,
     references: { productID: product, gateway, parentDevice: device },
   },
   gateways: {
@@ -153,11 +237,21 @@ const ofDevices = {
     columns: ["deviceName", "topic", "payload", "publishStatus", "publishUser", "createAt"],
     search: "deviceName",
     canDelete: false,
+    filters: [{ kind: "code", field: "publishStatus", codes: [0, 1, 2, 3] }, ofDevice, ofTime],
+    links,
+    told: "commands",
+    beginning: {
+      text: "empty.commands",
+      path: "/device_publish",
+      body: { deviceID: "gh-1", payload: '{"vent": "open"}' },
+      right: "command",
+    },
   },
   deviceSchedules: {
     ...schedules,
     title: "title.deviceSchedules",
     columns: ["scheduleName", "deviceName", ...ofSchedule],
+    links,
     deletePath: "/device_schedule_publish",
   },
   groupSchedules: {
@@ -173,6 +267,8 @@ const ofDevices = {
     columns: ["deviceName", "connectStatus", "IP", "keepAlive", "createAt"],
     search: "deviceName",
     canDelete: false,
+    filters: [{ kind: "code", field: "connectStatus", codes: [0, 1, 2] }, ofDevice, ofTime],
+    links,
   },
 } as const satisfies Readonly<Record<string, Resource>>;
 
@@ -184,6 +280,11 @@ const ofAlerts = {
     columns: ["alertName", "alertContent", "alertSeverity", "deviceName", "alertTimes", "startTime"],
     search: "alertName",
     canDelete: true,
+    filters: alertFilters,
+    links: { ...links, startTime: chartOf },
+    told: "alerts",
+    removal: { name: "alert.end", sure: "alert.sureEnd" },
+    beginning: alertsBeginning,
   },
   historyAlerts: {
     path: "/history_alerts",
@@ -200,6 +301,10 @@ const ofAlerts = {
     ],
     search: "alertName",
     canDelete: true,
+    filters: alertFilters,
+    links: { ...links, startTime: chartOf },
+    told: "alerts",
+    beginning: alertsBeginning,
   },
   alertRules: {
     path: "/alert_rules",
@@ -238,8 +343,10 @@ const ofAlerts = {
     path: "/notifications",
     form: null,
     title: "title.notifications",
-    columns: ["subject", "contactPointName", "status", "attempts", "answer", "createAt"],
+    columns: ["contactPointName", "status", "kind", "alertCount", "attempts", "answer", "createAt"],
+    search: "contactPointName",
     canDelete: false,
+    filters: [{ kind: "code", field: "status", codes: ["waiting", "delivered", "failed"] }, ofTime],
   },
 } as const satisfies Readonly<Record<string, Resource>>;
 
@@ -249,6 +356,8 @@ const ofAccess = {
     form: "User",
     title: "title.users",
     columns: ["username", "role", "createAt"],
+    search: "username",
+    filters: [ofRole],
     right: "admin",
     canDelete: true,
   },
@@ -257,6 +366,8 @@ const ofAccess = {
     form: "ApiKey",
     title: "title.apiKeys",
     columns: ["name", "appID", "role", "expiresAt", "createAt"],
+    search: "name",
+    filters: [ofRole],
     right: "admin",
     canDelete: true,
   },
@@ -290,7 +401,13 @@ const ofAccess = {
     path: "/changes",
     form: null,
     title: "title.changes",
-    columns: ["entity", "action", "recordID", "username", "createAt"],
+    columns: ["entity", "action", "recordID", "username", "at"],
+    search: "username",
+    filters: [
+      { kind: "text", field: "entity" },
+      { kind: "code", field: "action", codes: ["create", "update", "delete"] },
+      ofTime,
+    ],
     right: "admin",
     canDelete: false,
   },

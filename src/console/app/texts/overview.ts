@@ -10,6 +10,8 @@ export const overviewTexts = {
   "overview.points": ["Points stored", "已存储的数据点"],
   "overview.perSecond": ["{rate} a second", "每秒 {rate}"],
   "overview.refused": ["Refused in the last ten minutes", "最近十分钟被拒绝"],
+  "overview.newestAlerts": ["Newest alerts", "最新告警"],
+  "overview.allAlerts": ["All {count} alerts", "全部 {count} 条告警"],
   "overview.full": ["nothing is taken: the disk is full", "磁盘已满，暂停接收"],
   "overview.commit": [
     "on disk after {p50} ms, at most {p99} ms of 99 in 100",

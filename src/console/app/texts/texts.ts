@@ -1,6 +1,7 @@
 /** All texts of the console, each in English and Chinese. `{name}` stands for a value. */
 import { adminTexts } from "./admin.js";
 import { boardTexts } from "./boards.js";
+import { codesTexts } from "./codes.js";
 import { commandsTexts } from "./commands.js";
 import { deviceTexts } from "./device.js";
 import { exploreTexts } from "./explore.js";
@@ -22,6 +23,7 @@ export const texts = {
   ...adminTexts,
   ...shellTexts,
   ...listsTexts,
+  ...codesTexts,
   ...exploreTexts,
   ...deviceTexts,
   ...overviewTexts,

@@ -1,0 +1,36 @@
+/** The alerts that began last, each with its way to the device. */
+import { call, type Page } from "../api.js";
+import { useAsk } from "../ask.js";
+import { language, t } from "../i18n.js";
+import { ResourceTable } from "../resources/ResourceTable.js";
+import { type Resource, type Row, resources } from "../resources/resources.js";
+import { useTold } from "../resources/use-told.js";
+import { hrefOf } from "../router.js";
+import { shownHeaders } from "../shown.js";
+
+const shown = 5;
+const newest: Resource = {
+  ...resources.currentAlerts,
+  columns: ["alertName", "alertSeverity", "deviceName", "startTime"],
+};
+
+/** @param count of all alerts: asked again when it changes, whoever tells of it */
+export function NewestAlerts({ count }: { readonly count: number }) {
+  const asked = useAsk(`/current_alerts ${count} ${language.value}`, (signal) =>
+    call<Page<Row>>("GET", newest.path, { query: { _limit: shown }, headers: shownHeaders(), signal }),
+  );
+  useTold(newest, undefined, asked.again);
+  const items = asked.data?.items ?? [];
+  if (items.length === 0) return null;
+  return (
+    <section class="part">
+      <h2>{t("overview.newestAlerts")}</h2>
+      <ResourceTable resource={newest} items={items} chosen={null} onChosen={() => undefined} />
+      {count > items.length && (
+        <p>
+          <a href={hrefOf("/alerts")}>{t("overview.allAlerts", { count })}</a>
+        </p>
+      )}
+    </section>
+  );
+}

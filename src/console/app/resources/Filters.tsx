@@ -1,0 +1,124 @@
+/** By what a list is narrowed: each in the address. */
+import { wordOf } from "../codes.js";
+import { RecordInput } from "../dashboards/RecordInput.js";
+import { language, t } from "../i18n.js";
+import { TimeInput } from "../range/RangePicker.js";
+import { spanOf } from "../range/range.js";
+import { query, setQuery } from "../router.js";
+import { shownZone } from "../shown.js";
+import { fieldNames } from "../texts/fields.js";
+import { Choice } from "./Choice.js";
+import { namesOf, parameterOf } from "./filtering.js";
+import type { Filter } from "./resources.js";
+
+/** Another question has other pages, and can be gone back from. */
+const narrow = (changes: Readonly<Record<string, string | undefined>>): void =>
+  setQuery({ ...changes, page: undefined }, { replace: false });
+
+export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
+  const names = namesOf(filters);
+  const isNarrowed = names.some((name) => (query.value[name] ?? "") !== "");
+  return (
+    <>
+      {filters.map((one) => (
+        <FilterInput key={one.kind === "time" ? "time" : one.field} filter={one} />
+      ))}
+      {isNarrowed && (
+        <button
+          type="button"
+          class="button quiet"
+          onClick={() => narrow(Object.fromEntries(names.map((name) => [name, undefined])))}
+        >
+          {t("list.clear")}
+        </button>
+      )}
+    </>
+  );
+}
+
+function FilterInput({ filter }: { readonly filter: Filter }) {
+  if (filter.kind === "time") return <TimeFilter />;
+  const name = fieldNames(language.value)(filter.field);
+  const parameter = parameterOf(filter);
+  const value = query.value[parameter] ?? "";
+  const choose = (chosen: string | undefined): void => narrow({ [parameter]: chosen });
+  if (filter.kind === "code") {
+    return (
+      <Choice
+        name={name}
+        none={t("list.any", { field: name })}
+        value={value}
+        options={filter.codes.map((code) => ({ value: String(code), text: wordOf(filter.field, code) }))}
+        onChoice={choose}
+      />
+    );
+  }
+  if (filter.kind === "record") {
+    const isDevice = filter.field === "deviceID";
+    return (
+      <RecordInput
+        key={value}
+        type={isDevice ? "device" : "product"}
+        value={value}
+        label={fieldNames(language.value)(isDevice ? "deviceIntID" : "productID")}
+        onValue={choose}
+      />
+    );
+  }
+  return (
+    <input
+      class="input choice"
+      type="search"
+      placeholder={name}
+      aria-label={name}
+      value={value}
+      onInput={(event) => setQuery({ [parameter]: event.currentTarget.value, page: undefined })}
+    />
+  );
+}
+
+const steps = ["-1h", "-24h", "-7d", "-30d"] as const;
+const between = "between";
+
+/** A step back from now, or from one time to another. */
+function TimeFilter() {
+  const { from, to } = query.value;
+  const zone = shownZone();
+  const isBetween = from !== undefined && to !== undefined;
+  const span = isBetween ? spanOf({ start: from, end: to }, Date.now(), zone) : null;
+  function choose(chosen: string | undefined): void {
+    if (chosen !== between) return narrow({ from: chosen, to: undefined });
+    const known = spanOf({ start: from ?? "-24h", end: "now" }, Date.now(), zone);
+    if (known !== null) narrow({ from: String(Math.round(known.from)), to: String(Math.round(known.to)) });
+  }
+  return (
+    <>
+      <Choice
+        name={fieldNames(language.value)("at")}
+        none={t("list.anyTime")}
+        value={isBetween ? between : from}
+        options={[
+          ...steps.map((step) => ({ value: step as string, text: t(`since.${step}`) })),
+          { value: between, text: t("list.between") },
+        ]}
+        onChoice={choose}
+      />
+      {span !== null && (
+        <>
+          <TimeInput
+            label={t("range.from")}
+            zone={zone}
+            time={span.from}
+            onTime={(time) => narrow({ from: String(time) })}
+          />
+          <TimeInput
+            label={t("range.to")}
+            zone={zone}
+            time={span.to}
+            onTime={(time) => narrow({ to: String(time) })}
+          />
+        </>
+      )}
+    </>
+  );
+}

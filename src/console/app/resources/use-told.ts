@@ -1,0 +1,31 @@
+/** Asks again for a list when something of its kind is told of: at once, and then once a second while it goes on. */
+import { useEffect, useRef } from "preact/hooks";
+import { useLive } from "../live/live.js";
+import type { Resource } from "./resources.js";
+
+const restMs = 1000;
+
+export function useTold({ told }: Resource, deviceID: string | undefined, again: () => void): void {
+  const rest = useRef<{ timer: ReturnType<typeof setTimeout>; isWanted: boolean } | null>(null);
+  const newest = useRef(again);
+  newest.current = again;
+  function ask(): void {
+    if (rest.current !== null) {
+      rest.current.isWanted = true;
+      return;
+    }
+    newest.current();
+    const timer = setTimeout(() => {
+      const isWanted = rest.current?.isWanted === true;
+      rest.current = null;
+      if (isWanted) ask();
+    }, restMs);
+    rest.current = { timer, isWanted: false };
+  }
+  useEffect(() => () => clearTimeout(rest.current?.timer), []);
+  useLive({
+    devices: deviceID === undefined ? null : [deviceID],
+    ...(told === "alerts" ? { onAlerts: ask } : {}),
+    ...(told === "commands" ? { onCommands: ask } : {}),
+  });
+}
