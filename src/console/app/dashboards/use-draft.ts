@@ -33,7 +33,7 @@ interface State {
   readonly version: number;
 }
 
-export const contentOf = ({ name, description, document }: Content): Content => ({
+const contentOf = ({ name, description, document }: Content): Content => ({
   name,
   description,
   document,
