@@ -83,7 +83,7 @@ export function ImportFile({ kind }: { readonly kind: ImportKind }) {
       )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: a place to drop on; the picker within does the same */}
       <div
-        class={isOver.value ? "drop over" : "drop"}
+        class={isOver.value ? "drop-box over" : "drop-box"}
         onDragOver={(event) => {
           event.preventDefault();
           isOver.value = true;

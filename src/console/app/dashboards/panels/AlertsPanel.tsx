@@ -29,14 +29,16 @@ export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
                     tone={alert.alertSeverity <= 2 ? "bad" : "warn"}
                     word={wordOf("alertSeverity", alert.alertSeverity)}
                   />
-                  <strong class="cut">{alert.alertName}</strong>
+                  <strong class="cut name">{alert.alertName}</strong>
                   {source.isOwn && alert.deviceIntID !== undefined ? (
-                    <a href={hrefOf(`/devices/${alert.deviceIntID}`)}>{alert.deviceName}</a>
+                    <a class="cut" href={hrefOf(`/devices/${alert.deviceIntID}`)}>
+                      {alert.deviceName}
+                    </a>
                   ) : (
-                    <span>{alert.deviceName}</span>
+                    <span class="cut">{alert.deviceName}</span>
                   )}
-                  <span class="cut">{alert.alertContent}</span>
-                  <span class="muted">
+                  {alert.alertContent !== alert.alertName && <span class="cut">{alert.alertContent}</span>}
+                  <span class="muted when">
                     <Moment at={alert.startTime} zone={board.zone} />
                   </span>
                 </li>
