@@ -1145,7 +1145,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -2172,8 +2172,8 @@ export const examplesOfA: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [0, 0, 0, 0],
-            points: [0, 0, 0, 0],
+            messages: [4, 0, 0, 0],
+            points: [6, 0, 0, 0],
           },
           refused: [],
           lag: {
@@ -2181,23 +2181,23 @@ export const examplesOfA: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 17.151,
-            p99Ms: 37.887,
+            p50Ms: 0.803,
+            p99Ms: 3.055,
           },
           disk: {
-            freeBytes: 74228637696,
+            freeBytes: 76523474944,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [0, 0, 0, 0],
-              points: [0, 0, 0, 0],
+              messages: [4, 0, 0, 0],
+              points: [6, 0, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 169.869311,
+            eventLoopDelayP99Ms: 18.825215,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2944,7 +2944,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "jdsBMM",
+            value: "F9B6me",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -3616,14 +3616,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          spans: [
-            {
-              startTime: "2026-11-21 10:00:00",
-              endTime: null,
-              alertTimes: 2,
-              firstValue: 21.5,
-            },
-          ],
+          spans: [],
           points: 5,
           isTruncated: false,
           leftFrom: null,
@@ -5391,7 +5384,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },
@@ -5450,7 +5443,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },

@@ -1103,7 +1103,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -1677,7 +1677,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/hoXHzU/inbox",
+              topic: "/groups/ptGeEe/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2110,8 +2110,8 @@ export const examplesOfB: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [0, 0, 0, 0],
-            points: [0, 0, 0, 0],
+            messages: [4, 0, 0, 0],
+            points: [6, 0, 0, 0],
           },
           refused: [],
           lag: {
@@ -2119,23 +2119,23 @@ export const examplesOfB: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 11.391,
-            p99Ms: 37.375,
+            p50Ms: 1.007,
+            p99Ms: 3.103,
           },
           disk: {
-            freeBytes: 74239979520,
+            freeBytes: 76523433984,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [0, 0, 0, 0],
-              points: [0, 0, 0, 0],
+              messages: [4, 0, 0, 0],
+              points: [6, 0, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 209.977343,
+            eventLoopDelayP99Ms: 32.391167,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2848,8 +2848,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "imported",
-            value: 13,
+            label: "name of own-15",
+            value: 12,
           },
         ],
       },
@@ -2896,7 +2896,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "NelgsK",
+            value: "lK8YAm",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -3525,7 +3525,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3638,14 +3638,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          spans: [
-            {
-              startTime: "2026-11-21 10:00:00",
-              endTime: null,
-              alertTimes: 2,
-              firstValue: 21.5,
-            },
-          ],
+          spans: [],
           points: 5,
           isTruncated: false,
           leftFrom: null,
@@ -4396,7 +4389,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 14,
+          id: 13,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
@@ -5351,7 +5344,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,

@@ -33,7 +33,7 @@ consoleSuite("console: lists", (test, world, web) => {
     const { page } = await web.openIn("/commands");
     await page.getByText("No command yet").waitFor();
     assert.match(await page.locator("pre").innerText(), /curl -X POST http.*\/api\/v1\/device_publish/);
-    await page.getByRole("button", { name: "Copy" }).waitFor();
+    await page.getByRole("button", { name: "Copy", exact: true }).waitFor();
     const user = { username: unique("viewing"), password: "correct horse battery" };
     await world.make("/api/v1/users", { ...user, role: "viewer" });
     const viewer = await web.openIn("/commands", { user });
@@ -129,6 +129,8 @@ consoleSuite("console: lists", (test, world, web) => {
   });
 
   test("changes have their time, and are narrowed by what was done; words of roles are the page's", async () => {
+    const user = { username: unique("reading"), password: "correct horse battery" };
+    await world.make("/api/v1/users", { ...user, role: "viewer" });
     const { page } = await web.openIn("/access?tab=changes&action=create&entity_like=device");
     await rowsOf(page).first().waitFor();
     await rowsOf(page).first().locator("time").waitFor();
@@ -171,7 +173,7 @@ consoleSuite("console: lists", (test, world, web) => {
       ["en-GB", /^(urgent|major|minor|warning)$/],
       ["zh-CN", /^(紧急|主要|次要|警告)$/],
     ] as const) {
-      const { page } = await web.open({ at: `/console/shared/${dashboard.id}#${share.token}`, locale });
+      const { page } = await web.open({ at: String(share.path), locale });
       const status = page.locator(".alerts-panel .status").first();
       await status.waitFor();
       assert.match((await status.innerText()).trim(), word);

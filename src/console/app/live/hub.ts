@@ -82,6 +82,7 @@ export function createHub(surroundings: Surroundings = ofBrowser): Hub {
       event,
       state: (state: LinkState) => everybody({ kind: "state", state }),
       allOn: tellMissing,
+      greeted: tellAllLeft,
       cut: () => {
         for (const [window, { wants }] of own()) {
           if (!wants.every((want) => bring(streams.heard, withoutGone(want)))) missing.add(window);
@@ -123,15 +124,18 @@ export function createHub(surroundings: Surroundings = ofBrowser): Hub {
     callOffShrink();
     // Once it is known which devices are gone.
     if (finding > 0) return;
-    const questions = wanted();
-    streams.want(questions);
-    for (const [window, one] of own()) tellLeft(window, one, questions);
+    streams.want(wanted());
+    tellAllLeft();
     if (streams.isOn) tellMissing();
   }
 
-  /** What does not fit into the streams is the window's own to ask for. */
-  function tellLeft(window: Window, one: Attending, questions: readonly Question[]): void {
-    const wants = one.wants.filter((want) => !bring(questions, withoutGone(want)));
+  function tellAllLeft(): void {
+    for (const [window, one] of own()) tellLeft(window, one);
+  }
+
+  /** What no stream brings, or not yet, is the window's own to ask for. */
+  function tellLeft(window: Window, one: Attending): void {
+    const wants = one.wants.filter((want) => !bring(streams.heard, withoutGone(want)));
     const text = JSON.stringify(wants);
     if (text === one.left) return;
     one.left = text;
@@ -215,8 +219,10 @@ export function createHub(surroundings: Surroundings = ofBrowser): Hub {
     hear: (window, { user: theirs, wants }) => {
       if (wants === undefined) return leave(window);
       const before = windows.get(window);
-      const known = before?.user === theirs ? before.left : "";
-      windows.set(window, { user: theirs, wants, heardAt: now(), left: known });
+      const isSame = before !== undefined && JSON.stringify(before.wants) === JSON.stringify(wants);
+      const known = before?.user === theirs && isSame ? before.left : "";
+      const one: Attending = { user: theirs, wants, heardAt: now(), left: known };
+      windows.set(window, one);
       for (const device of newIn(wants, before?.wants ?? [])) gone.delete(device);
       if (before === undefined && left.has(window)) missing.add(window);
       const isTurned = isTurn(theirs, before);
@@ -224,8 +230,8 @@ export function createHub(surroundings: Surroundings = ofBrowser): Hub {
       if (theirs !== user) return;
       if (before?.user !== theirs && streams.state !== null)
         window.tell({ kind: "state", state: streams.state });
-      else if (!isTurned && before !== undefined && JSON.stringify(before.wants) === JSON.stringify(wants))
-        return;
+      else if (!isTurned && isSame) return;
+      tellLeft(window, one);
       if (streams.isRunning && wants.every((want) => bring(streams.heard, withoutGone(want)))) {
         if (streams.isOn) tellMissing();
         return shrinkAfter(shrinkMs);

@@ -15,7 +15,7 @@ interface Listener {
 /** Null: not known yet. */
 export const linkState = signal<LinkState | null>(null);
 
-/** What no stream brings, each as JSON. */
+/** What no stream brings, or not yet, each as JSON. */
 const leftWants = signal<ReadonlySet<string>>(new Set());
 
 /** Whether this is told of now. */
@@ -31,7 +31,11 @@ let send: ((message: FromWindow) => void) | null = null;
 let isSaying = false;
 
 export function listen(listener: Listener): () => void {
+  const want = JSON.stringify(listener.want);
+  const isNew = ![...listeners].some((one) => JSON.stringify(one.want) === want);
   listeners.add(listener);
+  // Until whoever holds the streams has said that one brings it.
+  if (isNew) leftWants.value = new Set([...leftWants.value, want]);
   sayLater();
   return () => {
     listeners.delete(listener);

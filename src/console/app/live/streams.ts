@@ -26,6 +26,8 @@ interface StreamsTold {
   state(state: LinkState): void;
   /** All that are wanted have been greeted. */
   allOn(): void;
+  /** One more of them has been. */
+  greeted(): void;
   /** One that was heard is closed before those after it are there. */
   cut(): void;
   gone(devices: readonly string[]): void;
@@ -131,6 +133,7 @@ export function createStreams(told: StreamsTold, { open, now, after }: Surroundi
     if (next === "on") one.onSince = now();
     settle();
     tellState();
+    if (next === "on") told.greeted();
     if (areOn()) told.allOn();
   }
 
