@@ -525,7 +525,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
       assert.is(await frame.getByRole("navigation").count(), 0);
       await frame.getByLabel("Zone").fill("Asia/Tokyo");
       await frame.getByLabel("Zone").press("Enter");
-      await frame.getByText("+09:00", { exact: true }).first().waitFor();
+      await frame.getByText("+09:00", { exact: true }).last().waitFor();
 
       const { page: other, faults: refusals } = await web.open();
       await other.goto(`http://localhost:${port}/?${encodeURIComponent(link)}`);
