@@ -8,6 +8,9 @@ import type { Chosen } from "./targets.js";
 /** Panels of which nobody tells are asked again so often. */
 const unwatchedMs = 30_000;
 
+/** What has come between a panel's first question and the stream is asked for once: after the page has been drawn. */
+const firstMs = 1500;
+
 interface News {
   readonly document: DashboardDocument;
   readonly chosen: Chosen;
@@ -22,10 +25,15 @@ export function useNews(news: News): void {
   const watched = useMemo(() => watchedOf(document, chosen), [JSON.stringify([document, chosen])]);
   const gather = useGathered(news);
 
-  useLive({
+  const isHeard = useLive({
     devices: isOn ? watched.devices : [],
     onPoints: (points) => gather(points.flatMap(({ deviceID }) => watched.panelsOf.get(deviceID) ?? [])),
   });
+  useEffect(() => {
+    if (!isHeard) return;
+    const timer = setTimeout(() => gather([...watched.panelsOf.values()].flat()), firstMs);
+    return () => clearTimeout(timer);
+  }, [isHeard, watched]);
   const alerts = document.panels.filter(({ type }) => type === "alerts").map(({ id }) => id);
   useLive({ devices: isOn && alerts.length > 0 ? null : [], onAlerts: () => gather(alerts) });
 

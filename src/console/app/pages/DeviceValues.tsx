@@ -36,7 +36,8 @@ export function DeviceValues({ device }: { readonly device: DeviceRecord }) {
   );
   const live = useLiveValues(deviceID);
   const newest = useAsk(
-    `newest ${deviceID}`,
+    // What has come between the question and the stream is asked for once more.
+    `newest ${deviceID} ${live.isConnected}`,
     (signal) =>
       call<readonly NewestRow[]>("GET", "/original_data", {
         query: { deviceID, limit: 1, timeFormat: "ms" },
