@@ -130,7 +130,7 @@ consoleSuite("console: the system", (test, world, web) => {
     await page.getByLabel("Kind").selectOption("devices_export");
     const row = page.getByRole("row").filter({ hasText: "export of devices" });
     await row.getByText("2 rows written").waitFor();
-    assert.is(await page.getByRole("row").count(), 2);
+    await until(async () => (await page.getByRole("row").count()) === 2, { what: "the other kinds to go" });
     assert.match(page.url(), /tab=tasks&kind=devices_export$/);
     await row.getByRole("link").click();
     await page.getByRole("link", { name: "Download the file" }).waitFor();
