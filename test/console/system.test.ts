@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { csvRows, missingForPoints, previewOf } from "../../src/console/app/system/preview.js";
 import { makeDataPoint, makeDevice, makeProduct, unique } from "../factories.js";
-import { assert, suite } from "../suite.js";
+import { assert, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
 
