@@ -72,6 +72,7 @@ function createStage() {
         heard,
         gaps: () => heard.filter(({ kind }) => kind === "gap").length,
         told: () => heard.flatMap((one) => (one.kind === "told" ? one.items : [])),
+        lefts: () => heard.filter((one) => one.kind === "left").length,
         left: () => heard.flatMap((one) => (one.kind === "left" ? [one.wants] : [])).at(-1),
         wants: (devices: readonly string[], user = 1) => hub.hear(window, { user, wants: [wantOf(devices)] }),
         says: (wants: readonly Want[], user = 1) => hub.hear(window, { user, wants }),
@@ -176,6 +177,19 @@ suite("console: holder of live streams", (test) => {
     stage.pass(200);
     stage.greet();
     assert.equal(many.left(), [wantOf(["a,b"])], "an id with a comma cannot be asked for");
+  });
+
+  test("whoever says what it wants is answered, also where it has said the same before", () => {
+    const stage = createStage();
+    const window = stage.window();
+    const wants = [wantOf(["a"])];
+    window.says(wants);
+    stage.pass(50);
+    stage.greet();
+    const before = window.lefts();
+    window.says(wants);
+    assert.is(window.lefts(), before + 1);
+    assert.equal(window.left(), []);
   });
 
   test("a window that was silent for long and one that has left miss something", () => {

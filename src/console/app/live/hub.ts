@@ -133,11 +133,11 @@ export function createHub(surroundings: Surroundings = ofBrowser): Hub {
     for (const [window, one] of own()) tellLeft(window, one);
   }
 
-  /** What no stream brings, or not yet, is the window's own to ask for. */
-  function tellLeft(window: Window, one: Attending): void {
+  /** What no stream brings, or not yet, is the window's own to ask for. Whoever says what it wants gets an answer. */
+  function tellLeft(window: Window, one: Attending, isAsked = false): void {
     const wants = one.wants.filter((want) => !bring(streams.heard, withoutGone(want)));
     const text = JSON.stringify(wants);
-    if (text === one.left) return;
+    if (!isAsked && text === one.left) return;
     one.left = text;
     window.tell({ kind: "left", wants });
   }
@@ -228,10 +228,10 @@ export function createHub(surroundings: Surroundings = ofBrowser): Hub {
       const isTurned = isTurn(theirs, before);
       if (isTurned) turnTo(theirs);
       if (theirs !== user) return;
-      if (before?.user !== theirs && streams.state !== null)
-        window.tell({ kind: "state", state: streams.state });
-      else if (!isTurned && isSame) return;
-      tellLeft(window, one);
+      const hasState = before?.user === theirs || streams.state === null;
+      if (!hasState && streams.state !== null) window.tell({ kind: "state", state: streams.state });
+      tellLeft(window, one, true);
+      if (hasState && !isTurned && isSame) return;
       if (streams.isRunning && wants.every((want) => bring(streams.heard, withoutGone(want)))) {
         if (streams.isOn) tellMissing();
         return shrinkAfter(shrinkMs);

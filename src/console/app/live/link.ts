@@ -64,10 +64,15 @@ function hear(message: ToWindow): void {
     linkState.value = message.state;
     if (message.state === "on" && before !== null && before !== "on") missedAt.value++;
   } else if (message.kind === "gap") missedAt.value++;
-  else if (message.kind === "left")
-    leftWants.value = new Set(message.wants.map((want) => JSON.stringify(want)));
+  else if (message.kind === "left") setLeft(message.wants.map((want) => JSON.stringify(want)));
   else if (message.kind === "loggedOut") sessionEnded();
   else for (const one of listeners) hand(one, message);
+}
+
+/** Each beat is answered: what stays as it is draws nothing again. */
+function setLeft(wants: readonly string[]): void {
+  const known = leftWants.value;
+  if (wants.length !== known.size || wants.some((want) => !known.has(want))) leftWants.value = new Set(wants);
 }
 
 function hand(listener: Listener, message: Extract<ToWindow, { kind: "told" | "skipped" }>): void {
