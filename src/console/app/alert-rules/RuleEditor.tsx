@@ -4,11 +4,11 @@ import { forms } from "tidemark:forms";
 import { useSignal } from "@preact/signals";
 import { FormulaInput } from "../formula/FormulaInput.js";
 import { useFormulaScope } from "../formula/names.js";
-import { language, t } from "../i18n.js";
-import { FormButtons } from "../resources/FormButtons.js";
+import { language } from "../i18n.js";
 import { FormInput } from "../resources/FormInput.js";
 import type { FormBodyProps } from "../resources/form-body.js";
 import { textOf } from "../resources/form-values.js";
+import { RecordForm } from "../resources/RecordForm.js";
 import { useSave } from "../resources/use-save.js";
 import { fieldNames } from "../texts/fields.js";
 import { Backtest } from "./Backtest.js";
@@ -30,17 +30,14 @@ export function RuleEditor(props: FormBodyProps) {
     texts.value = { ...texts.value, [field]: text };
   };
   return (
-    <form
-      class="form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
+    <RecordForm
+      resource={resource}
+      record={record}
+      failure={failure}
+      isBusy={isBusy}
+      onSave={save}
+      onCancel={() => props.onClose(false)}
     >
-      <h2>
-        {t(resource.title)}: {t(record === null ? "form.new" : "form.edit")}
-      </h2>
       <div class="fields">
         {fields
           .filter((field) => field.name !== "condition")
@@ -74,7 +71,6 @@ export function RuleEditor(props: FormBodyProps) {
           found.value = faults;
         }}
       />
-      <FormButtons failure={failure} isBusy={isBusy} onCancel={() => props.onClose(false)} />
-    </form>
+    </RecordForm>
   );
 }

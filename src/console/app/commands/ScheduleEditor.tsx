@@ -1,9 +1,9 @@
 /** A command that is sent later, or again and again. */
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
-import { language, t } from "../i18n.js";
-import { FormButtons } from "../resources/FormButtons.js";
+import { language } from "../i18n.js";
 import type { FormBodyProps } from "../resources/form-body.js";
+import { RecordForm } from "../resources/RecordForm.js";
 import { me } from "../session.js";
 import { Field } from "../shell/Field.js";
 import { shownZone } from "../shown.js";
@@ -23,8 +23,7 @@ export function ScheduleEditor({ resource, within, onClose }: FormBodyProps) {
   const timing = useSignal<TypedTiming>({ kind: "once", at: "", zone: shownZone(), minutes: "", cron: "" });
   const { act, failure, isBusy } = useAct();
 
-  async function save(event: SubmitEvent): Promise<void> {
-    event.preventDefault();
+  async function save(): Promise<void> {
     const body = {
       scheduleName: name.value.trim(),
       ...commandBody(target.value, typed.value),
@@ -41,10 +40,15 @@ export function ScheduleEditor({ resource, within, onClose }: FormBodyProps) {
   const isReady =
     name.value.trim() !== "" && isChosen(target.value) && typed.value.payload !== "" && isTimed(timing.value);
   return (
-    <form class="form command-form" onSubmit={save}>
-      <h2>
-        {t(resource.title)}: {t("form.new")}
-      </h2>
+    <RecordForm
+      resource={resource}
+      record={null}
+      class="command-form"
+      failure={failure}
+      isBusy={isBusy || !isReady}
+      onSave={save}
+      onCancel={() => onClose(false)}
+    >
       <Field name={fieldNames(language.value)("scheduleName")}>
         <input
           class="input"
@@ -76,7 +80,6 @@ export function ScheduleEditor({ resource, within, onClose }: FormBodyProps) {
           timing.value = now;
         }}
       />
-      <FormButtons failure={failure} isBusy={isBusy || !isReady} onCancel={() => onClose(false)} />
-    </form>
+    </RecordForm>
   );
 }

@@ -5,10 +5,10 @@ import { useSignal } from "@preact/signals";
 import { FormulaInput } from "../formula/FormulaInput.js";
 import { useFormulaScope } from "../formula/names.js";
 import { language, t } from "../i18n.js";
-import { FormButtons } from "../resources/FormButtons.js";
 import { FormInput } from "../resources/FormInput.js";
 import type { FormBodyProps } from "../resources/form-body.js";
 import { textOf } from "../resources/form-values.js";
+import { RecordForm } from "../resources/RecordForm.js";
 import { useSave } from "../resources/use-save.js";
 import { fieldNames } from "../texts/fields.js";
 import { MetricPreview } from "./MetricPreview.js";
@@ -66,17 +66,14 @@ export function MetricEditor(props: FormBodyProps) {
       !(isFormula && field.name.startsWith("aggregate")),
   );
   return (
-    <form
-      class="form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
+    <RecordForm
+      resource={resource}
+      record={record}
+      failure={failure}
+      isBusy={isBusy}
+      onSave={save}
+      onCancel={() => props.onClose(false)}
     >
-      <h2>
-        {t(resource.title)}: {t(record === null ? "form.new" : "form.edit")}
-      </h2>
       <div class="fields">{shown.map(input)}</div>
       {hasExpression && (
         <FormulaInput
@@ -108,7 +105,6 @@ export function MetricEditor(props: FormBodyProps) {
         <summary>{t("form.more", { count: fields.length - ownFields.size })}</summary>
         <div class="fields">{fields.filter((field) => !ownFields.has(field.name)).map(input)}</div>
       </details>
-      <FormButtons failure={failure} isBusy={isBusy} onCancel={() => props.onClose(false)} />
-    </form>
+    </RecordForm>
   );
 }

@@ -10,10 +10,10 @@ import { language, t } from "../i18n.js";
 import { Dialog } from "../shell/Dialog.js";
 import { fieldNames } from "../texts/fields.js";
 import { editors } from "./editors.js";
-import { FormButtons } from "./FormButtons.js";
 import { FormInput } from "./FormInput.js";
 import type { Fields, FormBodyProps, ResourceFormProps } from "./form-body.js";
 import { textOf } from "./form-values.js";
+import { RecordForm } from "./RecordForm.js";
 import { useSave } from "./use-save.js";
 
 /** Some records have an editor of their own. */
@@ -62,17 +62,14 @@ function FormOf(props: FormBodyProps) {
 
   if (secret !== null) return <ShownOnce secret={secret} onClose={() => onClose(true)} />;
   return (
-    <form
-      class="form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
+    <RecordForm
+      resource={resource}
+      record={record}
+      failure={failure}
+      isBusy={isBusy}
+      onSave={save}
+      onCancel={() => onClose(false)}
     >
-      <h2>
-        {t(resource.title)}: {t(record === null ? "form.new" : "form.edit")}
-      </h2>
       <div class="fields">
         {shown.map((field) => (
           <FormInput
@@ -100,8 +97,7 @@ function FormOf(props: FormBodyProps) {
           {t("form.more", { count: fields.length - shown.length })}
         </button>
       )}
-      <FormButtons failure={failure} isBusy={isBusy} onCancel={() => onClose(false)} />
-    </form>
+    </RecordForm>
   );
 }
 
