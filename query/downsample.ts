@@ -24,16 +24,14 @@ export async function downsample(
 ): Promise<Columns> {
   const span = await spanOf(store, series, range);
   if (span === null) return store.read(series, { ...boundsOf(range), oldest: 1 });
-  const { start, stop } = span;
-  if (span.isShort) return thin(await store.read(series, { start, stop }), maxPoints);
-  return thin(await store.extremes({ series, start, stop, width: bucketWidth(span, maxPoints) }), maxPoints);
+  const width = bucketWidth(span, maxPoints);
+  return thin(await store.extremes({ series, ...span, width, exactMax: pointsExactMax }), maxPoints);
 }
 
-/** Where the points of a range lie, and whether they are so few that all compete. */
+/** Where the points of a range lie. */
 interface Span {
   readonly start: number;
   readonly stop: number;
-  readonly isShort: boolean;
 }
 
 /** Null if there are no points. */
@@ -50,9 +48,18 @@ export async function spanOf(
   const [start] = first.times;
   const [end] = last.times;
   if (start === undefined || end === undefined) return null;
+  return { start, stop: end + 1 };
+}
+
+/** Whether the points are so few that all compete. */
+export async function isShort(
+  store: SeriesQuestions,
+  series: SeriesRef,
+  { start, stop }: Span,
+): Promise<boolean> {
   const calendar = { unit: "year", timezone: "UTC" } as const;
-  const [count] = await store.aggregate({ series, edges: [start, end + 1], calendar, aggregate: "count" });
-  return { start, stop: end + 1, isShort: (count ?? 0) <= pointsExactMax };
+  const [count] = await store.aggregate({ series, edges: [start, stop], calendar, aggregate: "count" });
+  return (count ?? 0) <= pointsExactMax;
 }
 
 export function bucketWidth({ start, stop }: Span, maxPoints: number): number {

@@ -1,7 +1,7 @@
 /** The values of a formula over a long range, thinned to those that a line shows. */
 import { createExtremes } from "../store/series/extremes.js";
 import type { SeriesQuestions, SeriesRef } from "../store/series/series.js";
-import { bucketWidth, spanOf, thin } from "./downsample.js";
+import { bucketWidth, isShort, spanOf, thin } from "./downsample.js";
 import { type DeviceFormula, type FormulaValues, formulaPieces, givenValues } from "./formula-series.js";
 import type { Range } from "./range.js";
 
@@ -18,11 +18,12 @@ export async function thinnedFormula(
 ): Promise<FormulaValues> {
   const span = await spanOf(store, series, range);
   if (span === null) return { times: new Float64Array(), values: new Float64Array(), errors: 0 };
+  const isWhole = await isShort(store, series, span);
   const extremes = createExtremes(bucketWidth(span, maxPoints));
   let errors = 0;
   for await (const piece of formulaPieces(store, deviceFormula, series, span)) {
     // So few that one read has brought them.
-    if (span.isShort) return thinFormula(piece, maxPoints);
+    if (isWhole) return thinFormula(piece, maxPoints);
     const { times, values } = givenValues(piece);
     extremes.add(times, values);
     errors += piece.errors;

@@ -96,6 +96,8 @@ export interface ExtremesQuery {
   readonly stop: number;
   /** Microseconds: bucket k holds the times [k × width, (k + 1) × width). */
   readonly width: number;
+  /** Up to so many points all of them are the answer. */
+  readonly exactMax: number;
 }
 
 /** The newest point of a series; null where it has none; or why the engine cannot answer. */
@@ -164,7 +166,7 @@ export interface SeriesQuestions {
   aggregateArithmetic(query: ArithmeticQuery): Promise<ArithmeticAnswer | null>;
   /**
    * The first and the last point of the range, and of each bucket the lowest and the highest (of equal ones the
-   * earlier): what a drawn line shows of any number of points.
+   * earlier): what a drawn line shows of any number of points. Of a range with few points all of them.
    */
   extremes(query: ExtremesQuery): Promise<Columns>;
   /** The newest point of each series, in the order asked. One that cannot be answered does not affect the others. */

@@ -76,6 +76,29 @@ consoleSuite("console: the fleet", (test, world, web) => {
     assert.is(await page.getByLabel("Order").inputValue(), "-deviceName");
   });
 
+  test("rows that are refused when they come into sight say why, and come by themselves or when asked for again", async () => {
+    const { page } = await web.openIn("/devices?sort=deviceName");
+    await counted(page, `${devicesMade} devices`);
+    const refusals = [
+      { status: 503, errorCode: "UNAVAILABLE", message: "busy for a moment" },
+      { status: 400, errorCode: "INVALID", message: "this page is not liked" },
+    ];
+    await page.route(/\/api\/v1\/fleet\?.*offset=/, async (route) => {
+      const { status, ...body } = refusals[0] ?? { status: 200 };
+      if (status === 200) return route.continue();
+      await route.fulfill({ status, json: body });
+    });
+    await page.evaluate("document.querySelector('.fleet-body').scrollTop = 1e9");
+    await page.getByRole("alert").getByText("busy for a moment").waitFor();
+    refusals.shift();
+    const alert = page.getByRole("alert").filter({ hasText: "this page is not liked" });
+    await alert.waitFor();
+    refusals.shift();
+    await alert.getByRole("button").click();
+    await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).waitFor();
+    assert.is(await page.getByRole("alert").count(), 0);
+  });
+
   test("a command to all that match: what was not reached and why, receipts as they come, the task in the list", async () => {
     const devices = (await found("q=st-01&_sort=deviceID&_limit=3")).map(({ id }) => id);
     const clients: MqttClient[] = [];

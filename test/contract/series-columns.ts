@@ -157,7 +157,7 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
       () => asked.aggregate(query),
       () => asked.aggregate({ ...query, aggregate: "increase" }),
       () => asked.aggregateArithmetic({ ...query, arithmetic: { kind: "value" } }),
-      () => asked.extremes({ series, start: base, stop: base + 60 * minute, width: minute }),
+      () => asked.extremes({ series, start: base, stop: base + 60 * minute, width: minute, exactMax: 0 }),
       () => asked.latest([series]),
     ];
     for (const question of questions) {

@@ -132,7 +132,6 @@ suite("downsampling to a line", (test) => {
         const at = range.oldest === undefined ? count - 1 : 0;
         return columns([pairs[at] as [number, number]]);
       },
-      aggregate: async () => [count],
       extremes: async ({ width }: { width: number }) => {
         const thinned = createExtremes(width);
         thinned.add(all.times, all.values);

@@ -88,21 +88,33 @@ interface AnswerProps<T> {
 /** The banner of every page says that the service is away: a page that has something to show does not say so again. */
 const isSaidAbove = ({ isAway }: ApiFailure): boolean => isAway && linkState.value === "away";
 
+interface FailureProps {
+  readonly failure: ApiFailure;
+  again(): void;
+}
+
+/** Why there is no answer, or none that is newer, and a button that asks again. */
+export function Failure({ failure, again }: FailureProps) {
+  return (
+    <p class={`notice ${failure.isTransient ? "warn" : "bad"}`} role="alert">
+      {failure.status === 404
+        ? t("state.notFound")
+        : failure.isAway
+          ? t("state.away")
+          : t("state.failed", { reason: failure.message })}{" "}
+      <button type="button" class="button" onClick={again}>
+        {t("state.retry")}
+      </button>
+    </p>
+  );
+}
+
 /** What came of a question: the answer, why there is none, or that it is on its way. */
 export function Answer<T>({ asked: { data, failure, isLoading, again }, children }: AnswerProps<T>) {
   return (
     <>
       {failure !== null && !(isSaidAbove(failure) && data !== undefined) && (
-        <p class={`notice ${failure.isTransient ? "warn" : "bad"}`} role="alert">
-          {failure.status === 404
-            ? t("state.notFound")
-            : failure.isAway
-              ? t("state.away")
-              : t("state.failed", { reason: failure.message })}{" "}
-          <button type="button" class="button" onClick={again}>
-            {t("state.retry")}
-          </button>
-        </p>
+        <Failure failure={failure} again={again} />
       )}
       {data !== undefined && children(data)}
       {data === undefined && failure === null && isLoading && (

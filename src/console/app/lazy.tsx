@@ -3,10 +3,13 @@ import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { t } from "./i18n.js";
 
+export type LazyPart<Props extends object> = ComponentType<Props> & {
+  /** Has it loaded before it is shown. */
+  preload(): void;
+};
+
 /** Shows nothing until the part has come, which takes a moment at most; or why it has not. */
-export function lazily<Props extends object>(
-  load: () => Promise<ComponentType<Props>>,
-): ComponentType<Props> {
+export function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): LazyPart<Props> {
   const loaded = signal<ComponentType<Props> | null>(null);
   const isFailed = signal(false);
   let isAsked = false;
@@ -22,8 +25,11 @@ export function lazily<Props extends object>(
       },
     );
   }
-  return function Lazy(props: Props) {
+  function preload(): void {
     if (!isAsked) ask();
+  }
+  function Lazy(props: Props) {
+    preload();
     const Part = loaded.value;
     if (Part !== null) return <Part {...props} />;
     if (!isFailed.value) return <p class="muted" aria-busy="true" />;
@@ -35,5 +41,6 @@ export function lazily<Props extends object>(
         </button>
       </p>
     );
-  };
+  }
+  return Object.assign(Lazy, { preload });
 }

@@ -2,6 +2,7 @@ import { render } from "preact";
 import { startKeys } from "./keys/keys.js";
 import { lazily } from "./lazy.js";
 import { startLive } from "./live/link.js";
+import { preloadPage } from "./pages/pages.js";
 import { watchPerson } from "./person.js";
 import { path, startRouter } from "./router.js";
 import { followOtherWindows, openSession } from "./session.js";
@@ -32,6 +33,7 @@ const isFramed = window.top !== window;
 if (!isShared && !isFramed) {
   followOtherWindows();
   void openSession();
+  preloadPage(path.value);
   startLive();
   watchPerson();
   startKeys();

@@ -103,7 +103,10 @@ export type ReaderCalls = {
     /** Null where the point before the range has no result, so that an increase cannot begin from it. */
     answer: ArithmeticAnswer | null;
   };
-  extremes: { args: SeriesInFiles & { start: number; stop: number; width: number }; answer: Run };
+  extremes: {
+    args: SeriesInFiles & { start: number; stop: number; width: number; exactMax: number };
+    answer: Run;
+  };
   latest: {
     args: {
       ids: readonly number[];

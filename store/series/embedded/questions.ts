@@ -91,11 +91,12 @@ export function createQuestions(
     });
   }
 
-  async function extremes({ series, start, stop, width }: ExtremesQuery): Promise<Columns> {
+  async function extremes({ series, ...query }: ExtremesQuery): Promise<Columns> {
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(false));
+    const { start, stop } = query;
     return find(series, { handle, range: { start, stop }, before: false }, async ({ memory }, inFiles) => {
-      const asked = { ...inFiles, start, stop, width };
+      const asked = { ...inFiles, ...query };
       return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(memory) }));
     });
   }

@@ -3,7 +3,7 @@
 import { createLock } from "../../lib/turns.js";
 import { createExtremes } from "../extremes.js";
 import type { Handlers } from "./calls.js";
-import type { Run } from "./columns.js";
+import { concatRuns, ownRun, type Run } from "./columns.js";
 import { fetchMerged, fetchOverlaid, rangeInFiles } from "./fetch.js";
 import type { ReaderCalls } from "./protocol.js";
 import { readAggregate } from "./read-aggregate.js";
@@ -46,11 +46,19 @@ export function createReader({
   };
 }
 
+/** One pass over the points: all of them are kept for as long as they are few. */
 async function readExtremes(files: ReaderFiles, args: ReaderCalls["extremes"]["args"]): Promise<Run> {
   const thinned = createExtremes(args.width);
   const range = rangeInFiles(args, args.start, args.stop);
-  for await (const { times, values } of fetchOverlaid(files, range, args.memory)) {
-    if (!Array.isArray(values)) thinned.add(times, values);
+  let few: Run[] | null = [];
+  let count = 0;
+  for await (const run of fetchOverlaid(files, range, args.memory)) {
+    const { times, values } = run;
+    if (Array.isArray(values)) continue;
+    thinned.add(times, values);
+    count += times.length;
+    if (count > args.exactMax) few = null;
+    else few?.push(run);
   }
-  return thinned.result();
+  return few === null ? thinned.result() : ownRun(concatRuns(few, false));
 }

@@ -12,7 +12,7 @@ import type {
 import type { Questioner } from "./client.js";
 import { readRows } from "./csv.js";
 import { fluxArithmetic, fluxEdgePoint, fluxExtremes } from "./flux.js";
-import { aggregateWindows, lastPoint } from "./reading.js";
+import { aggregateWindows, lastPoint, readColumns } from "./reading.js";
 import { timeMax, timeMin } from "./times.js";
 
 /** For these, one result that is not finite makes its window's value not finite, so that it is always noticed. */
@@ -74,27 +74,41 @@ async function isFiniteThroughout(
 const hasResult = (arithmetic: Arithmetic, value: number): boolean =>
   Number.isFinite(computeOne(arithmetic, value));
 
-export async function readExtremes(
+/** Counted first: the engine finds a window's extremes slower than it sends a few points. */
+export async function extremesOrAll(
   client: Questioner,
   bucket: string,
   query: ExtremesQuery,
 ): Promise<Columns> {
-  const { series } = query;
-  const span = clamped(query.start, query.stop);
-  if (series.kind === "text") return { kind: "text", times: new Float64Array(0), values: [] };
-  if (span.start >= span.stop) return inOrder(series.kind, []);
-  const range = { ...span, width: query.width };
+  const { series, exactMax } = query;
+  const { start, stop } = clamped(query.start, query.stop);
+  const { kind } = series;
+  if (kind === "text") return { kind, times: new Float64Array(0), values: [] };
+  if (start >= stop) return inOrder(kind, []);
+  const calendar = { unit: "year", timezone: "UTC" } as const;
+  const all = { series, edges: [start, stop], calendar, aggregate: "count" } as const;
+  const [count] = await aggregateWindows(client, bucket, all);
+  if ((count ?? 0) <= exactMax) return readColumns(client, bucket, series, { start, stop });
+  return inOrder(kind, await extremesOf(client, bucket, { series, start, stop, width: query.width }));
+}
+
+/** In no order. */
+async function extremesOf(
+  client: Questioner,
+  bucket: string,
+  { series, ...span }: Omit<ExtremesQuery, "exactMax">,
+): Promise<(readonly [number, number])[]> {
   const questions = [
     fluxEdgePoint(bucket, series, span.start, span.stop, "first"),
-    fluxExtremes(bucket, series, range, "min"),
-    fluxExtremes(bucket, series, range, "max"),
+    fluxExtremes(bucket, series, span, "min"),
+    fluxExtremes(bucket, series, span, "max"),
   ];
   const [last, ...parts] = await Promise.all([
     lastPoint(client, bucket, series, span),
     ...questions.map((flux) => pointsOf(client, series.kind, flux)),
   ]);
   const ends = Array.from(last.times, (time, i) => [time, Number(last.values[i])] as const);
-  return inOrder(series.kind, [...parts.flat(), ...ends]);
+  return [...parts.flat(), ...ends];
 }
 
 async function pointsOf(

@@ -2,7 +2,7 @@
 import { StoreError } from "../../lib/errors.js";
 import type { AggregateQuery, Columns, Latest, ReadRange, SeriesQuestions, SeriesRef } from "../series.js";
 import type { InfluxClient, Questioner } from "./client.js";
-import { aggregateArithmetic, readExtremes } from "./computing.js";
+import { aggregateArithmetic, extremesOrAll } from "./computing.js";
 import { type Conflicts, mismatch } from "./conflicts.js";
 import { ForeignValue } from "./csv.js";
 import { newestWithin } from "./newest.js";
@@ -105,8 +105,9 @@ export function createQuestions(
       return answer && { ...answer, values: padded(answer.values, query) };
     },
     extremes: async (query) => {
-      const { start, stop } = whole(query.series, query);
-      return named(query.series, () => readExtremes(of(query.series), bucket, { ...query, start, stop }));
+      const { series } = query;
+      const { start, stop } = whole(series, query);
+      return named(series, () => extremesOrAll(of(series), bucket, { ...query, start, stop }));
     },
     latest,
   };

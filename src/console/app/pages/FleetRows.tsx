@@ -1,10 +1,10 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows that are placed by themselves cannot be those of a table
 // biome-ignore-all lint/a11y/useFocusableInteractive: rows are read, not chosen
 /** Only the rows that are seen are there: the others are room to scroll through, and fetched when they come into sight. */
-import { useSignal } from "@preact/signals";
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiFailure, call } from "../api.js";
+import { call } from "../api.js";
+import { Failure } from "../ask.js";
 import { isChosen, nothing, type Selection, withRow } from "../bulk/selection.js";
 import { numberText } from "../charts/numbers.js";
 import { wordOf } from "../codes.js";
@@ -13,6 +13,7 @@ import { hrefOf, remember, remembered } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
 import type { FleetAnswer, FleetRow } from "./fleet-answer.js";
+import { useRowPages } from "./use-row-pages.js";
 
 interface FleetRowsProps {
   readonly first: FleetAnswer;
@@ -37,73 +38,79 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
   );
   const count = Math.min(first.count, (isFiltered ? offsetMaxFiltered : offsetMax) + rowsAtOnce);
   const place = useRef<HTMLDivElement>(null);
-  const pages = useSignal<ReadonlyMap<number, readonly FleetRow[]>>(new Map([[0, first.items]]));
-  // Asked anew, the first page tells that the others are no longer as they were either.
-  useEffect(() => {
-    pages.value = new Map([[0, first.items]]);
-  }, [first]);
   const keep = useKeptPlace(place, JSON.stringify(filters));
   const virtualizer = useVirtualizer(count, place);
   const seen = virtualizer?.getVirtualItems() ?? [];
   const wanted = [...new Set(seen.map(({ index }) => Math.floor(index / rowsAtOnce)))];
-  useFetched(wanted, pages, (page, signal) =>
-    call<FleetAnswer>("GET", "/fleet", {
+  const { pageOf, failure, again } = useRowPages(first.items, wanted, async (page, signal) => {
+    const { items } = await call<FleetAnswer>("GET", "/fleet", {
       query: { ...filters, _limit: rowsAtOnce, offset: page * rowsAtOnce },
       headers: shownHeaders(),
       signal,
-    }),
-  );
+    });
+    return items;
+  });
   return (
-    <div
-      class={selection === null ? "fleet" : "fleet picks"}
-      role="table"
-      aria-rowcount={first.count + 1}
-      aria-label={t("nav.devices")}
-    >
-      <div class="fleet-row head" role="row" aria-rowindex={1}>
-        {selection !== null && (
-          <span role="columnheader">
-            <input
-              type="checkbox"
-              aria-label={t("bulk.all", { count: first.count })}
-              title={t(isFiltered ? "bulk.all" : "bulk.filterFirst", { count: first.count })}
-              disabled={!isFiltered}
-              checked={selection === "all"}
-              onChange={(event) => onSelection(event.currentTarget.checked ? "all" : nothing)}
-            />
-          </span>
-        )}
-        {(
-          ["fleet.name", "fleet.product", "fleet.status", "fleet.seen", "nav.alerts", "fleet.values"] as const
-        ).map((key) => (
-          <span key={key} role="columnheader" class={narrow.has(key) ? "" : "aside"}>
-            {t(key)}
-          </span>
-        ))}
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys */}
-      <div class="fleet-body" ref={place} tabIndex={0} role="rowgroup" onClickCapture={keep}>
-        <div
-          style={{ height: `${virtualizer?.getTotalSize() ?? count * rowPixels}px`, position: "relative" }}
-        >
-          {seen.map(({ index, start }) => (
-            <div
-              key={index}
-              class="fleet-row"
-              role="row"
-              aria-rowindex={index + 2}
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              <Row
-                row={pages.value.get(Math.floor(index / rowsAtOnce))?.[index % rowsAtOnce]}
-                selection={selection}
-                onSelection={onSelection}
+    <>
+      {failure !== null && <Failure failure={failure} again={again} />}
+      <div
+        class={selection === null ? "fleet" : "fleet picks"}
+        role="table"
+        aria-rowcount={first.count + 1}
+        aria-label={t("nav.devices")}
+      >
+        <div class="fleet-row head" role="row" aria-rowindex={1}>
+          {selection !== null && (
+            <span role="columnheader">
+              <input
+                type="checkbox"
+                aria-label={t("bulk.all", { count: first.count })}
+                title={t(isFiltered ? "bulk.all" : "bulk.filterFirst", { count: first.count })}
+                disabled={!isFiltered}
+                checked={selection === "all"}
+                onChange={(event) => onSelection(event.currentTarget.checked ? "all" : nothing)}
               />
-            </div>
+            </span>
+          )}
+          {(
+            [
+              "fleet.name",
+              "fleet.product",
+              "fleet.status",
+              "fleet.seen",
+              "nav.alerts",
+              "fleet.values",
+            ] as const
+          ).map((key) => (
+            <span key={key} role="columnheader" class={narrow.has(key) ? "" : "aside"}>
+              {t(key)}
+            </span>
           ))}
         </div>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys */}
+        <div class="fleet-body" ref={place} tabIndex={0} role="rowgroup" onClickCapture={keep}>
+          <div
+            style={{ height: `${virtualizer?.getTotalSize() ?? count * rowPixels}px`, position: "relative" }}
+          >
+            {seen.map(({ index, start }) => (
+              <div
+                key={index}
+                class="fleet-row"
+                role="row"
+                aria-rowindex={index + 2}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Row
+                  row={pageOf(Math.floor(index / rowsAtOnce))?.[index % rowsAtOnce]}
+                  selection={selection}
+                  onSelection={onSelection}
+                />
+              </div>
+            ))}
+          </div>
+        </div>
       </div>
-    </div>
+    </>
   );
 }
 
@@ -160,37 +167,6 @@ function useVirtualizer(count: number, place: { readonly current: HTMLDivElement
     return leave;
   }, []);
   return place.current === null ? null : made.current;
-}
-
-/** Pages of rows that are in sight and not known yet; what has left it again is not waited for. */
-function useFetched(
-  wanted: readonly number[],
-  pages: { value: ReadonlyMap<number, readonly FleetRow[]> },
-  fetchPage: (page: number, signal: AbortSignal) => Promise<FleetAnswer>,
-): void {
-  const missing = wanted.filter((page) => !pages.value.has(page));
-  useEffect(() => {
-    if (missing.length === 0) return;
-    const stop = new AbortController();
-    // Whoever drags the bar passes many pages, and wants none of them.
-    const timer = setTimeout(() => {
-      for (const page of missing) {
-        fetchPage(page, stop.signal).then(
-          ({ items }) => {
-            pages.value = new Map([...pages.value, [page, items]]);
-          },
-          (error: unknown) => {
-            // It is asked for again when it comes into sight again.
-            if (!stop.signal.aborted && !(error instanceof ApiFailure)) throw error;
-          },
-        );
-      }
-    }, 60);
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [missing.join()]);
 }
 
 interface RowProps extends Pick<FleetRowsProps, "selection" | "onSelection"> {

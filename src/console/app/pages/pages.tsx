@@ -1,7 +1,8 @@
 /** Which page an address shows. */
-import type { ComponentType, VNode } from "preact";
+import type { VNode } from "preact";
+import { Chart } from "../charts/LazyChart.js";
 import { t } from "../i18n.js";
-import { lazily } from "../lazy.js";
+import { type LazyPart, lazily } from "../lazy.js";
 import { match } from "../router.js";
 
 interface PageProps {
@@ -11,7 +12,9 @@ interface PageProps {
 
 interface PageEntry {
   readonly pattern: string;
-  readonly Page: ComponentType<PageProps>;
+  readonly Page: LazyPart<PageProps>;
+  /** What it surely shows besides. */
+  readonly parts?: readonly Pick<LazyPart<never>, "preload">[];
 }
 
 const lists = () => import("./Lists.js");
@@ -19,7 +22,11 @@ const lists = () => import("./Lists.js");
 const pages: readonly PageEntry[] = [
   { pattern: "/", Page: lazily(async () => (await import("./Overview.js")).Overview) },
   { pattern: "/start", Page: lazily(async () => (await import("./Start.js")).Start) },
-  { pattern: "/explore", Page: lazily(async () => (await import("../explore/Explore.js")).Explore) },
+  {
+    pattern: "/explore",
+    Page: lazily(async () => (await import("../explore/Explore.js")).Explore),
+    parts: [Chart],
+  },
   { pattern: "/devices", Page: lazily(async () => (await import("./Devices.js")).Devices) },
   { pattern: "/devices/:id", Page: lazily(async () => (await import("./Device.js")).Device) },
   { pattern: "/products", Page: lazily(async () => (await lists()).Products) },
@@ -31,6 +38,7 @@ const pages: readonly PageEntry[] = [
   {
     pattern: "/dashboards/:id",
     Page: lazily(async () => (await import("../dashboards/DashboardPage.js")).DashboardPage),
+    parts: [Chart],
   },
   { pattern: "/alerts", Page: lazily(async () => (await lists()).Alerts) },
   {
@@ -50,10 +58,23 @@ const pages: readonly PageEntry[] = [
   { pattern: "/access", Page: lazily(async () => (await lists()).Access) },
 ];
 
-export function pageAt(path: string): VNode {
-  for (const { pattern, Page } of pages) {
-    const params = match(pattern, path);
-    if (params !== null) return <Page key={path} params={params} />;
+function entryAt(path: string): (PageEntry & Pick<PageProps, "params">) | null {
+  for (const entry of pages) {
+    const params = match(entry.pattern, path);
+    if (params !== null) return { ...entry, params };
   }
-  return <p class="notice">{t("state.notFound")}</p>;
+  return null;
+}
+
+/** Has the files of a page on their way while it is not known yet who is logged in. */
+export function preloadPage(path: string): void {
+  const entry = entryAt(path);
+  for (const part of [entry?.Page, ...(entry?.parts ?? [])]) part?.preload();
+}
+
+export function pageAt(path: string): VNode {
+  const entry = entryAt(path);
+  if (entry === null) return <p class="notice">{t("state.notFound")}</p>;
+  const { Page, params } = entry;
+  return <Page key={path} params={params} />;
 }

@@ -21,7 +21,7 @@ interface Option {
 }
 
 /** Typing has stopped when nothing was typed for so long. */
-const settledMs = 120;
+const settledMs = 80;
 /** Actions shown beside what was found. */
 const actionsMax = 4;
 

@@ -66,7 +66,7 @@ suite("turns at the series readers", (test) => {
     const kinds = {
       read: (tenant: number) => (of: ReturnType<typeof createQuestions>) => of.read(refOf(tenant), {}),
       extremes: (tenant: number) => (of: ReturnType<typeof createQuestions>) =>
-        of.extremes({ series: refOf(tenant), start: 0, stop: 10, width: 1 }),
+        of.extremes({ series: refOf(tenant), start: 0, stop: 10, width: 1, exactMax: 0 }),
       aggregate: (tenant: number) => (of: ReturnType<typeof createQuestions>) =>
         of.aggregate({ series: refOf(tenant), edges: [0, 10], aggregate: "mean", calendar }),
       latest: (tenant: number) => (of: ReturnType<typeof createQuestions>) => of.latest([refOf(tenant)]),
