@@ -94,6 +94,25 @@ const turns = async (): Promise<void> => {
 };
 
 suite("console: holder of live streams", (test) => {
+  test("a page that says first that it does not know yet who is logged in has missed nothing", () => {
+    const stage = createStage();
+    const window = stage.window();
+    window.leaves();
+    stage.pass(20);
+    window.wants(["a"]);
+    stage.pass(50);
+    stage.greet();
+    stage.pass(10_000);
+    assert.is(window.gaps(), 0);
+    window.leaves();
+    stage.pass(60_000);
+    window.wants(["a"]);
+    stage.pass(50);
+    stage.greet();
+    stage.pass(10_000);
+    assert.is(window.gaps(), 1);
+  });
+
   test("whoever steps through devices has two streams at most, is heard where he rests, and misses nothing", () => {
     const stage = createStage();
     const window = stage.window();

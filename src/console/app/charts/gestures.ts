@@ -5,6 +5,8 @@ import { withinTimes } from "./times.js";
 
 /** So long nothing may have moved before the new range is told. */
 const restMs = 120;
+/** Pixels. Without a GPU a browser draws a line of one pixel much faster than one that is wider: while it moves. */
+export const lineWidth = { still: 1.5, moving: 1 } as const;
 const shortestSeconds = 0.01;
 /** @param onRange seconds since 1970. @returns what ends it */
 export function followGestures(plot: uPlot, onRange: (from: number, to: number) => void): () => void {
@@ -15,9 +17,14 @@ export function followGestures(plot: uPlot, onRange: (from: number, to: number) 
   function show(first: number, last: number): void {
     if (!(last - first >= shortestSeconds)) return;
     const [from, to] = withinTimes(first, last);
+    setLineWidth(plot, lineWidth.moving);
     plot.setScale("x", { min: from, max: to });
     clearTimeout(timer);
-    timer = setTimeout(() => asOneGesture(() => onRange(from, to)), restMs);
+    timer = setTimeout(() => {
+      setLineWidth(plot, lineWidth.still);
+      plot.redraw(false);
+      asOneGesture(() => onRange(from, to));
+    }, restMs);
   }
   const range = (): [number, number] => [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 1];
 
@@ -72,4 +79,9 @@ export function followGestures(plot: uPlot, onRange: (from: number, to: number) 
   for (const name of ["pointerup", "pointercancel", "pointerleave"] as const)
     over.addEventListener(name, onPointerEnd);
   return () => clearTimeout(timer);
+}
+
+/** Edges of bands have no line. */
+function setLineWidth({ series }: uPlot, width: number): void {
+  for (const one of series) if (one.width !== undefined && one.width > 0) one.width = width;
 }

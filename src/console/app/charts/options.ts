@@ -2,6 +2,7 @@
 import type uPlot from "uplot";
 import { language } from "../i18n.js";
 import { type Decorations, drawOver, drawUnder } from "./decorations.js";
+import { lineWidth } from "./gestures.js";
 import { columnsOf, type Line } from "./lines.js";
 import { numberText } from "./numbers.js";
 import { ticksOf } from "./ticks.js";
@@ -73,7 +74,7 @@ export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
           ...(part === "value"
             ? {
                 stroke: color(`--series-${series}`),
-                width: 1.5,
+                width: lineWidth.still,
                 points: { show: times.length < 2 },
                 ...(isDashed === true ? { dash } : {}),
               }

@@ -192,8 +192,8 @@ export function createHub(surroundings: Surroundings = ofBrowser): Hub {
   after(lookMs, dropSilent);
 
   function leave(window: Window): void {
-    windows.delete(window);
-    left.add(window);
+    // One that has not said anything yet has missed nothing.
+    if (windows.delete(window)) left.add(window);
     missing.delete(window);
     shrinkAfter(windows.size === 0 ? togetherMs : shrinkMs);
   }

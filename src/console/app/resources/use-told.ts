@@ -23,9 +23,13 @@ export function useTold({ told }: Resource, deviceID: string | undefined, again:
     rest.current = { timer, isWanted: false };
   }
   useEffect(() => () => clearTimeout(rest.current?.timer), []);
-  useLive({
+  const isTold = useLive({
     devices: deviceID === undefined ? null : [deviceID],
     ...(told === "alerts" ? { onAlerts: ask } : {}),
     ...(told === "commands" ? { onCommands: ask } : {}),
   });
+  // What has come between the question and the stream.
+  useEffect(() => {
+    if (isTold) ask();
+  }, [isTold]);
 }
