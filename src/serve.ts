@@ -1,6 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../store/lib/clock.js";
+import { checkBackupSettings } from "./backup/backups.js";
 import { type Config, engineOf } from "./config/config.js";
 import { readBuildInfo } from "./host/build-info.js";
 import type { Logger } from "./observability/log.js";
@@ -30,6 +31,7 @@ export async function serve(
   const build = await readBuildInfo();
   log.info("starting", { ...build, engine: engineOf(config), node: process.version });
   const brokerSettings = await readBrokerSettings(config);
+  await checkBackupSettings(config);
   const storage = await openStorage(config, log, clock, fatal);
   const pipelines = await startPipelines(storage, config, build, log, clock, fatal);
   const servers = await openServers({ config, build, brokerSettings, storage, pipelines, log, clock });

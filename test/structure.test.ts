@@ -65,7 +65,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/mqtt/listeners/endpoint.ts", "certificates: valid still"],
   ["src/dashboards/shared-page.ts", "expiry of shares"],
   ["src/alerts/alert-retention.ts", "retention"],
-  ["src/backup/backup.ts", "shown, and in the names of backups"],
+  ["src/backup/", "shown, in the names of backups, and schedules"],
   ["src/bulk/", "records, ttl of commands"],
   ["src/cli/backup-tools.ts", "shown, and in the names of backups"],
   ["src/contact-points/webhook.ts", "records: the time that a signature is of"],

@@ -266,10 +266,12 @@ const statusOf: Readonly<Record<string, number>> = {
   RESOURCE_LIMITED: 403,
   METHOD_NOT_ALLOWED: 405,
   VERSION_CONFLICT: 409,
+  IN_PROGRESS: 409,
   NOT_ACCEPTABLE: 406,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   TOO_MANY_REQUESTS: 429,
+  SERVICE_UNAVAILABLE: 503,
 };
 
 /** Fails unless the record has exactly these keys. */

@@ -7,6 +7,7 @@ import { alertRuleRoutes } from "../routes/alert-rules.js";
 import { alertRoutes } from "../routes/alerts.js";
 import { apiKeyRoutes } from "../routes/api-keys.js";
 import { appTemplateRoutes } from "../routes/app-templates.js";
+import { backupRoutes } from "../routes/backups.js";
 import { brokerAccessRoutes } from "../routes/broker-access.js";
 import { brokerInfoRoutes } from "../routes/broker-info.js";
 import { bulkRoutes } from "../routes/bulk.js";
@@ -116,6 +117,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...clientSessionRoutes(deps),
     ...overviewRoutes(deps),
     ...setAsideRoutes(deps),
+    ...backupRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),
     ...devicePlacesRoutes(deps),

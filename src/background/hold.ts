@@ -4,19 +4,22 @@
  */
 export interface Hold {
   readonly isHeld: boolean;
-  /** @param seconds from now on; 0 ends it */
-  keep(seconds: number): void;
+  /** @param seconds from now on; 0 ends it, and no other holder's */
+  keep(seconds: number, holder: Holder): void;
 }
+
+/** Who makes a backup: somebody who runs the command, or the service for a task of its own. */
+export type Holder = "command" | "task";
 
 /** @param monotonic milliseconds */
 export function createHold(monotonic: () => number): Hold {
-  let until = Number.NEGATIVE_INFINITY;
+  const until = { command: Number.NEGATIVE_INFINITY, task: Number.NEGATIVE_INFINITY };
   return {
     get isHeld() {
-      return monotonic() < until;
+      return monotonic() < Math.max(until.command, until.task);
     },
-    keep: (seconds) => {
-      until = monotonic() + seconds * 1000;
+    keep: (seconds, holder) => {
+      until[holder] = monotonic() + seconds * 1000;
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Copies a data folder that may be in use, so that the copy is what a crash at one moment would have left. */
 import { existsSync } from "node:fs";
 import { link, mkdir, readdir, realpath, rename, rm, stat, statfs } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { beginDatabaseCopy, copyDatabase } from "../../store/files/copy-database.js";
 import { copyFile, hashFile, type Throttle } from "../../store/files/copy-file.js";
 import { lastRecordID } from "../../store/journal/last-record.js";
@@ -25,8 +25,14 @@ export interface ServiceHold {
   release(): Promise<void>;
 }
 
+/** What is copied, as the settings of its service say. */
+export interface BackupSource extends Pick<Config, "dataDir" | "nodeNumber"> {
+  readonly influx: Pick<NonNullable<Config["influx"]>, "url" | "bucket"> | null;
+  readonly libsql: Pick<NonNullable<Config["libsql"]>, "url"> | null;
+}
+
 interface BackupOptions {
-  readonly config: Config;
+  readonly config: BackupSource;
   /** Null if none runs, and the caller holds the folder's lock. */
   readonly service: ServiceHold | null;
   /** A folder that does not exist yet. */
@@ -48,6 +54,9 @@ export interface BackupMade {
   readonly elsewhere: readonly string[];
 }
 
+/** How the name of a folder ends that is not a whole backup. */
+export const unfinished = ".unfinished";
+
 /** What belongs to one process, or can be made again. */
 const leftOut =
   /^(?:lock\.db.*|service\.json|reserve|work|tasks|.*-shm|.*-wal|restoring|move-series\.json.*)$/;
@@ -59,7 +68,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
   const from = config.dataDir;
   if (existsSync(to)) throw new Error(`${to} exists already`);
   await refuseWithin(from, to);
-  const work = `${to}.unfinished`;
+  const work = `${to}${unfinished}`;
   await rm(work, { recursive: true, force: true });
   await mkdir(work, { recursive: true, mode: 0o700 });
   try {
@@ -121,7 +130,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
   }
 }
 
-function elsewhereOf({ influx, libsql }: Config): string[] {
+function elsewhereOf({ influx, libsql }: BackupSource): string[] {
   const found: string[] = [];
   if (influx !== null) {
     found.push(
@@ -137,12 +146,23 @@ function elsewhereOf({ influx, libsql }: Config): string[] {
 
 /** @throws Error for a backup that would be a part of what it is of */
 async function refuseWithin(from: string, to: string): Promise<void> {
-  let above = dirname(to);
-  while (!existsSync(above)) above = dirname(above);
-  const inner = relative(await realpath(from), await realpath(above));
-  if (inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)) {
+  if (await isWithin(from, dirname(to))) {
     throw new Error(`${to} is within ${from}: a backup of a folder cannot be in it`);
   }
+}
+
+/** Whether a folder is the other one or below it, whatever links lead there. Neither needs to be there yet. */
+export async function isWithin(outer: string, folder: string): Promise<boolean> {
+  const inner = relative(await placeOf(outer), await placeOf(folder));
+  return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
+}
+
+/** A path with the links of what is there of it followed. */
+async function placeOf(path: string): Promise<string> {
+  const whole = resolve(path);
+  let above = whole;
+  while (!existsSync(above)) above = dirname(above);
+  return join(await realpath(above), relative(above, whole));
 }
 
 /** Space that stays free beside the copy. */
@@ -158,7 +178,8 @@ async function refuseFullDisk(from: string, to: string): Promise<void> {
   }
 }
 
-async function sizeOf(dir: string): Promise<number> {
+/** Bytes that a backup of the folder may have. */
+export async function sizeOf(dir: string): Promise<number> {
   let total = 0;
   for (const entry of await readdir(dir, { withFileTypes: true })) {
     if (leftOut.test(entry.name) && !entry.name.endsWith("-wal")) continue;
@@ -282,10 +303,13 @@ export async function pathsBelow(dir: string): Promise<string[]> {
     .sort();
 }
 
+/** Names of backups within a folder: the time at which each began. */
+export const backupNameForm = /^\d{8}T\d{6}Z(?:-\d{1,6})?$/;
+
 /** The newest whole backup among the folders of one folder; null if there is none. */
 export async function newestBackup(dir: string): Promise<string | null> {
   if (!existsSync(dir)) return null;
-  const names = (await readdir(dir)).filter((name) => /^\d{8}T\d{6}Z(?:-\d+)?$/.test(name)).sort();
+  const names = (await readdir(dir)).filter((name) => backupNameForm.test(name)).sort();
   for (const name of names.reverse()) if (existsSync(join(dir, name, manifestName))) return join(dir, name);
   return null;
 }

@@ -1,6 +1,6 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { hashFile } from "../../store/files/copy-file.js";
+import { hashFile, type Throttle, unthrottled } from "../../store/files/copy-file.js";
 import { asError } from "../../store/lib/errors.js";
 import { pathsBelow } from "./backup.js";
 import { type Manifest, manifestName, readManifest } from "./manifest.js";
@@ -11,6 +11,7 @@ export const isBackup = (dir: string): boolean => existsSync(join(dir, manifestN
 export async function verifyBackup(
   dir: string,
   onFault: (file: string, fault: string) => void,
+  throttle: Throttle = unthrottled,
 ): Promise<Manifest | null> {
   let manifest: Manifest;
   try {
@@ -32,7 +33,12 @@ export async function verifyBackup(
       onFault(join(dir, path), "it is missing");
       continue;
     }
-    const found = await hashFile(join(dir, path)).catch((error: unknown) => asError(error).message);
+    // A pipe would be waited for, and a link leads elsewhere.
+    if (!lstatSync(join(dir, path)).isFile()) {
+      onFault(join(dir, path), "it is not a file");
+      continue;
+    }
+    const found = await hashFile(join(dir, path), throttle).catch((error: unknown) => asError(error).message);
     if (typeof found === "string") onFault(join(dir, path), found);
     else if (found.bytes !== bytes)
       onFault(join(dir, path), `it has ${found.bytes} bytes in place of ${bytes}`);

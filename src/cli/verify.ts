@@ -1,103 +1,18 @@
-/** `tidemark verify`: reads every byte of a data folder, live or copied, and says what is not as it was written. */
-import { existsSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import { integrityFault } from "../../store/files/integrity.js";
-import { verifyJournal } from "../../store/journal/verify.js";
-import { verifyPoints } from "../../store/series/embedded/verify.js";
+import { dirname, resolve } from "node:path";
 import { isArchive, withUnpacked } from "../backup/archive.js";
-import { isBackup, verifyBackup } from "../backup/verify-backup.js";
+import { verifyFolder } from "../backup/verify-folder.js";
 import type { Config } from "../config/config.js";
 
 export const verifyUsage = "tidemark verify [folder | backup | file.tar.gz]";
-
-/** What is broken, what that means, and what can be done. */
-interface Finding {
-  readonly file: string;
-  readonly fault: string;
-  readonly means: string;
-  readonly mend: string;
-}
-
-interface Meaning {
-  readonly means: string;
-  readonly mend: string;
-}
-
-const fromBackup = "restore the file from a backup";
-const journalMeaning: Meaning = {
-  means: "the messages there are lost as events; points that were stored of them stay",
-  mend: "nothing can make them again but a backup; the service goes on without them",
-};
-const pointsMeaning: Meaning = {
-  means: "these points are missing from answers",
-  mend: "the service puts them aside; tidemark redecode or resettle writes them again from messages that are kept",
-};
-const ofBackup: Meaning = {
-  means: "the backup is not what was written, and restore refuses it",
-  mend: "use another backup; what is sound in this one can be copied by hand",
-};
-/** By the file's name. */
-const meanings: Readonly<Record<string, Meaning>> = {
-  "metadata.db": { means: "products, devices, rules and logs may be missing or wrong", mend: fromBackup },
-  "events.db": {
-    means: "lists of events fail until it is made again",
-    mend: "the service makes it again from the journal",
-  },
-  "sessions.db": {
-    means: "what waited for clients before the journal's oldest message is lost",
-    mend: "the service makes it again from the journal",
-  },
-  "catalog.db": {
-    means: "points cannot be found until it is made again",
-    mend: "the service makes it again from the files of points and names.log",
-  },
-  "names.log": {
-    means: "should catalog.db be lost too, these series have no names",
-    mend: "nothing is to be done while catalog.db is sound",
-  },
-};
 
 /** @returns what was read, and what was found; the process ends with 1 if that is anything */
 export async function verifyTool([folder, ...more]: readonly string[], config: Config): Promise<unknown> {
   if (more.length > 0) throw new Error(`usage: ${verifyUsage}`);
   const path = folder ?? config.dataDir;
   const hasMetadata = config.libsql === null;
-  if (isArchive(path)) {
-    return withUnpacked(path, dirname(resolve(path)), (dir) => verifyFolder(dir, hasMetadata));
-  }
-  return verifyFolder(path, hasMetadata);
-}
-
-/** @param hasMetadata whether the metadata are a file of the folder */
-async function verifyFolder(dir: string, hasMetadata: boolean): Promise<unknown> {
-  if (!existsSync(join(dir, "journal")) && !existsSync(join(dir, "metadata.db")))
-    throw new Error(`${dir} is no data folder: it has neither a journal nor metadata.db`);
-  const findings: Finding[] = [];
-  const backup = isBackup(dir)
-    ? await verifyBackup(dir, (file, fault) => findings.push({ file, fault, ...ofBackup }))
-    : null;
-  const find = (file: string, fault: string): void => {
-    findings.push({ file, fault, ...meaningOf(file) });
-  };
-  const databases: string[] = [];
-  if (hasMetadata && backup === null && !existsSync(join(dir, "metadata.db"))) {
-    find(join(dir, "metadata.db"), "it is missing");
-  }
-  for (const name of ["metadata.db", "events.db", "sessions.db"]) {
-    const path = join(dir, name);
-    if (!existsSync(path)) continue;
-    databases.push(name);
-    const fault = await integrityFault(path);
-    if (fault !== null) find(path, fault);
-  }
-  const journal = existsSync(join(dir, "journal")) ? await verifyJournal(join(dir, "journal"), find) : null;
-  const series = existsSync(join(dir, "series")) ? await verifyPoints(join(dir, "series"), find) : null;
-  if (findings.length > 0) process.exitCode = 1;
-  const told =
-    backup === null ? {} : { backup: { createdAt: backup.createdAt, journalID: backup.journalID } };
-  return { folder: dir, sound: findings.length === 0, ...told, databases, journal, series, findings };
-}
-
-function meaningOf(file: string): Meaning {
-  return meanings[basename(file)] ?? (basename(dirname(file)) === "journal" ? journalMeaning : pointsMeaning);
+  const verified = isArchive(path)
+    ? await withUnpacked(path, dirname(resolve(path)), (dir) => verifyFolder(dir, hasMetadata))
+    : await verifyFolder(path, hasMetadata);
+  if (!verified.sound) process.exitCode = 1;
+  return verified;
 }

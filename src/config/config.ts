@@ -92,8 +92,18 @@ export interface Config {
   readonly notifyPrivateAddresses: readonly string[];
   /** The mail server of contact points that name none, or null. */
   readonly mailServer: OwnMailServer | null;
+  /** Where the service keeps backups of itself; null: it makes none. */
+  readonly backup: BackupConfig | null;
   /** Bench only: acknowledge and journal, but write no points. */
   readonly holdSeries: boolean;
+}
+
+export interface BackupConfig {
+  readonly dir: string;
+  /** Older ones are removed once a new one is complete; null keeps all. */
+  readonly keep: number | null;
+  /** A cron expression in the deployment's zone, checked at the start; null: none is made by itself. */
+  readonly schedule: string | null;
 }
 
 interface BrokerConfig {
@@ -260,6 +270,9 @@ const schema = z.object({
     )
     .optional(),
   SMTP_FROM: z.string().min(3).max(320).optional(),
+  BACKUP_DIR: z.string().min(1).max(4096).optional(),
+  BACKUP_KEEP: whole(1, 10_000).optional(),
+  BACKUP_SCHEDULE: z.string().min(1).max(255).optional(),
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
 
@@ -340,12 +353,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     notifyPrivateAddresses: env.NOTIFY_PRIVATE_ADDRESSES,
     mailServer: env.SMTP_URL === undefined ? null : mailServerOf(env.SMTP_URL, env.SMTP_FROM),
+    backup:
+      env.BACKUP_DIR === undefined
+        ? null
+        : { dir: env.BACKUP_DIR, keep: env.BACKUP_KEEP ?? null, schedule: env.BACKUP_SCHEDULE ?? null },
     holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
   });
 }
 
 /** Where points live. */
-export function engineOf({ influx }: Pick<Config, "influx">): "embedded" | "influxdb" {
+export function engineOf({ influx }: { readonly influx: object | null }): "embedded" | "influxdb" {
   return influx === null ? "embedded" : "influxdb";
 }
 
@@ -399,6 +416,9 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
   }
   for (const name of ["BROKER_USERNAME", "BROKER_PASSWORD"] as const) {
     if (env[name] !== undefined && env.BROKER_URL === undefined) problems.push(`${name}: needs BROKER_URL`);
+  }
+  for (const name of ["BACKUP_KEEP", "BACKUP_SCHEDULE"] as const) {
+    if (env[name] !== undefined && env.BACKUP_DIR === undefined) problems.push(`${name}: needs BACKUP_DIR`);
   }
   if (env.BROKER_PASSWORD !== undefined && env.BROKER_USERNAME === undefined) {
     problems.push("BROKER_PASSWORD: needs BROKER_USERNAME");

@@ -20,6 +20,7 @@ interface Readings {
   /** Committed records that the consumers have not settled, and since when the series consumer's oldest is on disk. */
   readonly lag: { readonly series: number; readonly alerts: number; readonly seriesSeconds: number };
   readonly removals: RemovalFigures;
+  readonly backups: BackupFigures | null;
   readonly loopDelay: Pick<IntervalHistogram, "percentile">;
   readonly clockJumps: ReadonlyMap<ClockJump, number>;
   readonly build: BuildFacts;
@@ -49,6 +50,15 @@ export interface RemovalFigures {
   readonly left: number;
   /** In this run. */
   readonly done: number;
+}
+
+/** Of the backups that the service makes of itself; null if it makes none. */
+export interface BackupFigures {
+  /** When the newest complete one was complete, milliseconds since 1970; null without one. */
+  readonly completedAt: number | null;
+  /** In this run. */
+  readonly completed: number;
+  readonly failed: number;
 }
 
 type Samples = readonly (readonly [Labels, number])[];
@@ -213,6 +223,23 @@ const metrics: readonly Metric[] = [
     "tidemark_removals_total",
     "Deleted devices and data points whose points were removed.",
     ({ removals }) => one(removals.done),
+  ),
+  gauge(
+    "tidemark_backup_completed_seconds",
+    "When the newest complete backup in BACKUP_DIR was complete, seconds since 1970.",
+    ({ backups }) =>
+      backups === null || backups.completedAt === null ? [] : one(backups.completedAt / 1000),
+  ),
+  counter(
+    "tidemark_backups_total",
+    "Backups that the service has made of itself, by outcome.",
+    ({ backups }) =>
+      backups === null
+        ? []
+        : [
+            [{ outcome: "completed" }, backups.completed],
+            [{ outcome: "failed" }, backups.failed],
+          ],
   ),
   gauge("tidemark_event_loop_delay_seconds", "Of the last one to two minutes.", ({ loopDelay }) =>
     ["0.5", "0.99", "0.999"].map(

@@ -10,7 +10,7 @@ import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { ClockJump } from "./clock-watch.js";
 import { createJournalLag } from "./journal-lag.js";
-import { type BuildFacts, metricsText, type RemovalFigures } from "./metrics.js";
+import { type BackupFigures, type BuildFacts, metricsText, type RemovalFigures } from "./metrics.js";
 import { createHistogram } from "./prometheus.js";
 import { createWindowPair } from "./window-pair.js";
 
@@ -25,6 +25,8 @@ export interface Status {
   observeWrite(seconds: number): void;
   /** Notes when a certificate of the service expires, milliseconds since 1970. */
   certificateEnds(certificate: string, end: number): void;
+  /** Notes what has become of the backups that the service makes of itself. */
+  backups(figures: BackupFigures): void;
   /** Called when the wall clock was set. */
   clockJumped(jump: ClockJump): void;
   /** To be called each second: what is told of the last while moves on. */
@@ -102,6 +104,7 @@ export function createStatus(sources: StatusSources): Status {
   const { journal, meter } = sources;
   const certificateEnds = new Map<string, number>();
   const clockJumps = new Map<ClockJump, number>();
+  let backups: BackupFigures | null = null;
   const commits = createHistogram(commitBuckets);
   const writes = createHistogram(writeBuckets);
   const loopDelay = createWindowPair(watchedLoopDelay, windowMs, sources.monotonic);
@@ -148,6 +151,7 @@ export function createStatus(sources: StatusSources): Status {
         seriesSeconds: lag.seconds,
       },
       removals: sources.removals(),
+      backups,
       loopDelay: loopDelay.longer,
       clockJumps,
       build: sources.build,
@@ -184,6 +188,9 @@ export function createStatus(sources: StatusSources): Status {
     clockJumped: (jump) => count(clockJumps, jump),
     certificateEnds: (certificate, end) => {
       certificateEnds.set(certificate, end);
+    },
+    backups: (figures) => {
+      backups = figures;
     },
     observeWrite: (seconds) => writes.observe(seconds),
     tick: () => {

@@ -59,6 +59,7 @@ export const errorText: Readonly<Record<ErrorCode, string>> = {
   NOT_ACCEPTABLE: "the answer has another type than `Accept` names",
   REQUEST_TIMEOUT: "the request did not come in time",
   VERSION_CONFLICT: "the record has another version by now; `errors` says which",
+  IN_PROGRESS: "something of the kind is going on already, one at a time",
   PAYLOAD_TOO_LARGE: "the body is too large",
   UNSUPPORTED_MEDIA_TYPE: "the body has another type than documented",
   EXPECTATION_FAILED: "`Expect` may be `100-continue` only",

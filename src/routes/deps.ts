@@ -13,6 +13,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
 import type { SeriesStore } from "../../store/series/series.js";
+import type { Backups } from "../backup/backups.js";
 import type { Authority } from "../certificates/authority.js";
 import type { Commands } from "../commands/commands.js";
 import type { Config } from "../config/config.js";
@@ -79,6 +80,8 @@ export interface AppDeps {
   /** What this program is. */
   readonly build: BuildInfo;
   readonly tasks: Tasks;
+  /** Those that the service makes of itself; null if no folder for them is set. */
+  readonly backups: Backups | null;
   readonly commands: Commands;
   /** Tells people of alerts. */
   readonly notifier: Pick<Notifier, "test" | "preview">;

@@ -3,13 +3,16 @@ import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { Accept } from "../../ingest/uplinks/accept.js";
 import type { Zone } from "../../query/zone.js";
+import type { Backups } from "../backup/backups.js";
 import { type Commands, createCommands } from "../commands/commands.js";
 import { settleIssued, startExpiry } from "../commands/issued.js";
 import { startScheduler } from "../commands/scheduler.js";
 import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import type { DiskSpace } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
+import type { Status } from "../observability/status.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
+import { prepareBackups } from "./backups.js";
 import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
@@ -18,6 +21,8 @@ import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 export interface CommandsAndTasks {
   readonly commands: Commands;
   readonly tasks: Tasks;
+  /** Null if no folder for them is set. */
+  readonly backups: Backups | null;
   /** Stops the senders; tasks continue after the restart. */
   stop(): Promise<void>;
   /** Stores the remaining receipts. */
@@ -30,6 +35,9 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly accept: Accept;
   readonly broker: Broker | null;
   readonly zone: Zone;
+  readonly status: Status;
+  /** Keeps the data folder's files in place while a backup copies them. */
+  readonly hold: (seconds: number) => Promise<number>;
   /** The space of the tasks' folder. */
   readonly space: DiskSpace;
   readonly log: Logger;
@@ -58,6 +66,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   });
   await settleIssued({ db, now, node, held: saved.held, receipts });
   const expiry = startExpiry({ db, now, log });
+  const makeBackups = await prepareBackups(deps);
   const tasks = await openTasksRunner({
     db,
     now,
@@ -65,8 +74,12 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     node,
     dir: tasksDir,
     space: deps.space,
-    kinds: taskKinds({ config, db, devices: metadata.devices, commands, history, now }),
+    kinds: {
+      ...taskKinds({ config, db, devices: metadata.devices, commands, history, now }),
+      ...makeBackups?.kinds,
+    },
   });
+  const backups = makeBackups?.open(tasks) ?? null;
   const scheduler = startScheduler({ db, node, zone, commands, tasks, log, now });
   metadata.follow(({ entity }) => {
     if (entity === "schedule") void scheduler.look();
@@ -74,7 +87,9 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   return {
     commands,
     tasks,
+    backups,
     stop: async () => {
+      backups?.close();
       await scheduler.close();
       await tasks.close();
     },

@@ -12,7 +12,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import { createAlertRetention } from "../alerts/alert-retention.js";
 import { every } from "../background/every.js";
-import { createHold, type Hold } from "../background/hold.js";
+import { createHold, type Hold, type Holder } from "../background/hold.js";
 import { createRemovals, type RemovalCounts } from "../background/removals.js";
 import type { Config } from "../config/config.js";
 import { keepReserve } from "../host/reserve.js";
@@ -28,7 +28,7 @@ export interface Maintenance {
   readonly backlogFull: boolean;
   readonly removals: RemovalCounts;
   /** Keeps what retention and removals would take, for a while; resolves once nothing is being taken any more. */
-  hold(seconds: number): Promise<void>;
+  hold(seconds: number, holder: Holder): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -137,8 +137,8 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       return backlogFull;
     },
     removals: removals.counts,
-    hold: async (seconds) => {
-      held.keep(seconds);
+    hold: async (seconds, holder) => {
+      held.keep(seconds, holder);
       if (seconds > 0) await removing.catch(() => undefined);
     },
     close: async () => {

@@ -4,6 +4,7 @@ import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed } from "../../ingest/live/tenant-feed.js";
 import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
 import type { Clock } from "../../store/lib/clock.js";
+import type { Holder } from "../background/hold.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
@@ -34,7 +35,7 @@ export interface Pipelines {
    * Keeps in place what retention and removals would take, for a backup. Returns the journal id up to which everything
    * is on disk.
    */
-  hold(seconds: number): Promise<number>;
+  hold(seconds: number, holder: Holder): Promise<number>;
   /** Marks the service as ending; live feeds end. */
   beginClosing(): void;
   /** Closes the consumers and the journal. */
@@ -138,8 +139,8 @@ export async function startPipelines(
     gate,
     status,
     consumers,
-    hold: async (seconds) => {
-      await maintained.hold(seconds);
+    hold: async (seconds, holder) => {
+      await maintained.hold(seconds, holder);
       return journal.committedID;
     },
     beginClosing: () => {

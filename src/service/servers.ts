@@ -140,6 +140,8 @@ function openWork(
     accept: pipelines.accept,
     broker,
     zone: times.zone,
+    status: pipelines.status,
+    hold: (seconds) => pipelines.hold(seconds, "task"),
     space,
     log,
     now: clock.now,
@@ -169,9 +171,10 @@ function openApi(
   {
     commands,
     tasks,
+    backups,
     notifier,
     answers,
-  }: Pick<CommandsAndTasks, "commands" | "tasks"> & {
+  }: Pick<CommandsAndTasks, "commands" | "tasks" | "backups"> & {
     readonly notifier: Notifier;
     readonly answers: AnswerRoom;
   },
@@ -202,6 +205,7 @@ function openApi(
     aside,
     commands,
     tasks,
+    backups,
     notifier,
     sessions,
     brokerAccess,
@@ -210,7 +214,7 @@ function openApi(
     zone: times.zone,
     log,
     now: clock.now,
-    holdForBackup: pipelines.hold,
+    holdForBackup: (seconds) => pipelines.hold(seconds, "command"),
     replaySince: (sinceMs) => replaySince(messaging.journal, consumers?.series, sinceMs),
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
     settleAlerts: async (of) => consumers?.alerts.settle(of),

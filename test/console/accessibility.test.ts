@@ -1,7 +1,9 @@
 /** Every page, light and dark, by axe: nothing that keeps somebody out. Flow 26 of the console. */
 
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { documentBody, panelsOf } from "../dashboards/documents.js";
 import { makeDataPoint, makeDevice, makeGroup, makeMetric, makeProduct } from "../factories.js";
@@ -28,106 +30,115 @@ async function seriousOn(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
 }
 
-consoleSuite("console: accessibility", (test, world, web) => {
-  let device: Rec;
-  let product: Rec;
-  let dashboard: Rec;
-  let group: Rec;
-  test.before(async () => {
-    product = await makeProduct(world);
-    device = await makeDevice(world, product);
-    const point = await makeDataPoint(world, product, { dataPointID: "temp" });
-    group = await makeGroup(world, product);
-    const metric = await makeMetric(world, point);
-    await world.publish(device, { temp: 1, nobody: 2 });
-    await world.call("PUT", `/api/v1/devices/${device.id}/location`, { longitude: 8.5, latitude: 47.4 });
-    const panels = panelsOf({
-      ...{ deviceID: String(device.deviceID), groupID: String(group.groupID) },
-      ...{ productID: String(product.productID), dataPointIntID: point.id, metricIntID: metric.id },
-    });
-    dashboard = await world.make("/api/v1/dashboards", {
-      name: "All panels",
-      document: documentBody(panels),
-    });
-  });
+const backups = mkdtempSync(join(tmpdir(), "tidemark-backups-"));
 
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`no serious finding on any page, ${colorScheme}`, async () => {
-      const login = await web.open({ colorScheme });
-      await login.page.getByLabel("Password").waitFor();
-      assert.equal(await seriousOn(login.page), [], "the login");
-      await login.page.evaluate("document.querySelector('main').append(document.createElement('button'))");
-      assert.is((await seriousOn(login.page)).length, 1, "a button without a name is found");
-      // High enough for every panel of a dashboard: those out of sight ask for nothing.
-      const viewport = { width: 1440, height: 2400 };
-      const { page } = await web.openIn("/", { colorScheme, viewport });
-      const pages = [
-        ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
-        ...["", "?tab=messages", "?tab=commands", "?tab=place", "?tab=access"].map(
-          (tab) => `/devices/${device.id}${tab}`,
-        ),
-        ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
-        ...["", "?tab=commands", "?tab=subscriptions"].map((tab) => `/groups/${group.id}${tab}`),
-        ...["/messages", "/messages?tab=history", "/access", "/access?tab=policies"],
-        ...["&u=day&c=-1w", "&view=table"].map((more) => `/explore?d=${device.deviceID}${more}`),
-        ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],
-        ...["/map", "/map?as=list&at=47,8,5"],
-        ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
-      ];
-      for (const path of pages) {
-        await page.goto(`${world.http}/console${path}`);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-        assert.equal(await seriousOn(page), [], path);
-      }
-      for (const key of ["Control+k", "?"]) {
-        await page.keyboard.press(key);
-        await page.getByRole("dialog").waitFor();
-        assert.equal(await seriousOn(page), [], key);
-        await page.keyboard.press("Escape");
-        await page.getByRole("dialog").waitFor({ state: "detached" });
-      }
+consoleSuite(
+  "console: accessibility",
+  (test, world, web) => {
+    let device: Rec;
+    let product: Rec;
+    let dashboard: Rec;
+    let group: Rec;
+    test.before(async () => {
+      product = await makeProduct(world);
+      device = await makeDevice(world, product);
+      const point = await makeDataPoint(world, product, { dataPointID: "temp" });
+      group = await makeGroup(world, product);
+      const metric = await makeMetric(world, point);
+      await world.publish(device, { temp: 1, nobody: 2 });
+      assert.is((await world.call("POST", "/api/v1/backups")).status, 202);
+      await world.call("PUT", `/api/v1/devices/${device.id}/location`, { longitude: 8.5, latitude: 47.4 });
+      const panels = panelsOf({
+        ...{ deviceID: String(device.deviceID), groupID: String(group.groupID) },
+        ...{ productID: String(product.productID), dataPointIntID: point.id, metricIntID: metric.id },
+      });
+      dashboard = await world.make("/api/v1/dashboards", {
+        name: "All panels",
+        document: documentBody(panels),
+      });
     });
-  }
 
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`no serious finding in editors and messages that are open, ${colorScheme}`, async () => {
-      const point = await makeDataPoint(world, product, { dataPointID: `temp-${colorScheme}` });
-      const { page } = await web.openIn(`/products/${product.id}?tab=metrics`, { colorScheme });
-      for (const tab of ["metrics", "alertRules"]) {
-        await page.goto(`${world.http}/console/products/${product.id}?tab=${tab}`);
-        await page.getByRole("button", { name: "New" }).click();
-        const dialog = page.getByRole("dialog");
-        await dialog.getByLabel("Data point *").fill(`${point.dataPointName} (${point.id})`);
-        await dialog.getByRole("textbox", { name: /Formula|Condition/ }).fill("dataPoint > foo");
-        await dialog.locator(".excerpt").waitFor();
-        assert.equal(await seriousOn(page), [], tab);
-      }
-      await page.goto(`${world.http}/console/devices/${device.id}?tab=messages`);
-      await page.locator(".messages summary").first().click();
-      await page.getByText("read as JSON").waitFor();
-      await page.getByText("Try a payload").click();
-      await page.getByText("Decode again").click();
-      assert.equal(await seriousOn(page), [], "messages");
+    test.after(() => rmSync(backups, { recursive: true, force: true }));
+
+    for (const colorScheme of ["light", "dark"] as const) {
+      test(`no serious finding on any page, ${colorScheme}`, async () => {
+        const login = await web.open({ colorScheme });
+        await login.page.getByLabel("Password").waitFor();
+        assert.equal(await seriousOn(login.page), [], "the login");
+        await login.page.evaluate("document.querySelector('main').append(document.createElement('button'))");
+        assert.is((await seriousOn(login.page)).length, 1, "a button without a name is found");
+        // High enough for every panel of a dashboard: those out of sight ask for nothing.
+        const viewport = { width: 1440, height: 2400 };
+        const { page } = await web.openIn("/", { colorScheme, viewport });
+        const pages = [
+          ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
+          ...["", "?tab=messages", "?tab=commands", "?tab=place", "?tab=access"].map(
+            (tab) => `/devices/${device.id}${tab}`,
+          ),
+          ...[`/explore?d=${device.deviceID}`, "/alerts", "/alerts?tab=contactPoints", "/commands"],
+          ...["", "?tab=commands", "?tab=subscriptions"].map((tab) => `/groups/${group.id}${tab}`),
+          ...["/messages", "/messages?tab=history", "/access", "/access?tab=policies"],
+          ...["&u=day&c=-1w", "&view=table"].map((more) => `/explore?d=${device.deviceID}${more}`),
+          ...["/dashboards", `/dashboards/${dashboard.id}`, `/dashboards/${dashboard.id}?edit=1`],
+          ...["/map", "/map?as=list&at=47,8,5"],
+          ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
+        ];
+        for (const path of pages) {
+          await page.goto(`${world.http}/console${path}`);
+          await page.getByRole("heading", { level: 1 }).waitFor();
+          await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+          assert.equal(await seriousOn(page), [], path);
+        }
+        for (const key of ["Control+k", "?"]) {
+          await page.keyboard.press(key);
+          await page.getByRole("dialog").waitFor();
+          assert.equal(await seriousOn(page), [], key);
+          await page.keyboard.press("Escape");
+          await page.getByRole("dialog").waitFor({ state: "detached" });
+        }
+      });
+    }
+
+    for (const colorScheme of ["light", "dark"] as const) {
+      test(`no serious finding in editors and messages that are open, ${colorScheme}`, async () => {
+        const point = await makeDataPoint(world, product, { dataPointID: `temp-${colorScheme}` });
+        const { page } = await web.openIn(`/products/${product.id}?tab=metrics`, { colorScheme });
+        for (const tab of ["metrics", "alertRules"]) {
+          await page.goto(`${world.http}/console/products/${product.id}?tab=${tab}`);
+          await page.getByRole("button", { name: "New" }).click();
+          const dialog = page.getByRole("dialog");
+          await dialog.getByLabel("Data point *").fill(`${point.dataPointName} (${point.id})`);
+          await dialog.getByRole("textbox", { name: /Formula|Condition/ }).fill("dataPoint > foo");
+          await dialog.locator(".excerpt").waitFor();
+          assert.equal(await seriousOn(page), [], tab);
+        }
+        await page.goto(`${world.http}/console/devices/${device.id}?tab=messages`);
+        await page.locator(".messages summary").first().click();
+        await page.getByText("read as JSON").waitFor();
+        await page.getByText("Try a payload").click();
+        await page.getByText("Decode again").click();
+        assert.equal(await seriousOn(page), [], "messages");
+      });
+    }
+
+    test("a form is filled in, saved and left by the keyboard alone", async () => {
+      const { page } = await web.openIn("/products");
+      await page.getByRole("button", { name: "New" }).focus();
+      await page.keyboard.press("Enter");
+      const dialog = page.getByRole("dialog");
+      await dialog.waitFor();
+      assert.equal(await seriousOn(page), []);
+      await dialog.getByLabel("Product *").focus();
+      await page.keyboard.type("By keys");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("nothing but keys");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await dialog.waitFor({ state: "detached" });
+      await page.getByRole("row").filter({ hasText: "By keys" }).waitFor();
     });
-  }
-
-  test("a form is filled in, saved and left by the keyboard alone", async () => {
-    const { page } = await web.openIn("/products");
-    await page.getByRole("button", { name: "New" }).focus();
-    await page.keyboard.press("Enter");
-    const dialog = page.getByRole("dialog");
-    await dialog.waitFor();
-    assert.equal(await seriousOn(page), []);
-    await dialog.getByLabel("Product *").focus();
-    await page.keyboard.type("By keys");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Tab");
-    await page.keyboard.type("nothing but keys");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Enter");
-    await dialog.waitFor({ state: "detached" });
-    await page.getByRole("row").filter({ hasText: "By keys" }).waitFor();
-  });
-});
+  },
+  { BACKUP_DIR: backups },
+);

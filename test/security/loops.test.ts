@@ -35,6 +35,10 @@ const longer: Readonly<Record<string, string>> = {
 // biome-ignore format: one line a file
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
   "src/backup/backup": [9, "startup"],
+  "src/backup/backup-folder": [1, "awaits"],
+  "src/backup/backup-jobs": [2, "awaits"],
+  "src/backup/backup.child": [1, "worker"],
+  "src/routes/backups": [1, "limit: pageMax"],
   "src/cli/move-series": [4, "startup"],
   "src/console/build": [1, "startup"],
   "src/console/sizes": [3, "startup"],
@@ -368,7 +372,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/embedded/memtable": [4, "worker"],
   "store/series/embedded/mender": [1, "worker"],
   "store/series/embedded/names": [1, "constant"],
-  "src/cli/verify": [1, "startup"],
+  "src/backup/verify-folder": [1, "startup"],
   "store/journal/verify": [2, "startup"],
   "store/series/embedded/verify": [6, "startup"],
   "store/series/embedded/names-log": [2, "startup"],

@@ -184,6 +184,7 @@ function Connections() {
               <dd>{rounded(sumOf(samples, "process_resident_memory_bytes") / megabyte)} MB</dd>
               <dt>{t("health.segments")}</dt>
               <dd>{sumOf(samples, "tidemark_journal_segments")}</dd>
+              <LastBackup at={sumOf(samples, "tidemark_backup_completed_seconds") * 1000} />
               <dt>{t("health.damage")}</dt>
               <dd class={sumOf(samples, "tidemark_damage_total") > 0 ? "status bad" : ""}>
                 {sumOf(samples, "tidemark_damage_total")}
@@ -193,6 +194,19 @@ function Connections() {
         </div>
       )}
     </Answer>
+  );
+}
+
+/** Nothing where the service makes none, or has none. */
+function LastBackup({ at }: { readonly at: number }) {
+  if (at === 0) return null;
+  return (
+    <>
+      <dt>{t("health.backup")}</dt>
+      <dd>
+        <Moment at={at} />
+      </dd>
+    </>
   );
 }
 

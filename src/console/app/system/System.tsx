@@ -1,8 +1,8 @@
 /** How the service does, what runs in its background, and how data come in and out of it. */
+import { Backups } from "../backups/Backups.js";
 import { t } from "../i18n.js";
 import { Tabs } from "../pages/Tabs.js";
 import { me } from "../session.js";
-import { Backups } from "./Backups.js";
 import { Health } from "./Health.js";
 import { Tasks } from "./Tasks.js";
 import { Transfer } from "./Transfer.js";

@@ -11,7 +11,7 @@ import { hasEnded, type ListedTask, listTasks, taskStates } from "../tasks/task.
 
 const kinds = [
   ...(["bulk_devices", "devices_import", "devices_export", "original_data_import"] as const),
-  ...(["redecode", "group_publish"] as const),
+  ...(["redecode", "group_publish", "backup", "backup_verify"] as const),
 ] as const;
 const rowsPerPage = 25;
 const everyMs = 2000;

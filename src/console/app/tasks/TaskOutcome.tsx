@@ -8,6 +8,7 @@ const counts = [
   ...(["total", "done", "failed", "export_success_num", "import_success_num"] as const),
   ...(["import_failure_num", "publish_success_num", "publish_failure_num"] as const),
   ...(["messages_num", "points_num", "changed_num", "unchanged_num"] as const),
+  ...(["files_num", "removed_num"] as const),
 ] as const;
 const failures: ReadonlySet<string> = new Set(["failed", "import_failure_num", "publish_failure_num"]);
 

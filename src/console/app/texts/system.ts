@@ -34,6 +34,7 @@ export const systemTexts = {
   "health.memory": ["memory", "内存"],
   "health.segments": ["segments of the journal", "日志段"],
   "health.damage": ["damaged places", "损坏处"],
+  "health.backup": ["last complete backup", "最近完整备份"],
   "health.version": ["Version", "版本"],
   "health.engine": ["Points are kept in", "数据点存储引擎"],
   "health.since": ["Running since", "启动时间"],
@@ -52,6 +53,8 @@ export const systemTexts = {
   "kind.devices_export": ["export of devices", "导出设备"],
   "kind.original_data_import": ["import of points", "导入数据点"],
   "kind.redecode": ["decode again", "重新解码"],
+  "kind.backup": ["backup", "备份"],
+  "kind.backup_verify": ["backup verified", "校验备份"],
   "kind.group_publish": ["command to a group", "分组命令"],
   "transfer.scope": ["Data of the tenant {tenant}, and of no other.", "仅涉及租户 {tenant} 的数据。"],
   "transfer.pointsIn": ["Import points", "导入数据点"],
@@ -93,24 +96,4 @@ export const systemTexts = {
   "transfer.download": ["Download", "下载"],
   "transfer.coming": ["{size} kB have come", "已接收 {size} kB"],
   "transfer.got": ["{size} kB are in the file.", "文件共 {size} kB。"],
-  "backup.how": [
-    "Backups are made by a command on the machine of the service, as the same user; the service goes on meanwhile.",
-    "备份由服务所在机器上的命令以同一用户执行，期间服务继续运行。",
-  ],
-  "backup.make": [
-    "Into a folder of its own, with what has not changed linked to the one before",
-    "备份到独立文件夹，未变化的文件链接到上一次备份",
-  ],
-  "backup.file": ["Into one file", "备份为单个文件"],
-  "backup.slow": ["Slowly, 5 MB a second", "限速每秒 5 MB"],
-  "backup.verify": ["Compare every file and read all of it", "校验全部文件并通读内容"],
-  "backup.restore": ["Put it back into an empty folder", "恢复到空文件夹"],
-  "backup.key": [
-    "A backup holds the master key, unless MASTER_KEY sets it: keep it as safe as the data.",
-    "除非由 MASTER_KEY 设置，备份中包含主密钥，请与数据同样妥善保管。",
-  ],
-  "backup.unknown": [
-    "The service does not know where backups are: verify tells whether the newest one is whole.",
-    "服务不知道备份的位置：可用 verify 检查最新备份是否完整。",
-  ],
 } as const satisfies Readonly<Record<string, readonly [en: string, zh: string]>>;

@@ -63,5 +63,7 @@ export const tasksTexts = {
   "outcome.messages_num": ["messages read", "读取消息"],
   "outcome.points_num": ["points", "数据点"],
   "outcome.changed_num": ["differ, stay", "不同，保留原值"],
+  "outcome.files_num": ["files", "文件"],
+  "outcome.removed_num": ["old backups removed", "删除的旧备份"],
   "outcome.unchanged_num": ["as they are", "无变化"],
 } as const satisfies Readonly<Record<string, readonly [en: string, zh: string]>>;

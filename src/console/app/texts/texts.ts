@@ -1,5 +1,6 @@
 /** All texts of the console, each in English and Chinese. `{name}` stands for a value. */
 import { adminTexts } from "./admin.js";
+import { backupsTexts } from "./backups.js";
 import { boardTexts } from "./boards.js";
 import { codesTexts } from "./codes.js";
 import { commandsTexts } from "./commands.js";
@@ -33,6 +34,7 @@ export const texts = {
   ...searchTexts,
   ...tasksTexts,
   ...systemTexts,
+  ...backupsTexts,
   ...formulaTexts,
   ...messageTexts,
 } as const;

@@ -3,6 +3,10 @@ import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
 
 const commands = [
+  {
+    text: "backup.settings",
+    command: 'BACKUP_DIR=/mnt/backups BACKUP_KEEP=14 BACKUP_SCHEDULE="0 3 * * *"',
+  },
   { text: "backup.make", command: "tidemark backup /mnt/backups" },
   { text: "backup.file", command: "tidemark backup /mnt/tidemark.tar.gz" },
   { text: "backup.slow", command: "tidemark backup /mnt/backups --rate 5" },
@@ -13,10 +17,11 @@ const commands = [
   },
 ] as const;
 
-export function Backups() {
+export function BackupCommands() {
   return (
     <section class="form prose">
       <p>{t("backup.how")}</p>
+      <p>{t("backup.set")}</p>
       {commands.map(({ text, command }) => (
         <figure key={command}>
           <figcaption class="row spread">
@@ -26,7 +31,6 @@ export function Backups() {
         </figure>
       ))}
       <p class="muted">{t("backup.key")}</p>
-      <p class="muted">{t("backup.unknown")}</p>
     </section>
   );
 }
