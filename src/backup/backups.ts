@@ -71,7 +71,7 @@ export function folderFailure(error: unknown): ApiError {
     "SERVICE_UNAVAILABLE",
     `BACKUP_DIR cannot be used: ${failureText(asError(error))}`,
     {},
-    { "Retry-After": "60" },
+    { "Retry-After": "5" },
   );
 }
 

@@ -45,11 +45,11 @@ consoleSuite(
       await until(async () => (await row.locator("time").count()) === 2, { what: "when it was verified" });
 
       await row.getByRole("button", { name: "Delete" }).click();
-      await row.getByText("It goes for good. Sure?").waitFor();
-      await row.getByRole("button", { name: "Cancel" }).click();
+      await page.getByText("It goes for good. Sure?").waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
       assert.is((await readdir(dir)).length, 2);
       await row.getByRole("button", { name: "Delete" }).click();
-      await row.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
       await page.getByText("No backups yet").waitFor();
       assert.equal(await readdir(dir), []);
     });
@@ -61,11 +61,11 @@ consoleSuite(
       await row.waitFor();
       assert.is(await row.getByRole("button", { name: "Verify" }).count(), 0);
       await row.getByRole("button", { name: "Delete" }).click();
-      await row.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
       await row.waitFor({ state: "detached" });
       await rename(dir, `${dir}.away`);
       await page.getByRole("button", { name: "Back up now" }).click();
-      await page.getByText("it is not there (ENOENT)").first().waitFor();
+      await page.locator(".task").getByText("it is not there (ENOENT)").waitFor();
       await rename(`${dir}.away`, dir);
       await page.getByText(/^The newest backup failed: .*it is not there/).waitFor();
       await page.getByRole("link", { name: "Health" }).click();

@@ -1,5 +1,6 @@
 /** Backups, a row each; a row opens to the command that restores it and to what it says of itself. */
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { Status, type Tone } from "../shell/Status.js";
@@ -20,7 +21,7 @@ const columns = 6;
 export function BackupTable({ items, ...rest }: BackupTableProps) {
   return (
     <div class="scroll">
-      <table class="table tasks">
+      <table class="table tasks kept">
         <thead>
           <tr>
             <th>{t("task.begun")}</th>
@@ -52,72 +53,102 @@ interface BackupRowProps extends Omit<BackupTableProps, "items"> {
   readonly backup: Backup;
 }
 
+/** What a row is open to, below it. */
+type Opened = "restore" | "removal" | null;
+
 function BackupRow({ backup, isWorking, onVerify, onRemoved }: BackupRowProps) {
-  const isOpen = useSignal(false);
-  const { beginAt, state, bytes, verifiedAt, isSound } = backup;
-  const isDamaged = isSound === false;
+  const opened = useSignal<Opened>(null);
+  const { state, fault } = backup;
+  const toggle = (what: Opened) => () => {
+    opened.value = opened.value === what ? null : what;
+  };
   return (
     <tbody>
       <tr>
-        <td>
-          <Moment at={beginAt} /> <span class="muted">{agoText(beginAt)}</span>
-        </td>
-        <td>
-          <Status
-            tone={isDamaged ? "bad" : tones[state]}
-            word={t(isDamaged ? "backup.damaged" : `backup.state.${state}`)}
-          />
-        </td>
-        <td>{bytes === null ? "–" : bytesText(bytes)}</td>
-        <td>
-          <Holds {...backup} />
-        </td>
-        <td>
-          <Moment at={verifiedAt} />
-        </td>
+        <Told {...backup} />
         <td class="act">
-          <span class="row">
-            {state === "complete" && (
-              <>
-                <button
-                  type="button"
-                  class="button quiet"
-                  aria-expanded={isOpen.value}
-                  onClick={() => {
-                    isOpen.value = !isOpen.value;
-                  }}
-                >
-                  {t("backup.restoring")}
-                </button>
-                <button
-                  type="button"
-                  class="button quiet"
-                  disabled={isWorking}
-                  onClick={() => onVerify(backup)}
-                >
-                  {t("backup.check")}
-                </button>
-              </>
-            )}
-            {state !== "running" && <Removal backup={backup} onRemoved={onRemoved} />}
-          </span>
+          {state === "complete" && (
+            <>
+              <button
+                type="button"
+                class="button quiet"
+                aria-expanded={opened.value === "restore"}
+                onClick={toggle("restore")}
+              >
+                {t("backup.restoring")}
+              </button>
+              <button
+                type="button"
+                class="button quiet"
+                disabled={isWorking}
+                onClick={() => onVerify(backup)}
+              >
+                {t("backup.check")}
+              </button>
+            </>
+          )}
+          {state !== "running" && (
+            <button
+              type="button"
+              class="button quiet danger"
+              aria-expanded={opened.value === "removal"}
+              onClick={toggle("removal")}
+            >
+              {t("action.delete")}
+            </button>
+          )}
         </td>
       </tr>
-      {backup.fault !== null && (
-        <tr class="opened">
-          <td colSpan={columns}>
-            <span class="status bad">{backup.fault}</span>
-          </td>
-        </tr>
+      {fault !== null && (
+        <Below>
+          <span class="status bad">{fault}</span>
+        </Below>
       )}
-      {isOpen.value && (
-        <tr class="opened">
-          <td colSpan={columns}>
-            <Details {...backup} />
-          </td>
-        </tr>
+      {opened.value === "restore" && (
+        <Below>
+          <Details {...backup} />
+        </Below>
+      )}
+      {opened.value === "removal" && (
+        <Below>
+          <Removal backup={backup} onCancel={toggle(null)} onRemoved={onRemoved} />
+        </Below>
       )}
     </tbody>
+  );
+}
+
+function Below({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <tr class="opened">
+      <td colSpan={columns}>{children}</td>
+    </tr>
+  );
+}
+
+function Told(backup: Backup) {
+  const { beginAt, state, bytes, verifiedAt, isSound } = backup;
+  const isDamaged = isSound === false;
+  return (
+    <>
+      <td class="whole">
+        <Moment at={beginAt} /> <span class="muted">{agoText(beginAt)}</span>
+      </td>
+      <td>
+        <Status
+          tone={isDamaged ? "bad" : tones[state]}
+          word={t(isDamaged ? "backup.damaged" : `backup.state.${state}`)}
+        />
+      </td>
+      <td class="whole">{bytes === null ? <span class="muted">–</span> : bytesText(bytes)}</td>
+      <td>
+        <Holds {...backup} />
+      </td>
+      <td class="whole">
+        <span class="named muted">{t("backup.verified")} </span>
+        <Moment at={verifiedAt} />
+      </td>
+    </>
   );
 }
 
@@ -167,9 +198,14 @@ function Details(backup: Backup) {
   );
 }
 
+interface RemovalProps {
+  readonly backup: Backup;
+  onCancel(): void;
+  onRemoved(): void;
+}
+
 /** Asks once more: what it holds may be nowhere else. */
-function Removal({ backup, onRemoved }: { readonly backup: Backup; onRemoved(): void }) {
-  const isAsking = useSignal(false);
+function Removal({ backup, onCancel, onRemoved }: RemovalProps) {
   const { act, failure, isBusy } = useAct();
 
   async function remove(): Promise<void> {
@@ -177,37 +213,16 @@ function Removal({ backup, onRemoved }: { readonly backup: Backup; onRemoved(): 
       await removeBackup(backup);
       return true;
     });
-    if (isRemoved !== true) return;
-    isAsking.value = false;
-    onRemoved();
+    if (isRemoved === true) onRemoved();
   }
 
-  if (!isAsking.value) {
-    return (
-      <button
-        type="button"
-        class="button quiet danger"
-        onClick={() => {
-          isAsking.value = true;
-        }}
-      >
-        {t("action.delete")}
-      </button>
-    );
-  }
   return (
     <span class="row" role="alertdialog" aria-label={t("action.delete")}>
       {failure === null ? t("backup.sure") : <span class="status bad">{failure}</span>}
       <button type="button" class="button danger" disabled={isBusy} onClick={() => void remove()}>
         {t("action.delete")}
       </button>
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          isAsking.value = false;
-        }}
-      >
+      <button type="button" class="button" onClick={onCancel}>
         {t("action.cancel")}
       </button>
     </span>

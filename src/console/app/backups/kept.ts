@@ -1,6 +1,6 @@
 /** The backups that the service makes of itself, as the API tells of them. */
 import { ApiFailure, call } from "../api.js";
-import { language } from "../i18n.js";
+import { language, t } from "../i18n.js";
 import { shownHeaders } from "../shown.js";
 
 export interface Backup {
@@ -68,10 +68,12 @@ const units = [
 ] as const;
 
 /** `3 hours ago`: by the largest unit that fits. */
-export function agoText(at: number, now = Date.now()): string {
-  const ago = Math.max(0, now - at);
-  const [unit, ms] = units.find(([, size]) => ago >= size) ?? units[2];
-  return new Intl.RelativeTimeFormat(language.value, { numeric: "auto" }).format(-Math.floor(ago / ms), unit);
+export function agoText(at: number): string {
+  const ago = Date.now() - at;
+  const fitting = units.find(([, size]) => ago >= size);
+  if (fitting === undefined) return t("backup.now");
+  const [unit, ms] = fitting;
+  return new Intl.RelativeTimeFormat(language.value).format(-Math.floor(ago / ms), unit);
 }
 
 const steps = ["B", "kB", "MB", "GB", "TB"] as const;

@@ -26,6 +26,7 @@ export const backupsTexts = {
   "backup.verifying": ["{name} is being verified", "正在校验 {name}"],
   "backup.last": ["last complete backup {ago}", "最近一次完整备份：{ago}"],
   "backup.lastDamaged": ["the last backup, {ago}, is damaged", "最近一次备份（{ago}）已损坏"],
+  "backup.now": ["just now", "刚刚"],
   "backup.noneYet": ["no complete backup", "没有完整备份"],
   "backup.failed": ["The newest backup failed: {reason}", "最近一次备份失败：{reason}"],
   "backup.none": [
