@@ -271,7 +271,7 @@ const schema = z.object({
     .optional(),
   SMTP_FROM: z.string().min(3).max(320).optional(),
   BACKUP_DIR: z.string().min(1).max(4096).optional(),
-  BACKUP_KEEP: whole(1, 10_000).optional(),
+  BACKUP_KEEP: whole(0, 10_000).prefault("0"),
   BACKUP_SCHEDULE: z.string().min(1).max(255).optional(),
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
@@ -356,7 +356,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     backup:
       env.BACKUP_DIR === undefined
         ? null
-        : { dir: env.BACKUP_DIR, keep: env.BACKUP_KEEP ?? null, schedule: env.BACKUP_SCHEDULE ?? null },
+        : { dir: env.BACKUP_DIR, keep: env.BACKUP_KEEP || null, schedule: env.BACKUP_SCHEDULE ?? null },
     holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
   });
 }
@@ -417,8 +417,8 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
   for (const name of ["BROKER_USERNAME", "BROKER_PASSWORD"] as const) {
     if (env[name] !== undefined && env.BROKER_URL === undefined) problems.push(`${name}: needs BROKER_URL`);
   }
-  for (const name of ["BACKUP_KEEP", "BACKUP_SCHEDULE"] as const) {
-    if (env[name] !== undefined && env.BACKUP_DIR === undefined) problems.push(`${name}: needs BACKUP_DIR`);
+  if (env.BACKUP_SCHEDULE !== undefined && env.BACKUP_DIR === undefined) {
+    problems.push("BACKUP_SCHEDULE: needs BACKUP_DIR");
   }
   if (env.BROKER_PASSWORD !== undefined && env.BROKER_USERNAME === undefined) {
     problems.push("BROKER_PASSWORD: needs BROKER_USERNAME");

@@ -9,7 +9,7 @@ import { wholeNumber } from "../http/list-query.js";
 import { type Route, route } from "../http/route.js";
 import { intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { statusUrl } from "../tasks/runner.js";
-import { backupSchema, backupView } from "../views/backups.js";
+import { backupExample, backupSchema, backupView } from "../views/backups.js";
 import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 
@@ -52,7 +52,18 @@ const listed = z
     items: z.array(backupSchema),
     next: textOrNull.openapi({ description: "`before` of the next page; null on the last one" }),
   })
-  .openapi("Backups");
+  .openapi("Backups", {
+    example: {
+      folder: "/mnt/backups",
+      keep: 14,
+      schedule: "0 3 * * *",
+      nextAt: "2026-11-22 03:00:00",
+      running: null,
+      failure: null,
+      items: [backupExample],
+      next: null,
+    },
+  });
 
 /** Backups of this process's data folder, for whoever runs the deployment. They are downloaded and restored nowhere. */
 export function backupRoutes({ backups }: AppDeps): Route[] {

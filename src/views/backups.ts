@@ -3,6 +3,24 @@ import type { KeptBackup } from "../backup/backup-folder.js";
 import { intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
+export const backupExample = {
+  name: "20261121T030000Z",
+  folder: "/mnt/backups/20261121T030000Z",
+  state: "complete",
+  beginAt: "2026-11-21 03:00:00",
+  endAt: "2026-11-21 03:00:41",
+  files: 31,
+  bytes: 91_238_400,
+  journalID: 48_213,
+  version: "1.0.0",
+  metadata: "file",
+  points: "embedded",
+  elsewhere: [],
+  verifiedAt: "2026-11-21 03:02:10",
+  isSound: true,
+  fault: null,
+} as const;
+
 export const backupSchema = z
   .object({
     name: z.string(),
@@ -31,23 +49,7 @@ export const backupSchema = z
     fault: textOrNull,
   })
   .openapi("Backup", {
-    example: {
-      name: "20261121T030000Z",
-      folder: "/mnt/backups/20261121T030000Z",
-      state: "complete",
-      beginAt: "2026-11-21 03:00:00",
-      endAt: "2026-11-21 03:00:41",
-      files: 31,
-      bytes: 91_238_400,
-      journalID: 48_213,
-      version: "1.0.0",
-      metadata: "file",
-      points: "embedded",
-      elsewhere: [],
-      verifiedAt: "2026-11-21 03:02:10",
-      isSound: true,
-      fault: null,
-    },
+    example: backupExample,
   });
 
 /** @param isRunning whether it is being made now */

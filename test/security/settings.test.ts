@@ -78,6 +78,7 @@ const zero: Readonly<Record<string, string>> = {
   IMPORT_BYTES_MAX: "no imports",
   KEEP_ALIVE_MAX: "the client's own",
   ALERT_RETENTION_DAYS: "for ever",
+  BACKUP_KEEP: "all of them",
   DEVICE_CONNECTIONS_MAX: "no limit",
   DEVICE_MESSAGES_PER_SECOND: "no limit",
   DEVICE_BYTES_PER_SECOND: "no limit",
