@@ -137,7 +137,7 @@ function Told(backup: Backup) {
       <td>
         <Status
           tone={isDamaged ? "bad" : tones[state]}
-          word={t(isDamaged ? "backup.damaged" : `backup.state.${state}`)}
+          word={t(isDamaged ? "backup.damaged" : `kept.${state}`)}
         />
       </td>
       <td class="whole">{bytes === null ? <span class="muted">–</span> : bytesText(bytes)}</td>
