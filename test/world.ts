@@ -270,6 +270,8 @@ const statusOf: Readonly<Record<string, number>> = {
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   TOO_MANY_REQUESTS: 429,
+  BAD_GATEWAY: 502,
+  GATEWAY_TIMEOUT: 504,
 };
 
 /** Fails unless the record has exactly these keys. */
