@@ -93,7 +93,7 @@ export function LandMap({ label, height, view, isPart = false, onView, over, chi
             <ScaleBar map={map} />
             {isIncomplete.value && <span role="status">{t("map.noTiles")}</span>}
             {tiles !== null && <span>{t("map.tiles", { source: tiles.attribution })}</span>}
-            <span>{t("map.source")}</span>
+            {(tiles === null || isIncomplete.value) && <span>{t("map.source")}</span>}
           </p>
         </>
       )}
