@@ -56,7 +56,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/influx-away": 24,
   "flow/removals-kill": 24,
   "flow/journal-damage": 24,
-  "console/map": 29,
+  "console/map": 36,
   "console/shell": 29,
   "conformance/variant-b": 24,
   "conformance/variant-a": 24,
@@ -65,6 +65,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/offline": 23,
   "ingest/consumers/edits": 23,
   "ingest/access/guessing": 22,
+  "api/map-tiles": 22,
   "flow/transfer-kill": 21,
 };
 

@@ -272,6 +272,8 @@ const statusOf: Readonly<Record<string, number>> = {
   UNSUPPORTED_MEDIA_TYPE: 415,
   TOO_MANY_REQUESTS: 429,
   SERVICE_UNAVAILABLE: 503,
+  BAD_GATEWAY: 502,
+  GATEWAY_TIMEOUT: 504,
 };
 
 /** Fails unless the record has exactly these keys. */

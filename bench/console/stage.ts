@@ -1,11 +1,11 @@
 /** What every flow of the console has: a service, a browser, somebody who is logged in, and an empty page beside it. */
 import type { Browser, BrowserContext } from "playwright-core";
 import { launchChromium } from "../../test/console/chromium.js";
+import { freePort } from "../../test/free-port.js";
 import { startEmptyPage } from "../baselines/empty-page.js";
 import { percentileOf } from "../load/histogram.js";
 import type { BenchOptions } from "../options.js";
 import type { Figure } from "../report.js";
-import { freePort } from "../subjects/free-port.js";
 import { type InfluxTarget, startTidemark, type Tidemark } from "../subjects/tidemark.js";
 import { logIn, type User } from "./session.js";
 import { openTab, recordFrames, type Tab } from "./tab.js";

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort, startMosquitto } from "../../test/ingest/transports/broker/mosquitto.js";
+import { freePort } from "../../test/free-port.js";
+import { startMosquitto } from "../../test/ingest/transports/broker/mosquitto.js";
 import { bindRules, type FleetOfDevices, points, provision, writeCredentials } from "../load/fleet.js";
 import { type Generator, startGenerator } from "../load/generator.js";
 import type { RoundOptions, RoundResult } from "../load/round.js";

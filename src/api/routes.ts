@@ -39,6 +39,7 @@ import { groupRoutes } from "../routes/groups.js";
 import { historyRoutes } from "../routes/history.js";
 import { ingestStatusRoutes } from "../routes/ingest-status.js";
 import { liveRoutes } from "../routes/live.js";
+import { mapTileRoutes } from "../routes/map-tiles.js";
 import { metricPreviewRoutes } from "../routes/metric-preview.js";
 import { metricRoutes } from "../routes/metrics.js";
 import { notificationRoutes } from "../routes/notifications.js";
@@ -121,6 +122,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),
     ...devicePlacesRoutes(deps),
+    ...mapTileRoutes(deps),
     ...gatewayDataRoutes(deps),
     ...referenceRoutes(() => openApiDocument(routes)),
   ];

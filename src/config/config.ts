@@ -2,8 +2,10 @@ import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../../ingest/access/limits.js";
 import { isNetwork } from "../../ingest/access/networks.js";
 import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.js";
+import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
+import { isTileTemplate } from "./tile-template.js";
 import { inWords } from "./words.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
@@ -94,6 +96,15 @@ export interface Config {
   readonly mailServer: OwnMailServer | null;
   /** Where the service keeps backups of itself; null: it makes none. */
   readonly backup: BackupConfig | null;
+  /** Where the console's maps have their tiles from; null: they show outlines alone. */
+  readonly mapTiles: {
+    /** With the places of `tileUrl`. */
+    readonly template: string;
+    /** Whose the map is, as its source wants to be named. */
+    readonly attribution: string;
+    /** How the tiles are made fit for a dark page. */
+    readonly dark: "invert" | "dim";
+  } | null;
   /** Bench only: acknowledge and journal, but write no points. */
   readonly holdSeries: boolean;
 }
@@ -273,6 +284,20 @@ const schema = z.object({
   BACKUP_DIR: z.string().min(1).max(4096).optional(),
   BACKUP_KEEP: whole(0, 10_000).prefault("0"),
   BACKUP_SCHEDULE: z.string().min(1).max(255).optional(),
+  MAP_TILES_URL: z
+    .string()
+    .max(2048)
+    .refine(
+      isTileTemplate,
+      "must be http:// or https:// with {z}, {x} and {y} in its path or query and no credentials before its host",
+    )
+    .optional(),
+  MAP_TILES_ATTRIBUTION: z
+    .string()
+    .max(300)
+    .regex(withoutControls, "must not hold control characters")
+    .optional(),
+  MAP_TILES_DARK: z.enum(["invert", "dim"]).default("invert"),
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
 
@@ -357,6 +382,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       env.BACKUP_DIR === undefined
         ? null
         : { dir: env.BACKUP_DIR, keep: env.BACKUP_KEEP || null, schedule: env.BACKUP_SCHEDULE ?? null },
+    mapTiles:
+      env.MAP_TILES_URL === undefined || env.MAP_TILES_ATTRIBUTION === undefined
+        ? null
+        : { template: env.MAP_TILES_URL, attribution: env.MAP_TILES_ATTRIBUTION, dark: env.MAP_TILES_DARK },
     holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
   });
 }
@@ -422,6 +451,12 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
   }
   if (env.BROKER_PASSWORD !== undefined && env.BROKER_USERNAME === undefined) {
     problems.push("BROKER_PASSWORD: needs BROKER_USERNAME");
+  }
+  if (env.MAP_TILES_URL !== undefined && env.MAP_TILES_ATTRIBUTION === undefined) {
+    problems.push("MAP_TILES_ATTRIBUTION: is required with MAP_TILES_URL, for a map names its source");
+  }
+  if (env.MAP_TILES_ATTRIBUTION !== undefined && env.MAP_TILES_URL === undefined) {
+    problems.push("MAP_TILES_ATTRIBUTION: needs MAP_TILES_URL");
   }
   const pairs = [
     ["CA_CERT", "CA_KEY"],

@@ -30,8 +30,11 @@ export interface AnswerHold {
   end(): void;
 }
 
-/** The stores that a handler waits for: the metadata and the journal, or the series store, which may be slow. */
-export type Making = "rows" | "series";
+/**
+ * What a handler waits for: the metadata and the journal, the series store, which may be slow, or another server; how
+ * many of those may wait for that it says itself.
+ */
+export type Making = "rows" | "series" | "outside";
 
 export interface AnswerRoom {
   /** @param signal called only if something has to wait */
@@ -111,7 +114,7 @@ export function createAnswerRoom(
 /** The part that the answers of all tenants share. */
 interface SharedRoom {
   readonly bytes: Semaphore<number>;
-  readonly turns: Readonly<Record<Making, Semaphore<number>>>;
+  readonly turns: Readonly<Record<Exclude<Making, "outside">, Semaphore<number>>>;
   /** Reports to the meter how much is held now. */
   measure(): void;
   /** Waits a while for room, with an answer that is already made. @throws ApiError TOO_MANY_REQUESTS */
@@ -181,6 +184,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
       grow(more);
     },
     make: async (kind, work) => {
+      if (kind === "outside") return work();
       await enterTurn(room.turns[kind]);
       try {
         return await work();

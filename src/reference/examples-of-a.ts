@@ -1893,6 +1893,7 @@ export const examplesOfA: RecordedExamples = {
           isDeployment: true,
           timezone: "UTC",
           variant: "A",
+          mapTiles: null,
         },
       },
     ],

@@ -1831,6 +1831,7 @@ export const examplesOfB: RecordedExamples = {
           isDeployment: true,
           timezone: "UTC",
           variant: "B",
+          mapTiles: null,
         },
       },
     ],

@@ -68,5 +68,7 @@ export const errorText: Readonly<Record<ErrorCode, string>> = {
     "too many failed attempts, or too much that was asked for and is not read; try again after `Retry-After` seconds",
   HEADERS_TOO_LARGE: "the address and headers of the request are larger than 64 KiB",
   INTERNAL_ERROR: "the service failed; its log has the `X-Request-Id`",
+  BAD_GATEWAY: "another server, which this answer comes from, does not give it",
   SERVICE_UNAVAILABLE: "not now; try again after `Retry-After` seconds",
+  GATEWAY_TIMEOUT: "another server, which this answer comes from, has not given it in time",
 };

@@ -24,6 +24,7 @@ import type { Authenticator } from "../http/auth.js";
 import type { SessionCookies } from "../http/session-cookie.js";
 import type { ShareAccess } from "../http/share-access.js";
 import type { LiveWatch } from "../live/watch.js";
+import type { TileSource } from "../map-tiles/tile-source.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
@@ -77,6 +78,8 @@ export interface AppDeps {
   readonly config: Config;
   readonly status: Status;
   readonly meter: Pick<Meter, "rates" | "connections">;
+  /** The tiles of maps; null: there are none. */
+  readonly mapTiles: TileSource | null;
   /** What this program is. */
   readonly build: BuildInfo;
   readonly tasks: Tasks;

@@ -32,6 +32,13 @@ const me = identity
     timezone: z.string().openapi({ description: "of the deployment, IANA" }),
     variant: z.enum(["A", "B"]).openapi({ description: "of the deployment" }),
     version: z.string(),
+    mapTiles: z
+      .object({
+        attribution: z.string().openapi({ description: "to be shown wherever the tiles are" }),
+        dark: z.enum(["invert", "dim"]).openapi({ description: "how to make them fit for a dark page" }),
+      })
+      .nullable()
+      .openapi({ description: "the tiles of `map_tiles`; null: there are none" }),
   })
   .openapi("Me");
 const credentials = z.object({
@@ -148,6 +155,10 @@ export function sessionRoutes(deps: AppDeps): Route[] {
             isDeployment: isDeployment(caller),
             timezone: config.timezone,
             variant: config.apiVariant,
+            mapTiles: config.mapTiles && {
+              attribution: config.mapTiles.attribution,
+              dark: config.mapTiles.dark,
+            },
           },
         };
       },

@@ -11,6 +11,7 @@ import { type AnswerRoom, createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import { createSessionCookies } from "../http/session-cookie.js";
 import { createShareAccess } from "../http/share-access.js";
+import { createTileSource, type TileSource } from "../map-tiles/tile-source.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import { listenHttp } from "../server/http-server.js";
@@ -66,7 +67,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const refs = createSeriesRefs();
   const work = await openWork(deps, endpoints, refs);
   const notifier = openNotifier(config, metadata, work.commands, log, clock);
-  const app = openApi(deps, endpoints, { ...work, notifier, answers }, refs);
+  const mapTiles = config.mapTiles && createTileSource(config.mapTiles, log, clock);
+  const app = openApi(deps, endpoints, { ...work, notifier, answers, mapTiles }, refs);
   const { identity } = endpoints;
   const current = identity.current();
   const tls =
@@ -95,6 +97,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
       await messaging.committed();
       await notifier.close();
+      mapTiles?.close();
       // A task that sends to devices must still find the connections.
       await work.stop();
       broker?.close();
@@ -174,9 +177,11 @@ function openApi(
     backups,
     notifier,
     answers,
+    mapTiles,
   }: Pick<CommandsAndTasks, "commands" | "tasks" | "backups"> & {
     readonly notifier: Notifier;
     readonly answers: AnswerRoom;
+    readonly mapTiles: TileSource | null;
   },
   refs: SeriesRefs,
 ): ReturnType<typeof createApp> {
@@ -207,6 +212,7 @@ function openApi(
     tasks,
     backups,
     notifier,
+    mapTiles,
     sessions,
     brokerAccess,
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },

@@ -6,7 +6,7 @@ const me = "/api/v1/me";
 /** Guesses that are let through in so many milliseconds: five, then one after a second, two, four … */
 const freeBy = (ms: number): number => 5 + Math.ceil(Math.log2(ms / 1000 + 1));
 const identity = ["userIntID", "username", "tenantID", "role"];
-const ofMe = [...identity, "rights", "isDeployment", "timezone", "variant", "version"];
+const ofMe = [...identity, "rights", "isDeployment", "timezone", "variant", "version", "mapTiles"];
 
 worldSuite("sessions and credentials", (test, world) => {
   const login = (username: unknown, password: unknown) =>

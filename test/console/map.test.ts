@@ -4,10 +4,13 @@ import { mercatorY, unpacked } from "../../src/console/app/map/land.js";
 import { bboxOf, boxAround, boxOfAll, viewOf, viewText, withRoom } from "../../src/console/app/map/places.js";
 import { arrowheads, lengthOf, nearest, onward } from "../../src/console/app/map/track.js";
 import { landOutlines } from "../../src/console/land.js";
+import { openTileServer } from "../api/tile-server.js";
 import { groupBody, makeDevice, makeProduct, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec, World } from "../world.js";
 import { consoleSuite } from "./browser.js";
+
+const tiles = await openTileServer();
 
 suite("console: places and outlines", (test) => {
   test("what the build packs of the land is land where the earth has it, over both of its edges", async () => {
@@ -463,4 +466,49 @@ consoleSuite(
     });
   },
   { API_VARIANT: "B" },
+);
+
+consoleSuite(
+  "console: maps with tiles",
+  (test, world, web) => {
+    const usual = tiles.answer;
+    test.after(() => tiles.close());
+    const shown = (page: Page) => page.locator(".map-tiles img.leaflet-tile-loaded");
+    const filterOf = (page: Page): Promise<string> =>
+      page.evaluate<string>("getComputedStyle(document.querySelector('.map-tiles')).filter");
+
+    test("tiles lie over the outlines, from this service alone, and their source is named", async () => {
+      const { page } = await web.openIn("/map?at=47,8,6");
+      await shown(page).nth(3).waitFor();
+      assert.is(await page.locator(".map-foot").getByText(`Map: ${tiles.attribution}`).count(), 1);
+      assert.is(await page.locator(".map-foot img").count(), 0, "a source is text");
+      const width = "document.querySelector('.map-tiles img.leaflet-tile-loaded').naturalWidth";
+      assert.is(await page.evaluate<number>(width), 256);
+      assert.ok(tiles.asked.length > 3);
+      assert.not.match(await filterOf(page), /invert/);
+      await page.emulateMedia({ colorScheme: "dark" });
+      await until(async () => /invert/.test(await filterOf(page)), { what: "tiles for a dark page" });
+    });
+
+    test("where the tile server is gone the outlines show and it says so, until it is back", async () => {
+      tiles.answer = (response) => response.destroy();
+      const { page } = await web.openIn("/map?at=47,8,7");
+      await page.getByText("Tiles are missing: outlines instead").waitFor();
+      assert.is(await shown(page).count(), 0);
+      assert.ok((await page.locator(".map canvas").count()) > 0);
+      tiles.answer = usual;
+      world.clock.pass(6000);
+      await page.getByRole("button", { name: "Zoom in" }).click();
+      await shown(page).first().waitFor();
+      await page.getByText("Tiles are missing: outlines instead").waitFor({ state: "detached" });
+    });
+
+    test("on a phone the source takes no more than the map's width", async () => {
+      const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
+      const { page } = await web.openIn("/map?at=47,8,6", phone);
+      await shown(page).first().waitFor();
+      assert.is(await page.evaluate<number>("document.documentElement.scrollWidth"), 360);
+    });
+  },
+  { MAP_TILES_URL: tiles.template, MAP_TILES_ATTRIBUTION: tiles.attribution },
 );

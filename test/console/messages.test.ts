@@ -118,7 +118,7 @@ consoleSuite("console: messages", (test, world, web) => {
     await box.getByLabel("Topic").fill("raw");
     await box.getByLabel("Payload").fill("41 ac 00 00 2a");
     await box.getByRole("button", { name: "Try it" }).click();
-    await box.locator("table.points tbody tr", { hasText: "42" }).waitFor();
+    await box.getByRole("cell", { name: "42", exact: true }).waitFor();
     const { page: events } = await world.call("GET", `/api/v1/devices/${device.id}/events?topic=climate`);
     assert.is(events.meta.count, 0);
   });

@@ -1,12 +1,12 @@
 /** Finds, or builds once, a real InfluxDB 2, and runs it for tests and benchmarks. */
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from "node:child_process";
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { access, link, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "../free-port.js";
 import { repositoryRoot } from "../repository.js";
 
 export interface InfluxServer {
@@ -197,19 +197,6 @@ async function terminate(child: ChildProcess, signal: NodeJS.Signals): Promise<v
   if (signal === "SIGTERM") child.kill("SIGCONT"); // a test may have frozen it
   await ended;
   clearTimeout(timer);
-}
-
-/** Below the ports that systems give to outgoing connections: one of those could take it during a restart. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(18_000, 32_000);
-    const free = await new Promise<boolean>((resolve) => {
-      const probe = createServer();
-      probe.once("error", () => resolve(false));
-      probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
-    });
-    if (free) return port;
-  }
 }
 
 /** One build at a time: the lock file carries its owner's pid; who waits for it finds the program afterwards. */

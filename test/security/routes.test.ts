@@ -45,6 +45,7 @@ const bounded: Readonly<Record<string, string>> = {
   "GET /api/v1/live": "a stream",
   "GET /api/v1/device_track": "100,000 points",
   "GET /api/v1/device_places": "2,000 clusters",
+  "GET /api/v1/map_tiles/{z}/{x}/{y}": "a tile of 512 KiB",
   "GET /api/v1/platform_select/devices/{id}/not_joined_certs": "the tenant's certificates, bounded",
   "GET /api/v1/platform_select/dict_code": "a constant",
   "GET /api/v1/broker_info": "a constant",

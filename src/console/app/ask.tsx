@@ -82,6 +82,8 @@ export function useAsk<T>(
 
 interface AnswerProps<T> {
   readonly asked: Asked<T>;
+  /** In a small room among others, such as a panel. */
+  readonly isPart?: boolean;
   readonly children: (data: T) => ComponentChildren;
 }
 
@@ -90,19 +92,16 @@ const isSaidAbove = ({ isAway }: ApiFailure): boolean => isAway && linkState.val
 
 interface FailureProps {
   readonly failure: ApiFailure;
+  readonly isPart?: boolean;
   again(): void;
 }
 
 /** Why there is no answer, or none that is newer, and a button that asks again. */
-export function Failure({ failure, again }: FailureProps) {
+export function Failure({ failure, isPart = false, again }: FailureProps) {
   return (
-    <p class={`notice ${failure.isTransient ? "warn" : "bad"}`} role="alert">
-      {failure.status === 404
-        ? t("state.notFound")
-        : failure.isAway
-          ? t("state.away")
-          : t("state.failed", { reason: failure.message })}{" "}
-      <button type="button" class="button" onClick={again}>
+    <p class={`notice ${isPart ? "small" : ""} ${failure.isTransient ? "warn" : "bad"}`} role="alert">
+      {isPart ? briefReasonOf(failure) : reasonOf(failure)}{" "}
+      <button type="button" class={isPart ? "button quiet" : "button"} onClick={again}>
         {t("state.retry")}
       </button>
     </p>
@@ -110,12 +109,15 @@ export function Failure({ failure, again }: FailureProps) {
 }
 
 /** What came of a question: the answer, why there is none, or that it is on its way. */
-export function Answer<T>({ asked: { data, failure, isLoading, again }, children }: AnswerProps<T>) {
+export function Answer<T>({
+  asked: { data, failure, isLoading, again },
+  isPart = false,
+  children,
+}: AnswerProps<T>) {
+  const isTold = failure !== null && (isPart || data === undefined || !isSaidAbove(failure));
   return (
     <>
-      {failure !== null && !(isSaidAbove(failure) && data !== undefined) && (
-        <Failure failure={failure} again={again} />
-      )}
+      {isTold && <Failure failure={failure} isPart={isPart} again={again} />}
       {data !== undefined && children(data)}
       {data === undefined && failure === null && isLoading && (
         <p class="muted" aria-busy="true">
@@ -125,3 +127,11 @@ export function Answer<T>({ asked: { data, failure, isLoading, again }, children
     </>
   );
 }
+
+function reasonOf({ status, isAway, message }: ApiFailure): string {
+  if (status === 404) return t("state.notFound");
+  return isAway ? t("state.away") : t("state.failed", { reason: message });
+}
+
+const briefReasonOf = ({ status, message, fields }: ApiFailure): string =>
+  status === 0 ? t("state.away") : [message, ...Object.values(fields)].join(": ");

@@ -13,6 +13,14 @@ export interface Me {
   readonly timezone: string;
   readonly variant: "A" | "B";
   readonly version: string;
+  /** The tiles below the devices of a map; null: outlines alone. */
+  readonly mapTiles: MapTiles | null;
+}
+
+export interface MapTiles {
+  readonly attribution: string;
+  /** How they are made fit for a dark page. */
+  readonly dark: "invert" | "dim";
 }
 
 type Right = "read" | "write" | "command" | "admin";

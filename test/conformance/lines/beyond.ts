@@ -254,6 +254,7 @@ export const beyondLines = lines("Beyond the interface", [
     ...line("where a gateway stands", "PUT /devices/{gateway.id}/location", 200, any),
     body: { longitude: 8.54, latitude: 47.37 },
   },
+  line("a tile of a map, where there is no tile server", "GET /map_tiles/0/0/0", 404, any),
   line("where a device was", "GET /device_track?deviceID={device.deviceID}", 200, json, { given: located }),
   line(
     "where devices are",

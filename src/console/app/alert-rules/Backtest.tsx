@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call } from "../api.js";
 import { useAsk } from "../ask.js";
+import type { OriginalData } from "../charts/data.js";
 import { Chart } from "../charts/LazyChart.js";
 import type { Line } from "../charts/lines.js";
 import { numberText } from "../charts/numbers.js";
@@ -36,11 +37,6 @@ interface Tested {
   readonly spans: readonly AlertSpan[];
   readonly points: number;
   readonly isTruncated: boolean;
-}
-
-interface OriginalData {
-  readonly dataPointIntID: number;
-  readonly originalData: { readonly time: readonly number[]; readonly value: readonly unknown[] };
 }
 
 const restMs = 300;

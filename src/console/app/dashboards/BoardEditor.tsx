@@ -20,7 +20,7 @@ import {
 import { type Content, type Draft, takeDraft } from "./drafts.js";
 import { EditGrid } from "./EditGrid.js";
 import { compacted, freePlace } from "./layout.js";
-import { PanelForm } from "./PanelForm.js";
+import { PanelForm } from "./panel-form/PanelForm.js";
 import { SettingsForm } from "./SettingsForm.js";
 import { useDraft } from "./use-draft.js";
 

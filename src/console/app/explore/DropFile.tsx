@@ -6,6 +6,7 @@ import { ApiFailure, call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
+import { useDrop } from "../shell/use-drop.js";
 import { TaskLine, useTask } from "../tasks/TaskLine.js";
 import { type DryLook, dryLook } from "./dry-look.js";
 import { type FileLook, lookAt } from "./file-look.js";
@@ -27,7 +28,7 @@ export function DropFile({ children, onImported }: DropFileProps) {
   /** Of the file that was taken: the same one again is looked at anew. */
   const round = useSignal(0);
   const fault = useSignal<string | null>(null);
-  const isOver = useSignal(false);
+  const { isOver, listeners } = useDrop(take);
   if (me.value?.rights.includes("write") !== true) return <>{children}</>;
   async function take(file: File | undefined): Promise<void> {
     if (file === undefined) return;
@@ -42,23 +43,7 @@ export function DropFile({ children, onImported }: DropFileProps) {
     }
   }
   return (
-    <section
-      class={isOver.value ? "drop over" : "drop"}
-      aria-label={t("explore.chart")}
-      onDragOver={(event) => {
-        if (event.dataTransfer?.types.includes("Files") !== true) return;
-        event.preventDefault();
-        isOver.value = true;
-      }}
-      onDragLeave={() => {
-        isOver.value = false;
-      }}
-      onDrop={(event) => {
-        event.preventDefault();
-        isOver.value = false;
-        void take(event.dataTransfer?.files[0]);
-      }}
-    >
+    <section class={isOver ? "drop over" : "drop"} aria-label={t("explore.chart")} {...listeners}>
       {children}
       <label class="row tight file">
         <span class="muted">{t("drop.choose")}</span>

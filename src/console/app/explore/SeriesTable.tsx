@@ -4,6 +4,7 @@ import type { Line } from "../charts/lines.js";
 import { numberText } from "../charts/numbers.js";
 import { offsetText, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
+import { Pager } from "../shell/Pager.js";
 import { rowsOf } from "./rows.js";
 
 const rowsShown = 100;
@@ -13,9 +14,6 @@ export function SeriesTable({ lines, zone }: { readonly lines: readonly Line[]; 
   const rows = rowsOf(lines).reverse();
   const pages = Math.max(1, Math.ceil(rows.length / rowsShown));
   const at = Math.min(page.value, pages - 1);
-  const move = (by: number) => () => {
-    page.value = at + by;
-  };
   return (
     <>
       <div class="scroll">
@@ -46,27 +44,16 @@ export function SeriesTable({ lines, zone }: { readonly lines: readonly Line[]; 
         </table>
       </div>
       {pages > 1 && (
-        <p class="row pages">
-          <button
-            type="button"
-            class="button"
-            disabled={at === 0}
-            aria-label={t("list.before")}
-            onClick={move(-1)}
-          >
-            ←
-          </button>
-          <span class="muted">{t("list.page", { page: at + 1, pages, count: rows.length })}</span>
-          <button
-            type="button"
-            class="button"
-            disabled={at === pages - 1}
-            aria-label={t("list.after")}
-            onClick={move(1)}
-          >
-            →
-          </button>
-        </p>
+        <Pager
+          page={at + 1}
+          pages={pages}
+          count={rows.length}
+          before={t("list.before")}
+          after={t("list.after")}
+          onPage={(next) => {
+            page.value = next - 1;
+          }}
+        />
       )}
     </>
   );

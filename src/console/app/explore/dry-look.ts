@@ -1,5 +1,6 @@
 /** The beginning of a file of points against what is there: what would be refused, and what would change. */
 import { call, type Page } from "../api.js";
+import type { OriginalData } from "../charts/data.js";
 import { beginningOf, bytesMax, previewOf } from "../system/preview.js";
 import { type DeviceRow, findDevice } from "./catalog.js";
 
@@ -33,11 +34,6 @@ interface PointType {
 interface Known {
   readonly device: DeviceRow;
   readonly points: ReadonlyMap<string, PointType>;
-}
-
-interface Stored {
-  readonly dataPointIntID: number;
-  readonly originalData: { readonly time: readonly number[]; readonly value: readonly unknown[] };
 }
 
 const rowsMax = 1000;
@@ -159,7 +155,7 @@ async function storedOf(
     timeFormat: "ms",
     limit: storedMax,
   };
-  const items = await call<readonly Stored[]>("GET", "/original_data", { query, signal });
+  const items = await call<readonly OriginalData[]>("GET", "/original_data", { query, signal });
   return new Map(
     items.flatMap(({ dataPointIntID, originalData: { time, value } }) =>
       time.map((at, i) => [`${dataPointIntID} ${at}`, value[i]] as const),

@@ -3,6 +3,7 @@
  * are a metric that is not saved, three times for a mean: it lies in the band of its window's extremes.
  */
 import { call, type Query } from "../api.js";
+import { inParallel } from "../in-parallel.js";
 import { type Chosen, keyOf } from "./chosen.js";
 import { mean, type Unit } from "./state.js";
 
@@ -191,12 +192,5 @@ function groupsOf(chosen: readonly Chosen[]): Chosen[][] {
   return [...groups.values()];
 }
 
-async function all<T>(asks: readonly (() => Promise<T>)[]): Promise<T[]> {
-  const found: T[] = new Array(asks.length);
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let i = next++; i < asks.length; i = next++) found[i] = await (asks[i] as () => Promise<T>)();
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, asks.length) }, work));
-  return found;
-}
+const all = <T>(asks: readonly (() => Promise<T>)[]): Promise<T[]> =>
+  inParallel(asks, atOnce, (ask) => ask());

@@ -4,10 +4,12 @@ import { Map as LeafletMap } from "leaflet";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../i18n.js";
+import { me } from "../session.js";
 import { isDark } from "../theme.js";
 import { LandLayer } from "./land-layer.js";
 import { type MapView, viewText, zoomMax } from "./places.js";
 import { ScaleBar } from "./ScaleBar.js";
+import { addTiles } from "./tile-layer.js";
 
 interface LandMapProps {
   readonly label: string;
@@ -30,6 +32,9 @@ const everything: MapView = { latitude: 25, longitude: 10, zoom: 1 };
 export function LandMap({ label, height, view, isPart = false, onView, over, children }: LandMapProps) {
   const place = useRef<HTMLDivElement>(null);
   const made = useSignal<LeafletMap | null>(null);
+  const isIncomplete = useSignal(false);
+  // The page of a share has no session, whose tiles these are.
+  const tiles = me.value?.mapTiles ?? null;
   const told = useRef(onView);
   told.current = onView;
 
@@ -37,6 +42,12 @@ export function LandMap({ label, height, view, isPart = false, onView, over, chi
     if (place.current === null) return;
     const map = createMap(place.current, view ?? everything, isPart);
     const land = new LandLayer().addTo(map);
+    const leaveTiles =
+      tiles === null
+        ? null
+        : addTiles(map, tiles.dark, (isNow) => {
+            isIncomplete.value = isNow;
+          });
     map.on("moveend", () => told.current?.(viewNow(map)));
     const seen = new ResizeObserver(() => map.invalidateSize({ animate: false }));
     seen.observe(place.current);
@@ -49,6 +60,7 @@ export function LandMap({ label, height, view, isPart = false, onView, over, chi
     return () => {
       made.value = null;
       leaveTheme();
+      leaveTiles?.();
       seen.disconnect();
       map.remove();
     };
@@ -79,7 +91,9 @@ export function LandMap({ label, height, view, isPart = false, onView, over, chi
           </div>
           <p class="map-foot">
             <ScaleBar map={map} />
-            <span>{t("map.source")}</span>
+            {isIncomplete.value && <span role="status">{t("map.noTiles")}</span>}
+            {tiles !== null && <span>{t("map.tiles", { source: tiles.attribution })}</span>}
+            {(tiles === null || isIncomplete.value) && <span>{t("map.source")}</span>}
           </p>
         </>
       )}

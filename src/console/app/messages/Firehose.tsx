@@ -1,13 +1,12 @@
 /** Messages of all devices as they come, with what became of each. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { type MessageTold, useLive } from "../live/live.js";
 import { hrefOf, query, setQuery } from "../router.js";
-import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import { MessageDetail } from "./MessageDetail.js";
+import { MessageRow } from "./MessageRow.js";
 
 interface Heard {
   readonly items: readonly MessageTold[];
@@ -81,43 +80,33 @@ export function Firehose() {
 }
 
 function Row({ message }: { readonly message: MessageTold }) {
-  const isOpen = useSignal(false);
   const { deviceIntID, deviceID, deviceName, eventID, topic, bytes, time, points, refused } = message;
   return (
-    <li>
-      <details
-        onToggle={(event) => {
-          isOpen.value = event.currentTarget.open;
-        }}
-      >
-        <summary>
-          <span class="mono muted">{wallText(me.value?.timezone ?? "UTC", Math.round(time))}</span>{" "}
-          <a href={hrefOf(`/devices/${deviceIntID}`, { tab: "messages" })} class="line name">
-            {deviceName ?? deviceID}
-          </a>{" "}
-          <code>{topic}</code>{" "}
-          <span class="muted">
-            {t("message.size", { bytes })} · {t("message.points", { points })}
-          </span>{" "}
-          {refused.map(({ reason, key, count }) => (
-            <Status
-              key={`${reason} ${key}`}
-              tone="warn"
-              word={[reason, ...(key === undefined ? [] : [key]), ...(count > 1 ? [`× ${count}`] : [])].join(
-                " ",
-              )}
-            />
-          ))}
-        </summary>
-        {isOpen.value && (
-          <MessageDetail
-            device={deviceIntID}
-            eventID={eventID}
-            isRefused={refused.some(({ reason }) => reason === "policy")}
-          />
-        )}
-      </details>
-    </li>
+    <MessageRow
+      time={time}
+      detail={() => (
+        <MessageDetail
+          device={deviceIntID}
+          eventID={eventID}
+          isRefused={refused.some(({ reason }) => reason === "policy")}
+        />
+      )}
+    >
+      <a href={hrefOf(`/devices/${deviceIntID}`, { tab: "messages" })} class="line name">
+        {deviceName ?? deviceID}
+      </a>{" "}
+      <code>{topic}</code>{" "}
+      <span class="muted">
+        {t("message.size", { bytes })} · {t("message.points", { points })}
+      </span>{" "}
+      {refused.map(({ reason, key, count }) => (
+        <Status
+          key={`${reason} ${key}`}
+          tone="warn"
+          word={[reason, ...(key === undefined ? [] : [key]), ...(count > 1 ? [`× ${count}`] : [])].join(" ")}
+        />
+      ))}
+    </MessageRow>
   );
 }
 

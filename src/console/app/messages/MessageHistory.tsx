@@ -1,14 +1,14 @@
 /** Kept messages, newest first: filtered, over a range of time, page by page; each can be taken apart. */
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
-import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { TimeInput } from "../range/RangePicker.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
+import { Pager } from "../shell/Pager.js";
 import { MessageDetail } from "./MessageDetail.js";
+import { MessageRow } from "./MessageRow.js";
 import { type Owner, ownerOf } from "./owner.js";
 
 interface EventRow {
@@ -71,11 +71,13 @@ export function MessageHistory({ device, everyMs, onNewest }: MessageHistoryProp
                 ))}
               </ul>
             )}
-            <Pages
+            <Pager
               page={meta.page}
               pages={Math.max(1, Math.ceil(meta.count / rowsShown))}
               count={meta.count}
-              newest={newest}
+              before={t("message.newer")}
+              after={t("message.older")}
+              onPage={(next) => goToPage(next, newest)}
             />
           </>
         )}
@@ -90,25 +92,17 @@ interface MessageProps {
 }
 
 function Message({ row, device }: MessageProps) {
-  const isOpen = useSignal(false);
   const { id, msgTime, topic, payload, deviceName, refused } = row;
   return (
-    <li>
-      <details
-        onToggle={(event) => {
-          isOpen.value = event.currentTarget.open;
-        }}
-      >
-        <summary>
-          <span class="mono muted">{wallText(me.value?.timezone ?? "UTC", msgTime)}</span>{" "}
-          {device === null && <span class="line name">{deviceName ?? row.deviceID}</span>}{" "}
-          <code>{topic}</code> <code class="line">{payload}</code>
-        </summary>
-        {isOpen.value && (
-          <Detail row={row} device={device} id={id} payload={payload} isRefused={refused === true} />
-        )}
-      </details>
-    </li>
+    <MessageRow
+      time={msgTime}
+      detail={() => (
+        <Detail row={row} device={device} id={id} payload={payload} isRefused={refused === true} />
+      )}
+    >
+      {device === null && <span class="line name">{deviceName ?? row.deviceID}</span>} <code>{topic}</code>{" "}
+      <code class="line">{payload}</code>
+    </MessageRow>
   );
 }
 
@@ -200,41 +194,9 @@ function Filters({ withName }: { readonly withName: boolean }) {
 
 const dayMs = 86_400_000;
 
-interface PagesProps {
-  readonly page: number;
-  readonly pages: number;
-  readonly count: number;
-  readonly newest: EventRow | undefined;
-}
-
 /** What comes meanwhile moves no page: the second one fixes where the first began. */
-function Pages({ page, pages, count, newest }: PagesProps) {
+function goToPage(page: number, newest: EventRow | undefined): void {
   const { end = "" } = query.value;
-  function to(next: number): void {
-    const fixed = end === "" && newest !== undefined ? { end: String(Math.floor(newest.msgTime) + 1) } : {};
-    setQuery({ ...fixed, page: next === 1 ? undefined : String(next) }, { replace: false });
-  }
-  return (
-    <p class="row pages">
-      <button
-        type="button"
-        class="button"
-        disabled={page <= 1}
-        aria-label={t("message.newer")}
-        onClick={() => to(page - 1)}
-      >
-        ←
-      </button>
-      <span class="muted">{t("list.page", { page, pages, count })}</span>
-      <button
-        type="button"
-        class="button"
-        disabled={page >= pages}
-        aria-label={t("message.older")}
-        onClick={() => to(page + 1)}
-      >
-        →
-      </button>
-    </p>
-  );
+  const fixed = end === "" && newest !== undefined ? { end: String(Math.floor(newest.msgTime) + 1) } : {};
+  setQuery({ ...fixed, page: page === 1 ? undefined : String(page) }, { replace: false });
 }

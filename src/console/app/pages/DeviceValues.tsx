@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
+import type { OriginalData } from "../charts/data.js";
 import { numberText } from "../charts/numbers.js";
 import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
@@ -19,11 +20,6 @@ interface DataPoint {
   readonly unitSymbol: string | null;
 }
 
-interface NewestRow {
-  readonly dataPointIntID: number;
-  readonly originalData: { readonly time: readonly number[]; readonly value: readonly unknown[] };
-}
-
 const pointsShown = 100;
 const dayMs = 86_400_000;
 /** While nothing is told. */
@@ -39,7 +35,7 @@ export function DeviceValues({ device }: { readonly device: DeviceRecord }) {
     // What has come between the question and the stream is asked for once more.
     `newest ${deviceID} ${live.isConnected}`,
     (signal) =>
-      call<readonly NewestRow[]>("GET", "/original_data", {
+      call<readonly OriginalData[]>("GET", "/original_data", {
         query: { deviceID, limit: 1, timeFormat: "ms" },
         signal,
       }),
@@ -87,7 +83,7 @@ export function DeviceValues({ device }: { readonly device: DeviceRecord }) {
   );
 }
 
-function storedOf(rows: readonly NewestRow[] | undefined, id: number): NewestPoint | undefined {
+function storedOf(rows: readonly OriginalData[] | undefined, id: number): NewestPoint | undefined {
   const { time = [], value = [] } =
     rows?.find(({ dataPointIntID }) => dataPointIntID === id)?.originalData ?? {};
   const at = time.at(-1);

@@ -10,57 +10,17 @@ import { toneOfSeverity } from "../map/states.js";
 import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
-import { momentText, shownHeaders } from "../shown.js";
+import { shownHeaders } from "../shown.js";
+import { refreshMs } from "../system/figures.js";
+import { HealthLine, OfDeployment } from "./HealthLine.js";
 import { NewestAlerts } from "./NewestAlerts.js";
+import { type OverviewAnswer, type OverviewTold, renewed } from "./overview-answer.js";
 import { Sparkline } from "./Sparkline.js";
 
-interface Rates {
-  /** Milliseconds since 1970, of the last of the seconds. */
-  readonly endTime: number;
-  readonly messages: readonly number[];
-  readonly points: readonly number[];
-}
-
-interface OverviewAnswer {
-  readonly devices: {
-    readonly total: number;
-    readonly online: number;
-    readonly sleeping: number;
-    readonly offline: number;
-    readonly blocked: number;
-  };
-  readonly gateways: number;
-  readonly products: number;
-  readonly groups: number;
-  readonly currentAlerts: {
-    readonly total: number;
-    readonly bySeverity: readonly { readonly alertSeverity: number; readonly count: number }[];
-  };
-  /** Null: this process counts no seconds for the tenant. */
-  readonly rates: Rates | null;
-  readonly refused: readonly { readonly reason: string; readonly count: number }[];
-  readonly lag: { readonly messages: number; readonly seconds: number };
-  readonly commit: { readonly p50Ms: number; readonly p99Ms: number };
-  readonly disk: { readonly freeBytes: number; readonly isFull: boolean };
-  readonly deployment: Deployment | null;
-}
-
-interface Deployment {
-  readonly rates: Rates;
-  readonly connections: number;
-  readonly eventLoopDelayP99Ms: number;
-  readonly degraded: Readonly<Record<string, string>>;
-  readonly version: string;
-  readonly engine: string;
-  readonly startedAt: number;
-}
-
 /** While the figures are told, only what is of the deployment is asked for. */
-const [refreshMs, refreshToldMs] = [2000, 15_000];
+const refreshToldMs = 15_000;
 /** A rate is the mean of the last whole seconds. */
 const rateSeconds = 10;
-const gigabyte = 1e9;
-const lagSecondsWarn = 10;
 
 export function Overview() {
   const told = useSignal<OverviewAnswer | null>(null);
@@ -98,24 +58,6 @@ export function Overview() {
   );
 }
 
-type OverviewTold = Omit<OverviewAnswer, "deployment">;
-
-/** What is told has the newest seconds of the rates alone. */
-function renewed(before: OverviewAnswer, figures: OverviewTold): OverviewAnswer {
-  const rates =
-    before.rates === null || figures.rates === null ? figures.rates : appended(before.rates, figures.rates);
-  return { ...before, ...figures, rates };
-}
-
-function appended(before: Rates, { endTime, messages, points }: Rates): Rates {
-  const seconds = Math.round((endTime - before.endTime) / 1000);
-  if (seconds < 0) return before;
-  // Seconds that were not told of are empty until they are asked for.
-  const moved = (old: readonly number[], more: readonly number[]): number[] =>
-    [...old, ...Array<number>(seconds).fill(0)].slice(-old.length, -more.length).concat(more);
-  return { endTime, messages: moved(before.messages, messages), points: moved(before.points, points) };
-}
-
 /** Nothing is there yet: one thing to do. */
 function Beginning() {
   const mayWrite = me.value?.rights.includes("write") === true;
@@ -138,7 +80,7 @@ function Filled(overview: OverviewAnswer) {
   const { devices, gateways, products, groups, currentAlerts, rates, refused, deployment } = overview;
   return (
     <>
-      <Health {...overview} />
+      <HealthLine {...overview} />
       <dl class="values">
         <Figure title={t("nav.devices")} value={devices.total} to={hrefOf("/devices")}>
           <Status tone="good" word={`${devices.online} ${wordOf("deviceStatus", 1)}`} />
@@ -186,38 +128,6 @@ function Filled(overview: OverviewAnswer) {
   );
 }
 
-/** What was acknowledged is kept: how soon it is on disk, and how soon it can be read. */
-function Health({ lag, commit, disk, deployment }: OverviewAnswer) {
-  const degraded = Object.entries(deployment?.degraded ?? {});
-  return (
-    <p class="row health">
-      <Status
-        tone={disk.isFull ? "bad" : "good"}
-        word={
-          disk.isFull
-            ? t("overview.full")
-            : t("overview.commit", { p50: ms(commit.p50Ms), p99: ms(commit.p99Ms) })
-        }
-      />
-      <Status
-        tone={lag.seconds > lagSecondsWarn ? "warn" : "good"}
-        word={t("overview.lag", {
-          messages: lag.messages,
-          seconds: numberText(Math.round(lag.seconds * 10) / 10),
-        })}
-      />
-      <span class="muted">
-        {t("overview.free", { size: numberText(Math.round(disk.freeBytes / gigabyte)) })}
-      </span>
-      {degraded.map(([part, reason]) => (
-        <Status key={part} tone="bad" word={`${part}: ${reason}`} />
-      ))}
-    </p>
-  );
-}
-
-const ms = (value: number): string => numberText(Math.round(value * 100) / 100);
-
 interface FigureProps {
   readonly title: string;
   readonly value: number;
@@ -255,22 +165,5 @@ function Rate({
       <strong>{t("overview.perSecond", { rate: numberText(rate) })}</strong>
       <Sparkline values={perSecond} color={color} label={title} isFromZero />
     </div>
-  );
-}
-
-function OfDeployment({ connections, eventLoopDelayP99Ms, version, engine, startedAt }: Deployment) {
-  return (
-    <section class="part">
-      <h2>{t("overview.deployment")}</h2>
-      <p class="muted">
-        {t("overview.deploymentText", {
-          version,
-          engine,
-          startedAt: momentText(startedAt),
-          connections,
-          delay: ms(eventLoopDelayP99Ms),
-        })}
-      </p>
-    </section>
   );
 }

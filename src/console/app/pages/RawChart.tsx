@@ -2,18 +2,14 @@
 import { asCurl, call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { createColors } from "../charts/colors.js";
+import { type OriginalData, pointsOnScreen } from "../charts/data.js";
 import { Chart } from "../charts/LazyChart.js";
 import type { Line } from "../charts/lines.js";
 import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
 
-interface OriginalData {
-  readonly dataPointIntID: number;
+interface NamedData extends OriginalData {
   readonly dataPointName: string;
-  readonly originalData: {
-    readonly time: readonly number[];
-    readonly value: readonly (number | string | boolean | null)[];
-  };
 }
 
 interface MetricData {
@@ -37,16 +33,16 @@ interface RawChartProps {
 
 const height = 360;
 const heightMin = 170;
-const [pixelsMin, pixelsMax] = [320, 4000];
 
 export function RawChart({ device, unit = "real", units, zone, from, to, onRange }: RawChartProps) {
   const range = { deviceID: device, startTime: Math.floor(from), endTime: Math.ceil(to), timeFormat: "ms" };
   const isRaw = unit === "real";
   const path = isRaw ? "/original_data" : "/metrics_data";
-  const pixels = Math.max(pixelsMin, Math.min(innerWidth, pixelsMax));
-  const query = isRaw ? { ...range, maxPoints: 2 * pixels } : { ...range, time_unit: unit, timezone: zone };
+  const query = isRaw
+    ? { ...range, maxPoints: pointsOnScreen() }
+    : { ...range, time_unit: unit, timezone: zone };
   const asked = useAsk(`${path} ${JSON.stringify(query)}`, (signal) =>
-    call<readonly (OriginalData | MetricData)[]>("GET", path, { query, signal }),
+    call<readonly (NamedData | MetricData)[]>("GET", path, { query, signal }),
   );
   return (
     <Answer asked={asked}>
@@ -78,7 +74,7 @@ export function RawChart({ device, unit = "real", units, zone, from, to, onRange
 
 /** What can be drawn of an answer: texts are no line. */
 function linesOf(
-  items: readonly (OriginalData | MetricData)[],
+  items: readonly (NamedData | MetricData)[],
   units: ReadonlyMap<number, string | null> | undefined,
 ): Line[] {
   const colors = new Map<string | null, ReturnType<typeof createColors>>();

@@ -6,6 +6,7 @@ import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
+import { Pager } from "../shell/Pager.js";
 import { shownHeaders } from "../shown.js";
 import { fieldNames } from "../texts/fields.js";
 import { BeginningOf } from "./Beginning.js";
@@ -182,30 +183,14 @@ interface PagesProps extends PageMeta {
 type PageMeta = Page<Row>["meta"];
 
 export function Pages({ count, page, limit, parameter = "page" }: PagesProps) {
-  const pages = Math.max(1, Math.ceil(count / limit));
-  const to = (next: number) => () =>
-    setQuery({ [parameter]: next === 1 ? undefined : String(next) }, { replace: false });
   return (
-    <p class="row pages">
-      <button
-        type="button"
-        class="button"
-        disabled={page <= 1}
-        aria-label={t("list.before")}
-        onClick={to(page - 1)}
-      >
-        ←
-      </button>
-      <span class="muted">{t("list.page", { page, pages, count })}</span>
-      <button
-        type="button"
-        class="button"
-        disabled={page >= pages}
-        aria-label={t("list.after")}
-        onClick={to(page + 1)}
-      >
-        →
-      </button>
-    </p>
+    <Pager
+      page={page}
+      pages={Math.max(1, Math.ceil(count / limit))}
+      count={count}
+      before={t("list.before")}
+      after={t("list.after")}
+      onPage={(next) => setQuery({ [parameter]: next === 1 ? undefined : String(next) }, { replace: false })}
+    />
   );
 }

@@ -2,45 +2,32 @@
 import type { ComponentChildren } from "preact";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
-import { numberText } from "../charts/numbers.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
+import {
+  type DeploymentFigures,
+  gigabyte,
+  type HealthFigures,
+  inHundredths,
+  lagSecondsWarn,
+  refreshMs,
+} from "./figures.js";
 import { labelled, readMetrics, sumOf } from "./metrics.js";
 
-interface Refused {
-  readonly reason: string;
-  readonly count: number;
+interface HealthAnswer extends HealthFigures {
+  readonly deployment: (DeploymentFigures & Pick<HealthFigures, "refused">) | null;
 }
 
-interface HealthAnswer {
-  readonly refused: readonly Refused[];
-  readonly lag: { readonly messages: number; readonly seconds: number };
-  readonly commit: { readonly p50Ms: number; readonly p99Ms: number };
-  readonly disk: { readonly freeBytes: number; readonly isFull: boolean };
-  readonly deployment: {
-    readonly refused: readonly Refused[];
-    readonly connections: number;
-    readonly eventLoopDelayP99Ms: number;
-    readonly degraded: Readonly<Record<string, string>>;
-    readonly version: string;
-    readonly engine: string;
-    readonly startedAt: number;
-  } | null;
-}
-
-const everyMs = 2000;
-const lagSecondsWarn = 10;
 const commitMsWarn = 100;
-const gigabyte = 1e9;
 const megabyte = 1e6;
 
 export function Health() {
   const asked = useAsk(
     "/overview",
     (signal) => call<HealthAnswer>("GET", "/overview", { headers: shownHeaders(), signal }),
-    everyMs,
+    refreshMs,
   );
   return (
     <Answer asked={asked}>
@@ -82,17 +69,17 @@ function Parts({ lag, commit, disk, deployment }: HealthAnswer) {
             </Part>
           ))}
           <Part name={t("health.commit")} {...(commit.p99Ms > commitMsWarn ? slow() : good())}>
-            {t("health.commitFigure", { p50: rounded(commit.p50Ms), p99: rounded(commit.p99Ms) })}
+            {t("health.commitFigure", { p50: inHundredths(commit.p50Ms), p99: inHundredths(commit.p99Ms) })}
           </Part>
           <Part name={t("health.lag")} {...(lag.seconds > lagSecondsWarn ? slow() : good())}>
-            {t("health.lagFigure", { messages: lag.messages, seconds: rounded(lag.seconds) })}
+            {t("health.lagFigure", { messages: lag.messages, seconds: inHundredths(lag.seconds) })}
           </Part>
           <Part name={t("health.disk")} {...(disk.isFull ? { tone: "bad", word: t("health.full") } : good())}>
-            {t("overview.free", { size: rounded(disk.freeBytes / gigabyte) })}
+            {t("overview.free", { size: inHundredths(disk.freeBytes / gigabyte) })}
           </Part>
           {deployment !== null && (
             <Part name={t("health.loop")} {...good()}>
-              {t("health.loopFigure", { delay: rounded(deployment.eventLoopDelayP99Ms) })}
+              {t("health.loopFigure", { delay: inHundredths(deployment.eventLoopDelayP99Ms) })}
             </Part>
           )}
         </tbody>
@@ -108,7 +95,6 @@ interface Shown {
 
 const good = (): Shown => ({ tone: "good", word: t("health.good") });
 const slow = (): Shown => ({ tone: "warn", word: t("health.slow") });
-const rounded = (value: number): string => numberText(Math.round(value * 100) / 100);
 
 function Part({
   name,
@@ -154,7 +140,7 @@ function RefusedOnes({
 }
 
 function Connections() {
-  const asked = useAsk("/metrics", readMetrics, everyMs);
+  const asked = useAsk("/metrics", readMetrics, refreshMs);
   return (
     <Answer asked={asked}>
       {(samples) => (
@@ -181,7 +167,7 @@ function Connections() {
             <h2>{t("health.process")}</h2>
             <dl class="facts">
               <dt>{t("health.memory")}</dt>
-              <dd>{rounded(sumOf(samples, "process_resident_memory_bytes") / megabyte)} MB</dd>
+              <dd>{inHundredths(sumOf(samples, "process_resident_memory_bytes") / megabyte)} MB</dd>
               <dt>{t("health.segments")}</dt>
               <dd>{sumOf(samples, "tidemark_journal_segments")}</dd>
               <LastBackup at={sumOf(samples, "tidemark_backup_completed_seconds") * 1000} />

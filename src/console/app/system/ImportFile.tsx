@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure } from "../api.js";
 import { t } from "../i18n.js";
+import { useDrop } from "../shell/use-drop.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
 import { taskIDOf } from "../tasks/task.js";
 import type { ImportKind } from "./import-kinds.js";
@@ -17,7 +18,7 @@ interface Chosen {
 
 export function ImportFile({ kind }: { readonly kind: ImportKind }) {
   const chosen = useSignal<Chosen | null>(null);
-  const isOver = useSignal(false);
+  const { isOver, listeners } = useDrop(take);
   /** 0 to 1 while it travels. */
   const share = useSignal<number | null>(null);
   const failure = useSignal<string | null>(null);
@@ -81,22 +82,8 @@ export function ImportFile({ kind }: { readonly kind: ImportKind }) {
           </a>
         </p>
       )}
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: a place to drop on; the picker within does the same */}
-      <div
-        class={isOver.value ? "drop-box over" : "drop-box"}
-        onDragOver={(event) => {
-          event.preventDefault();
-          isOver.value = true;
-        }}
-        onDragLeave={() => {
-          isOver.value = false;
-        }}
-        onDrop={(event) => {
-          event.preventDefault();
-          isOver.value = false;
-          void take(event.dataTransfer?.files[0]);
-        }}
-      >
+      {/* The picker within does the same as the place to drop on. */}
+      <div class={isOver ? "drop-box over" : "drop-box"} {...listeners}>
         <label class="field">
           <span class="name">{t("transfer.drop")}</span>
           <input

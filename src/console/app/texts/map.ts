@@ -5,6 +5,8 @@ export const mapTexts = {
   "map.in": ["Zoom in", "放大"],
   "map.out": ["Zoom out", "缩小"],
   "map.source": ["Land: Natural Earth", "陆地轮廓：Natural Earth"],
+  "map.tiles": ["Map: {source}", "地图：{source}"],
+  "map.noTiles": ["Tiles are missing: outlines instead", "缺少地图瓦片，暂以轮廓代替"],
   "map.worst": ["worst alert: {severity}", "最高告警：{severity}"],
   "map.noAlerts": ["no alerts", "无告警"],
   "map.devices": ["{count} devices", "{count} 台设备"],

@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { IClientOptions, MqttClient } from "mqtt";
 import { type AnyService, openService, payloadsOf } from "../../../flow/support.js";
+import { freePort } from "../../../free-port.js";
 import { program } from "../../../program.js";
 import { repositoryRoot } from "../../../repository.js";
 import { assert, openTempDir, suite, until } from "../../../suite.js";
 import { listenersOff, type Rec } from "../../../world.js";
-import { brokerMissing, freePort, type Mosquitto, securityPlugin, startMosquitto } from "./mosquitto.js";
+import { brokerMissing, type Mosquitto, securityPlugin, startMosquitto } from "./mosquitto.js";
 import { makeDevice, pointOf } from "./support.js";
 
 const documented = join(repositoryRoot(), "docs/brokers/mosquitto.conf");

@@ -6,9 +6,9 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { connectAsync, type IClientOptions, type MqttClient } from "mqtt";
+import { freePort } from "../../../free-port.js";
 import { until } from "../../../suite.js";
 
 const named = process.env.MOSQUITTO;
@@ -126,12 +126,4 @@ export async function startMosquitto(options: MosquittoOptions): Promise<Mosquit
 /** It listens: that is all that was asked. */
 function isDenied(error: Error & { readonly code?: unknown }): void {
   if (typeof error.code !== "number") throw error;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

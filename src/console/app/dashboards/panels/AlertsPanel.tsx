@@ -1,4 +1,4 @@
-import { useAsk } from "../../ask.js";
+import { Answer, useAsk } from "../../ask.js";
 import { wordOf } from "../../codes.js";
 import { t } from "../../i18n.js";
 import { hrefOf } from "../../router.js";
@@ -6,14 +6,13 @@ import { Status } from "../../shell/Status.js";
 import { Moment } from "../../shown.js";
 import type { PanelProps } from "../context.js";
 import type { AlertsPanel as Alerts } from "../document.js";
-import { PanelAnswer } from "./PanelAnswer.js";
 
 export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
   const { source, from, to, round } = board;
   const question = JSON.stringify([panel.id, panel.filters, source.key, from, to, round]);
   const asked = useAsk(isVisible ? question : null, (signal) => source.alerts(panel, { from, to }, signal));
   return (
-    <PanelAnswer asked={asked}>
+    <Answer isPart asked={asked}>
       {(alerts) =>
         alerts.length === 0 ? (
           <p class="empty">
@@ -47,6 +46,6 @@ export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
           </div>
         )
       }
-    </PanelAnswer>
+    </Answer>
   );
 }

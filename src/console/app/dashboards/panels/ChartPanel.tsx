@@ -1,10 +1,10 @@
+import { Answer } from "../../ask.js";
 import { Chart } from "../../charts/LazyChart.js";
 import { t } from "../../i18n.js";
 import type { PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
 import { earlierLines, limitsOf, linesOf } from "../lines-of.js";
 import { useSeries } from "../use-series.js";
-import { PanelAnswer } from "./PanelAnswer.js";
 
 const readoutPixels = 26;
 const heightMin = 60;
@@ -14,7 +14,7 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
   const maxPoints = Math.min(pointsMax, Math.max(pointsMin, Math.ceil(width / 100) * 200));
   const asked = useSeries(panel, board, { size: { maxPoints }, isVisible });
   return (
-    <PanelAnswer asked={asked}>
+    <Answer isPart asked={asked}>
       {({ now, earlier, marks }) => {
         const lines = linesOf(panel, now);
         const before =
@@ -38,7 +38,7 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
           />
         );
       }}
-    </PanelAnswer>
+    </Answer>
   );
 }
 

@@ -1,3 +1,4 @@
+import { Answer } from "../../ask.js";
 import { wallText } from "../../charts/zone.js";
 import { t } from "../../i18n.js";
 import type { PanelProps } from "../context.js";
@@ -5,7 +6,6 @@ import type { SeriesPanel } from "../document.js";
 import { nameOf } from "../lines-of.js";
 import { cellText, tableOf } from "../table-of.js";
 import { useSeries } from "../use-series.js";
-import { PanelAnswer } from "./PanelAnswer.js";
 
 /** Rows that are shown; what a file gets is more. */
 const rowsMax = 500;
@@ -13,7 +13,7 @@ const rowsMax = 500;
 export function TablePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>) {
   const asked = useSeries(panel, board, { size: { limit: rowsMax }, isVisible });
   return (
-    <PanelAnswer asked={asked}>
+    <Answer isPart asked={asked}>
       {({ now }) => {
         const { columns, rows } = tableOf(
           now.series.flatMap((items, i) =>
@@ -58,6 +58,6 @@ export function TablePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
           </div>
         );
       }}
-    </PanelAnswer>
+    </Answer>
   );
 }

@@ -1,3 +1,4 @@
+import { Answer } from "../../ask.js";
 import { numberText } from "../../charts/numbers.js";
 import { wallText } from "../../charts/zone.js";
 import { t } from "../../i18n.js";
@@ -8,7 +9,6 @@ import type { SeriesPanel } from "../document.js";
 import { linesOf, nameOf, type PanelLine } from "../lines-of.js";
 import type { Item, PointFacts, SeriesAnswer } from "../source.js";
 import { useSeries } from "../use-series.js";
-import { PanelAnswer } from "./PanelAnswer.js";
 
 /** Enough for the small line below a value. */
 const maxPoints = 200;
@@ -16,7 +16,7 @@ const maxPoints = 200;
 export function ValuePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>) {
   const asked = useSeries(panel, board, { size: { maxPoints }, isVisible });
   return (
-    <PanelAnswer asked={asked}>
+    <Answer isPart asked={asked}>
       {({ now, earlier }) => {
         const lines = linesOf(panel, now);
         const before = earlier === null ? [] : linesOf(panel, earlier.answer);
@@ -46,7 +46,7 @@ export function ValuePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
           </dl>
         );
       }}
-    </PanelAnswer>
+    </Answer>
   );
 }
 

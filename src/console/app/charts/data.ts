@@ -1,0 +1,15 @@
+/** Values as GET /original_data answers them, and how many of them are worth asking for. */
+
+/** Of one data point of a device; more is in the answer for whoever asks for several. */
+export interface OriginalData {
+  readonly dataPointIntID: number;
+  readonly originalData: {
+    readonly time: readonly number[];
+    readonly value: readonly (number | string | boolean | null)[];
+  };
+}
+
+const [pixelsMin, pixelsMax] = [320, 4000];
+
+/** As many points as can be told apart on this screen: two a pixel, the lowest and the highest. */
+export const pointsOnScreen = (): number => 2 * Math.max(pixelsMin, Math.min(innerWidth, pixelsMax));

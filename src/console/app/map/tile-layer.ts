@@ -1,0 +1,45 @@
+/** Tiles of the deployment's map, which its service hands on. They lie over the outlines, which stay where one is missing. */
+import { type Map as LeafletMap, type TileErrorEvent, type TileEvent, TileLayer } from "leaflet";
+import type { MapTiles } from "../session.js";
+
+const retryMs = 30_000;
+
+/**
+ * @param onIncomplete told whether tiles in view have failed; they are asked for again by and by
+ * @returns ends it, before the map is removed
+ */
+export function addTiles(
+  map: LeafletMap,
+  dark: MapTiles["dark"],
+  onIncomplete: (isNow: boolean) => void,
+): () => void {
+  const failed = new Set<HTMLImageElement>();
+  const tell = (): void => onIncomplete(failed.size > 0);
+  const layer = new TileLayer("/api/v1/map_tiles/{z}/{x}/{y}", {
+    className: `map-tiles ${dark}`,
+    updateWhenZooming: false,
+    keepBuffer: 2,
+  });
+  layer.on("tileerror", ({ tile }: TileErrorEvent) => {
+    failed.add(tile);
+    tell();
+  });
+  const settle = ({ tile }: TileEvent): void => {
+    failed.delete(tile);
+    tell();
+  };
+  layer.on("tileload", settle);
+  layer.on("tileunload", settle);
+  const timer = setInterval(() => {
+    for (const tile of failed) {
+      const { src } = tile;
+      // The same address once more is another request.
+      tile.src = src;
+    }
+  }, retryMs);
+  layer.addTo(map);
+  return () => {
+    clearInterval(timer);
+    layer.off();
+  };
+}
