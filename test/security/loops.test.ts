@@ -64,6 +64,8 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/contact-points/hosts-file": [2, "yields"],
   "src/contact-points/settings": [1, "constant"],
   "src/dashboards/read-document": [7, "yields"],
+  "src/map-tiles/fetch-tile": [2, "limit: tileBytesMax"],
+  "src/map-tiles/tile-cache": [1, "taken"],
   "src/notifications/assign-alerts": [1, "limit: placementsPerStep"],
   "src/notifications/deliver": [3, "limit: contactPointsMax"],
   "src/notifications/mute-windows": [3, "limit: muteWindowsMax"],
