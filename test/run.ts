@@ -1,10 +1,10 @@
 /**
  * The test runner: every **\/test/**\/*.test.js beside the compiled tree, one process more
  * at a time than there are cores (`--files N`: so many). Files known to be long, or to measure their process, have one
- * of their own and come first; the others share one by sixteens, which saves loading the service for each. One of these lanes takes the
- * files under test/flow/, so that two of them never run at once. Words in argv keep the files whose path contains one
- * of them, `--fast` the units and the embedded API. Closes with the line "N passed, N failed, N skipped"; exit code 0
- * only if tests ran and all of them passed.
+ * of their own and come first; the others share one by sixteens, which saves loading the service for each. One of
+ * these lanes takes the files under test/flow/, so that two of them never run at once. Words in argv keep the files
+ * whose path contains one of them, `--fast` the units and the embedded API. Closes with the line "N passed, N failed,
+ * N skipped"; exit code 0 only if tests ran and all of them passed.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
