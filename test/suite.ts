@@ -170,9 +170,11 @@ export function watchTurns(): { stop(): { readonly count: number; readonly longe
     count++;
     longestMs = Math.max(longestMs, taken());
     taken = mainThreadTime();
-    next = setImmediate(look);
+    next = lookNext();
   };
-  let next = setImmediate(look);
+  // Unreferenced: a turn comes when there is something to do, and the loop does not spin meanwhile.
+  const lookNext = (): NodeJS.Immediate => setImmediate(look).unref();
+  let next = lookNext();
   return {
     stop: () => {
       clearImmediate(next);

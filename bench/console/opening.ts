@@ -1,6 +1,7 @@
 /** Flows 1 to 3: the login from nothing, from there to the overview, and a deep link once more. */
+
+import { takeSession } from "../../test/console/session-cookie.js";
 import type { Figure } from "../report.js";
-import { logIn } from "./session.js";
 import { empty, medianFigure, repeated, type Stage } from "./stage.js";
 import { openTab, type Tab } from "./tab.js";
 
@@ -46,7 +47,7 @@ const transferred = `performance.getEntries().reduce((sum, one) => sum + (one.tr
 
 async function benchReload(stage: Stage, loads: number): Promise<Figure[]> {
   const context = await stage.newContext();
-  await logIn(context, stage.tidemark.http(), stage.user);
+  await takeSession(context, stage.tidemark.http(), stage.user);
   const tab = await openTab(context);
   const warm = async (url: string, seen: string) => {
     await tab.load(url, seen);

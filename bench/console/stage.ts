@@ -2,12 +2,12 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { launchChromium } from "../../test/console/chromium.js";
 import { freePort } from "../../test/free-port.js";
+import { takeSession, type User } from "../../test/console/session-cookie.js";
 import { startEmptyPage } from "../baselines/empty-page.js";
 import { percentileOf } from "../load/histogram.js";
 import type { BenchOptions } from "../options.js";
 import type { Figure } from "../report.js";
 import { type InfluxTarget, startTidemark, type Tidemark } from "../subjects/tidemark.js";
-import { logIn, type User } from "./session.js";
 import { openTab, recordFrames, type Tab } from "./tab.js";
 
 export interface Stage {
@@ -56,7 +56,7 @@ export async function openStage(options: BenchOptions, influx?: InfluxTarget): P
     newContext,
     openTab: async (viewport) => {
       const context = await newContext(viewport);
-      await logIn(context, tidemark.http(), user);
+      await takeSession(context, tidemark.http(), user);
       return openTab(context);
     },
     close: async () => {

@@ -1,7 +1,7 @@
 /** A browser that looks at pages of a running service. */
 import { devices, type Page } from "playwright-core";
 import { launchChromium } from "../../test/console/chromium.js";
-import { logIn, type User } from "../console/session.js";
+import { takeSession, type User } from "../../test/console/session-cookie.js";
 
 export interface Look {
   readonly width: number;
@@ -27,7 +27,7 @@ export async function openCamera(http: string, user: User | null, look: Look): P
   const browser = await launchChromium();
   const context = await browser.newContext(optionsOf(look));
   const page = await context.newPage();
-  if (user !== null) await logIn(context, http, user);
+  if (user !== null) await takeSession(context, http, user);
   return {
     take: async (path, whole) => {
       await page.setViewportSize(look);

@@ -1,8 +1,9 @@
-/** Debian's Chromium, as a person has it in front of them; without one the suites are skipped, and say how to get it. */
+/** Debian's Chromium; without one the suites are skipped, and say how to get it. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { assert, type Test } from "../suite.js";
 import { type World, worldSuite } from "../world.js";
-import { hasChromium, launchChromium } from "./chromium.js";
+import { hasChromium, launchHeadless } from "./chromium.js";
+import { takeSession, type User } from "./session-cookie.js";
 
 /** What a page must never do, whatever the test is about. */
 interface Watched {
@@ -16,24 +17,19 @@ interface OpenOptions extends BrowserContextOptions {
   readonly at?: string;
   /** Of another service than the suite's. */
   readonly origin?: string;
+  /** Who is logged in when the page opens. */
+  readonly user?: User;
 }
 
 interface Console {
   /** A new window with nothing remembered, at the console's first page. */
   open(options?: OpenOptions): Promise<Watched>;
-  /** The same, logged in as the first administrator or as another user. */
-  openIn(
-    path: string,
-    options?: Omit<OpenOptions, "at"> & {
-      readonly user?: { readonly username: string; readonly password: string };
-    },
-  ): Promise<Watched>;
+  /** The same, at a page of the console, where the first administrator or another user is logged in. */
+  openIn(path: string, options?: Omit<OpenOptions, "at">): Promise<Watched>;
 }
 
-export async function logIn(
-  page: Page,
-  { username, password }: { username: string; password: string },
-): Promise<void> {
+/** As a person does it. */
+export async function logIn(page: Page, { username, password }: User): Promise<void> {
   await page.getByLabel("User name").fill(username);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Log in" }).click();
@@ -55,7 +51,7 @@ export function consoleSuite(
           if (hasChromium) return declared(title, body, { timeoutMs: 120_000 });
           declared.skip(
             title,
-            "there is no Chromium: apt-get install chromium, or name one by CHROMIUM",
+            "there is no Chromium: apt-get install chromium-headless-shell, or name one by CHROMIUM",
             body,
           );
         },
@@ -63,7 +59,7 @@ export function consoleSuite(
       );
       if (hasChromium) {
         declared.before(async () => {
-          browser = await launchChromium();
+          browser = await launchHeadless();
         });
         declared.after.each(async () => {
           const faults = opened.flatMap((one) => one.faults);
@@ -74,7 +70,12 @@ export function consoleSuite(
         declared.after(() => browser?.close());
       }
 
-      async function open({ at = "/console/", origin: ours = world.http, ...options }: OpenOptions = {}) {
+      async function open({
+        at = "/console/",
+        origin: ours = world.http,
+        user,
+        ...options
+      }: OpenOptions = {}) {
         if (browser === undefined) throw new Error("there is no browser");
         const context = await browser.newContext({
           locale: "en-GB",
@@ -95,6 +96,7 @@ export function consoleSuite(
         });
         const watched = { page, context, faults };
         opened.push(watched);
+        if (user !== undefined) await takeSession(context, ours, user);
         await page.goto(ours + at);
         return watched;
       }
@@ -102,8 +104,7 @@ export function consoleSuite(
       define(test, world, {
         open,
         openIn: async (path, { user = world.first, ...options } = {}) => {
-          const watched = await open({ ...options, at: `/console${path}` });
-          await logIn(watched.page, user);
+          const watched = await open({ ...options, user, at: `/console${path}` });
           await watched.page.getByRole("navigation", { name: "Pages" }).waitFor();
           return watched;
         },

@@ -7,7 +7,9 @@ import { consoleSuite, logIn } from "./browser.js";
 
 consoleSuite("console: signing in", (test, world, web) => {
   test("a login leads to the page that was asked for; the token is nowhere that a script looks", async () => {
-    const { page, context } = await web.openIn("/explore?from=-7d");
+    const { page, context } = await web.open({ at: "/console/explore?from=-7d" });
+    await logIn(page, world.first);
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
     assert.match(page.url(), /\/console\/explore\?from=-7d$/);
     await page.getByRole("heading", { name: "Explore" }).waitFor();
     const cookies = await context.cookies();

@@ -1,11 +1,11 @@
 /** A backup under load, the original destroyed, restored elsewhere, counted; and everything that may come between. */
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rm, stat, statfs, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, open, readdir, readFile, rm, stat, statfs, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
 import { mountSmallDisk } from "../small-disk.js";
-import { assert, influxSuite, suite, type Test, until, withTempDir } from "../suite.js";
+import { assert, influxSuite, openTempDir, suite, type Test, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";
 import { type Environment, runTool, toolAnswer } from "./run-tool.js";
@@ -156,8 +156,8 @@ function defineLoadTest(test: Test, environment: () => Promise<Environment>): vo
   );
 }
 
-/** A folder with some messages, whose service has ended. */
-async function someData(dataDir: string): Promise<void> {
+/** Makes a folder with some messages, whose service has ended. */
+async function makeData(dataDir: string): Promise<void> {
   await mkdir(dataDir);
   const service = await startService(dataDir);
   const [device] = await provision(service, 1);
@@ -185,6 +185,15 @@ async function flipByte(path: string, at: number): Promise<void> {
 }
 
 suite("backups, embedded", (test) => {
+  let made: Awaited<ReturnType<typeof openTempDir>>;
+  test.before(async () => {
+    made = await openTempDir();
+    await makeData(join(made.path, "data"));
+  });
+  test.after(() => made.close());
+  /** The same for each test, in a folder of its own. */
+  const someData = (dataDir: string) => cp(join(made.path, "data"), dataDir, { recursive: true });
+
   defineLoadTest(test, async () => ({}));
 
   test("a byte that is flipped anywhere is found, in a folder and in an archive, and is not restored", () =>

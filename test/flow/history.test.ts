@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { program } from "../program.js";
+import { program, programEnvironment } from "../program.js";
 import { assert, influxSuite, openTempDir, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";
@@ -18,7 +18,7 @@ async function command(
   environment: Readonly<Record<string, string>> = {},
 ) {
   const child = spawn(process.execPath, [program, ...args], {
-    env: { DATA_DIR: dir, ...environment },
+    env: { DATA_DIR: dir, ...programEnvironment, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const texts = { stdout: "", stderr: "" };

@@ -1,6 +1,6 @@
 /** Commands of `tidemark` as a person runs them: processes of their own. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { program } from "../program.js";
+import { program, programEnvironment } from "../program.js";
 import { assert } from "../suite.js";
 import type { Rec } from "../world.js";
 
@@ -19,7 +19,7 @@ export function runTool(
   environment: Environment,
   ...args: readonly string[]
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
-  const env = { ...environment, DATA_DIR: dataDir };
+  const env = { ...programEnvironment, ...environment, DATA_DIR: dataDir };
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   let [output, errors] = ["", ""];
   child.stdout.on("data", (chunk) => {

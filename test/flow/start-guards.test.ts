@@ -5,7 +5,7 @@ import { existsSync, statfsSync } from "node:fs";
 import { chmod, cp, mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
-import { program } from "../program.js";
+import { program, programEnvironment } from "../program.js";
 import { mountSmallDisk } from "../small-disk.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { listenersOff } from "../world.js";
@@ -20,7 +20,8 @@ async function startToEnd(
   environment: Readonly<Record<string, string>> = {},
   onLine: (line: string, signal: (name: NodeJS.Signals) => void) => void = () => undefined,
 ): Promise<{ code: number | null; errors: string; lines: string }> {
-  const env = { DATA_DIR: dataDir, HTTP_PORT: "0", MQTT_PORT: "0", ...listenersOff, ...environment };
+  const ports = { HTTP_PORT: "0", MQTT_PORT: "0", ...listenersOff };
+  const env = { DATA_DIR: dataDir, ...ports, ...programEnvironment, ...environment };
   const child = spawn(process.execPath, [program, "serve"], { env, stdio: ["ignore", "pipe", "pipe"] });
   let errors = "";
   let lines = "";

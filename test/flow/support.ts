@@ -8,7 +8,7 @@ import { readConfig } from "../../src/config/config.js";
 import { createLogger } from "../../src/observability/log.js";
 import { serve } from "../../src/serve.js";
 import { systemClock } from "../../store/lib/clock.js";
-import { program } from "../program.js";
+import { program, programEnvironment } from "../program.js";
 import { assert, until } from "../suite.js";
 import { listenersOff, type Rec } from "../world.js";
 
@@ -48,7 +48,7 @@ export async function startService(
   environment: Readonly<Record<string, string>> = {},
   openFiles: number | null = null,
 ): Promise<RunningService> {
-  const env = { ...environmentOf(dataDir), ...environment };
+  const env = { ...environmentOf(dataDir), ...programEnvironment, ...environment };
   const serve = [process.execPath, "--enable-source-maps", program, "serve"] as const;
   const limited = ["/bin/sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...serve] as const;
   const [command, ...args] = openFiles === null ? serve : limited;

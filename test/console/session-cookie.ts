@@ -6,7 +6,7 @@ export interface User {
 }
 
 /** The session is a cookie of the context, whichever of its pages asks for it. */
-export async function logIn(context: BrowserContext, origin: string, user: User): Promise<void> {
+export async function takeSession(context: BrowserContext, origin: string, user: User): Promise<void> {
   const answer = await context.request.post(`${origin}/api/v1/login`, {
     headers: { Origin: origin, "X-Tidemark": "1" },
     data: { ...user, cookie: true },
