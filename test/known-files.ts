@@ -27,6 +27,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "console/live": 60,
   "console/commands": 60,
   "console/admin": 50,
+  "console/admin-pages": 60,
   "api/frame": 39,
   "api/removals": 38,
   "contract/series-property": 37,
