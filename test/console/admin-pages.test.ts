@@ -60,6 +60,7 @@ consoleSuite("console: gateways, streams, tenants, messages set aside", (test, w
     await page.getByRole("link", { name }).click();
     await heading.waitFor();
     await page.goto(`${world.http}/console/products`);
+    await page.getByRole("heading", { level: 1, name: "Products" }).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("dialog").getByRole("combobox").fill(name);
     await page.getByRole("dialog").getByRole("option").filter({ hasText: name }).first().click();
