@@ -25,6 +25,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "console/dashboards": 45,
   "contract/series-influx": 44,
   "console/shell": 43,
+  "console/admin-pages": 40,
   "store/files/copy-database": 43,
   "notifications/routing": 41,
   "flow/influx-away": 40,

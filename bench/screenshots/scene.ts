@@ -10,11 +10,22 @@ import { connectDevice, type SimulatedDevice } from "../../src/demo/simulated-de
 import { createStation } from "../../src/demo/station.js";
 import { readYear } from "../../src/demo/weather.js";
 
+/** Record ids of what has a page of its own besides. */
+interface Others {
+  readonly gateway: number;
+  readonly stream: number;
+  readonly group: number;
+  readonly policy: number;
+  readonly cert: number;
+  readonly contactPoint: number;
+}
+
 export interface Scene {
   /** By the prefix of their product. */
   readonly devices: ReadonlyMap<string, FleetDevice>;
   readonly productIntID: number;
   readonly dashboards: { readonly weather: number; readonly fleet: number };
+  readonly others: Others;
   close(): Promise<void>;
 }
 
@@ -45,7 +56,7 @@ export async function makeScene(
   const masts = devices.filter(({ prefix }) => prefix === mast.prefix).slice(0, mastsWithAYear);
   await importWeather(client, masts, readYear(), now);
   const dashboards = await makeDashboards(client, mqtt, products, devices);
-  await makeOthers(client, products, devices);
+  const others = await makeOthers(client, products, devices);
   say("they connect");
   const connected = await connectAll(mqtt, devices);
   const { time: then } = await client.get<{ time: number }>("/api/v1/time");
@@ -62,6 +73,7 @@ export async function makeScene(
     devices: new Map(firsts.filter((one): one is [string, FleetDevice] => one[1] !== undefined)),
     productIntID: items[0]?.id ?? 0,
     dashboards,
+    others,
     close: async () => {
       stop();
       await Promise.all(connected.map((one) => one.close()));
@@ -85,17 +97,19 @@ async function makeDashboards(
   };
 }
 
-/** Groups with members, people, a policy, a certificate, and who is told of alerts. */
+/** Groups with members, people, a policy, a certificate, who is told of alerts, a gateway, a stream, tenants. */
 async function makeOthers(
   client: Client,
   products: readonly FleetProduct[],
   devices: readonly FleetDevice[],
-): Promise<void> {
+): Promise<Others> {
+  const groups: number[] = [];
   for (const [i, name] of ["Cold chain north", "Water works", "Roofs of the old town"].entries()) {
     const { kind, productID } = products[i + 1] as FleetProduct;
     const group = await client.post<{ id: number }>("/api/v1/groups", { groupName: name, productID });
     const members = devices.filter(({ prefix }) => prefix === kind.prefix).slice(0, 60);
     await client.post(`/api/v1/groups/${group.id}/devices`, { ids: members.map(({ id }) => id) });
+    groups.push(group.id);
   }
   for (const [username, role] of [
     ["zhang.wei", "operator"],
@@ -103,8 +117,48 @@ async function makeOthers(
   ]) {
     await client.post("/api/v1/users", { username, role, password: "a-long-password-1" });
   }
-  await client.post("/api/v1/policies", { name: "Own topics only", topic: "up/%d/#", access: 0, allow: 1 });
-  await client.post("/api/v1/certs", { name: "Site gateway", enable: 1 });
+  for (const [tenantName, username] of [
+    ["Harbour cold stores", "h.olsen"],
+    ["Vineyards of the south", "c.moreau"],
+  ]) {
+    await client.post("/api/v1/tenants", { tenantName, username });
+  }
+  const made = async (path: string, body: object): Promise<number> =>
+    (await client.post<{ id: number }>(`/api/v1${path}`, body)).id;
+  return {
+    group: groups[0] ?? 0,
+    gateway: await makeGateway(client, products[1] as FleetProduct, devices),
+    stream: await makeStream(client, products[1] as FleetProduct),
+    policy: await made("/policies", { name: "Own topics only", topic: "up/%d/#", access: 0, allow: 1 }),
+    cert: await made("/certs", { name: "Site gateway", enable: 1 }),
+    contactPoint: await made("/contact_points", {
+      ...{ type: "webhook", name: "On duty", settings: { url: "https://duty.example/alerts" } },
+    }),
+  };
+}
+
+const carriedByGateway = 12;
+
+async function makeGateway(
+  client: Client,
+  { kind: { prefix }, productID }: FleetProduct,
+  devices: readonly FleetDevice[],
+): Promise<number> {
+  const { id } = await client.post<{ id: number }>("/api/v1/gateways", {
+    ...{ gatewayName: "Store 4, plant room", productID, gatewayProtocol: 1, upLinkNetwork: 4 },
+  });
+  const body = JSON.stringify({ upLinkSystem: 2, gateway: id });
+  for (const device of devices.filter((one) => one.prefix === prefix).slice(0, carriedByGateway))
+    await client.send("PUT", `/api/v1/devices/${device.id}`, { "Content-Type": "application/json" }, body);
+  return id;
+}
+
+async function makeStream(client: Client, { productID, points }: FleetProduct): Promise<number> {
+  const { id } = await client.post<{ id: number }>("/api/v1/data_streams", {
+    ...{ productID, streamName: "Compact readings", topic: "compact", streamType: 1, streamDataType: 2 },
+    dataPoints: [...points.values()],
+  });
+  return id;
 }
 
 async function connectAll(mqtt: string, devices: readonly FleetDevice[]): Promise<SimulatedDevice[]> {

@@ -32,6 +32,7 @@ export const viewQuery = z.object({
 const placesQuery = viewQuery.extend({
   productIntID: parameter("record id of a product"),
   groupIntID: parameter("record id of a group"),
+  deviceIntID: parameter("record id of a device: where it alone stands"),
 });
 
 export function devicePlacesRoutes({ db }: Pick<AppDeps, "db">): Route[] {
@@ -55,13 +56,14 @@ export function devicePlacesRoutes({ db }: Pick<AppDeps, "db">): Route[] {
 /** @throws ApiError PARAMETER_INVALID naming each wrong parameter */
 function readPlaces(query: z.output<typeof placesQuery>, variant: Variant): PlaceQuery {
   const errors: Record<string, string> = {};
-  const recordID = (name: "productIntID" | "groupIntID") =>
+  const recordID = (name: "productIntID" | "groupIntID" | "deviceIntID") =>
     query[name] ? wholeNumber(query[name], 0, 1, Number.MAX_SAFE_INTEGER, name, errors) : null;
   const view = readView(query, errors);
   const productIntID = recordID("productIntID");
   const groupIntID = recordID("groupIntID");
+  const deviceIntID = recordID("deviceIntID");
   if (Object.keys(errors).length > 0) throw invalid(errors);
-  return { ...view, kinds: kindsOf(variant), productIntID, groupIntID };
+  return { ...view, kinds: kindsOf(variant), productIntID, groupIntID, deviceIntID };
 }
 
 /** Wrong parameters are noted in `errors`. */

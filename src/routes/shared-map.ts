@@ -58,6 +58,12 @@ export async function answerMap(
       return (await findProduct(db, tenant, id))?.id;
     });
     if (groupIntID === undefined || productIntID === undefined) return nowhere;
-    return devicePlaces(db, tenant, { ...view, kinds: kindsOf(variant), productIntID, groupIntID });
+    return devicePlaces(db, tenant, {
+      ...view,
+      kinds: kindsOf(variant),
+      productIntID,
+      groupIntID,
+      deviceIntID: null,
+    });
   }
 }

@@ -14,6 +14,8 @@ const schema = z
   .object({ id: int, tenantID: z.string(), tenantName: z.string(), createAt: stampText })
   .openapi("Tenant");
 
+const create = createBody({ tenantName: name, username: name }, {}).openapi("TenantCreate");
+
 function view(tenant: Tenant, { stamp }: Stamped) {
   return { ...tenant, createAt: stamp(tenant.createAt) };
 }
@@ -38,7 +40,7 @@ export function tenantRoutes({ db, now }: AppDeps): Route[] {
       access: "admin",
       tag,
       summary: "Make a tenant with its first admin; the password is shown this once",
-      shape: { body: createBody({ tenantName: name, username: name }, {}) },
+      shape: { body: create },
       answer: { status: 201, schema: schema.extend({ username: z.string(), password: z.string() }) },
       errors: ["DATA_EXISTED", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body, writing }) => {

@@ -66,6 +66,18 @@ worldSuite("places of devices on a map", (test, world) => {
       [two.id],
     );
     assert.equal(await clusters(`${box}&zoom=22&groupIntID=${Number(group.id) + 999}`), []);
+    const asB = { headers: { "Api-Variant": "B" } };
+    const alone = async (id: number, of = box, options = {}) =>
+      (await clusters(`${of}&zoom=22&deviceIntID=${id}`, options)).map((found) => [
+        found.deviceIntID,
+        found.longitude,
+        found.latitude,
+      ]);
+    assert.equal(await alone(two.id), [[two.id, 8.52, 47.41]]);
+    assert.equal(await alone(gateway.id, box, asB), [[gateway.id, 9.95, 47.9]]);
+    assert.equal(await alone(gateway.id), [], "Variant A has no gateways on its map");
+    assert.equal(await alone(two.id, "bbox=8,47.42,10,48"), [], "it stands outside the box");
+    assert.equal(await alone(Number(gateway.id) + 999), []);
   });
 
   test("the worst current alert shows; the antimeridian is crossed; a viewer may look", async () => {
@@ -100,10 +112,12 @@ worldSuite("places of devices on a map", (test, world) => {
 
   test("another tenant's devices are not there, whatever it names", async () => {
     const product = await makeProduct(world);
-    await place(await makeDevice(world, product), 1, 1);
+    const device = await makeDevice(world, product);
+    await place(device, 1, 1);
     const key = await world.otherTenant();
     assert.equal(await clusters("bbox=-180,-90,180,90&zoom=22", { key }), []);
     assert.equal(await clusters(`bbox=-180,-90,180,90&zoom=22&productIntID=${product.id}`, { key }), []);
+    assert.equal(await clusters(`bbox=-180,-90,180,90&zoom=22&deviceIntID=${device.id}`, { key }), []);
   });
 
   test("boxes and zooms that are none are refused by name", async () => {
@@ -116,12 +130,13 @@ worldSuite("places of devices on a map", (test, world) => {
       refused(await ask(`bbox=0,0,1,1&zoom=${zoom}`), "PARAMETER_INVALID", "zoom");
     }
     refused(
-      await ask("zoom=x&productIntID=x&groupIntID=0"),
+      await ask("zoom=x&productIntID=x&groupIntID=0&deviceIntID=-1"),
       "PARAMETER_INVALID",
       "bbox",
       "zoom",
       "productIntID",
       "groupIntID",
+      "deviceIntID",
     );
   });
 });

@@ -6,7 +6,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { documentBody, panelsOf } from "../dashboards/documents.js";
-import { makeDataPoint, makeDevice, makeGroup, makeMetric, makeProduct } from "../factories.js";
+import {
+  makeDataPoint,
+  makeDevice,
+  makeGateway,
+  makeGroup,
+  makeMetric,
+  makePolicy,
+  makeProduct,
+  makeStream,
+} from "../factories.js";
 import { assert } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
@@ -39,11 +48,26 @@ consoleSuite(
     let product: Rec;
     let dashboard: Rec;
     let group: Rec;
+    /** Pages of records of which nothing else here is. */
+    let others: readonly string[];
     test.before(async () => {
       product = await makeProduct(world);
       device = await makeDevice(world, product);
       const point = await makeDataPoint(world, product, { dataPointID: "temp" });
       group = await makeGroup(world, product);
+      const gateway = await makeGateway(world, product);
+      await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+      const [stream, policy] = [
+        await makeStream(world, product, { dataPoints: [point.id] }),
+        await makePolicy(world),
+      ];
+      const contact = { type: "webhook", name: "Duty", settings: { url: "http://127.0.0.1:9/" } };
+      const contactPoint = await world.make("/api/v1/contact_points", contact);
+      others = [
+        ...["", "?tab=devices", "?tab=place"].map((tab) => `/gateways/${gateway.id}${tab}`),
+        ...[`/streams/${stream.id}`, `/policies/${policy.id}`, `/contact-points/${contactPoint.id}`],
+        ...["/access?tab=tenants", "/messages?tab=setAside"],
+      ];
       const metric = await makeMetric(world, point);
       await world.publish(device, { temp: 1, nobody: 2 });
       assert.is((await world.call("POST", "/api/v1/backups")).status, 202);
@@ -60,7 +84,20 @@ consoleSuite(
 
     test.after(() => rmSync(backups, { recursive: true, force: true }));
 
+    async function isForAll(page: Page, path: string): Promise<void> {
+      await page.goto(`${world.http}/console${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+      assert.equal(await seriousOn(page), [], path);
+    }
+
     for (const colorScheme of ["light", "dark"] as const) {
+      test(`no serious finding on pages of gateways, streams and administrators, ${colorScheme}`, async () => {
+        const { page } = await web.openIn("/", { colorScheme });
+        for (const path of others) await isForAll(page, path);
+        assert.is(others.length, 8);
+      });
+
       test(`no serious finding on any page, ${colorScheme}`, async () => {
         const login = await web.open({ colorScheme });
         await login.page.getByLabel("Password").waitFor();
@@ -83,12 +120,7 @@ consoleSuite(
           ...["/map", "/map?as=list&at=47,8,5"],
           ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
         ];
-        for (const path of pages) {
-          await page.goto(`${world.http}/console${path}`);
-          await page.getByRole("heading", { level: 1 }).waitFor();
-          await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-          assert.equal(await seriousOn(page), [], path);
-        }
+        for (const path of pages) await isForAll(page, path);
         for (const key of ["Control+k", "?"]) {
           await page.keyboard.press(key);
           await page.getByRole("dialog").waitFor();

@@ -450,7 +450,12 @@ consoleSuite(
       const { page } = await web.openIn("/map");
       await page.getByRole("button", { name: "a device: offline" }).waitFor();
       await page.getByRole("button", { name: "a gateway: offline" }).click();
-      await page.getByRole("region", { name: "a gateway" }).getByText("no alerts").waitFor();
+      const chosen = page.getByRole("region", { name: "a gateway" });
+      await chosen.getByText("no alerts").waitFor();
+      await chosen.getByRole("link", { name: "Place" }).click();
+      await page.getByRole("heading", { level: 1, name: "a gateway" }).waitFor();
+      await page.locator(".pin.here").waitFor();
+      assert.is(await page.getByLabel("Longitude").inputValue(), "9");
       await page.goto(`${world.http}/console/devices/${device.id}?tab=place`);
       await page.locator(".pin.here").waitFor();
       await page.getByLabel("Latitude").fill("-33.5");

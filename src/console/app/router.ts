@@ -50,8 +50,8 @@ export function hrefOf(path: string, query: Readonly<Record<string, string | und
 }
 
 /** Follows a link as a click on it would. */
-export function goTo(href: string): void {
-  go(href.slice(base.length));
+export function goTo(href: string, options: { readonly replace?: boolean } = {}): void {
+  go(href.slice(base.length), options);
 }
 
 function go(to: string, { replace = false } = {}): void {

@@ -31,6 +31,10 @@ type SessionState = "asking" | "away" | "out" | "in" | "ended";
 export const me = signal<Me | null>(null);
 export const sessionState = signal<SessionState>("asking");
 
+/** Whoever runs the deployment: an administrator of its own tenant. */
+export const isOperating = (): boolean =>
+  me.value?.isDeployment === true && me.value.rights.includes("admin");
+
 /** Nobody is logged in any more, as some answer has said. */
 export function sessionEnded(): void {
   sessionState.value = me.value === null ? "out" : "ended";

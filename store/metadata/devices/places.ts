@@ -10,6 +10,7 @@ export interface PlaceQuery {
   readonly kinds: readonly ("device" | "gateway")[];
   readonly productIntID: number | null;
   readonly groupIntID: number | null;
+  readonly deviceIntID: number | null;
 }
 
 /** Devices that stand close together, or one. */
@@ -57,7 +58,7 @@ interface Asked {
 
 /** The devices of a box in at most `clustersMax` clusters. */
 export async function devicePlaces(db: Db, tenant: number, query: PlaceQuery): Promise<Places> {
-  const asked = askedOf(tenant, query);
+  const asked = askedOf(tenant, await narrowed(db, tenant, query));
   const steps = createSteps(db, rowsFirst, rowsMost);
   const { cells, walked, isCut } = await walkPlaces(steps, asked);
   const severities =
@@ -80,7 +81,22 @@ export async function devicePlaces(db: Db, tenant: number, query: PlaceQuery): P
   return { clusters, total, isTruncated: isCut || severities.isCut };
 }
 
-function askedOf(tenant: number, { box, zoom, kinds, productIntID, groupIntID }: PlaceQuery): Asked {
+/** One device stands at one latitude, or nowhere in the box: no other needs to be walked past. */
+async function narrowed(db: Db, tenant: number, query: PlaceQuery): Promise<PlaceQuery> {
+  const { box, deviceIntID } = query;
+  if (deviceIntID === null) return query;
+  const [device] = await db.all<{ readonly latitude: number | null }>(
+    "select latitude from device where tenant = ? and id = ?",
+    [tenant, deviceIntID],
+  );
+  const latitude = device?.latitude ?? null;
+  const isWithin = latitude !== null && latitude >= box.south && latitude <= box.north;
+  const [south, north] = isWithin ? [latitude, latitude] : [box.north, box.north];
+  return { ...query, box: { ...box, south, north } };
+}
+
+function askedOf(tenant: number, query: PlaceQuery): Asked {
+  const { box, zoom, kinds, productIntID, groupIntID, deviceIntID } = query;
   const degrees = cellDegrees(box, zoom);
   const columns = Math.floor(360 / degrees) + 1;
   const spans = longitudesOf(box);
@@ -90,6 +106,7 @@ function askedOf(tenant: number, { box, zoom, kinds, productIntID, groupIntID }:
     { sql: `r.kind in (${kinds.map(() => "?").join(", ")})`, args: kinds },
   ];
   if (productIntID !== null) parts.push({ sql: "r.productIntID = ?", args: [productIntID] });
+  if (deviceIntID !== null) parts.push({ sql: "r.id = ?", args: [deviceIntID] });
   if (groupIntID !== null) {
     const member = "exists (select 1 from group_member m where m.groupIntID = ? and m.deviceIntID = r.id)";
     parts.push({ sql: member, args: [groupIntID] });

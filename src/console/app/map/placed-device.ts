@@ -1,6 +1,6 @@
 /** A device or gateway as maps need it. */
 import { ApiFailure, call } from "../api.js";
-import type { LngLat } from "./places.js";
+import { type LngLat, type Places, wholeEarth, zoomMax } from "./places.js";
 
 export interface Placed {
   readonly deviceID: string;
@@ -8,7 +8,6 @@ export interface Placed {
   readonly productName: string | null;
   /** A deviceStatus. */
   readonly status: number;
-  /** Null too where the record does not tell: of a gateway. */
   readonly latitude: number | null;
   readonly longitude: number | null;
   readonly isGateway: boolean;
@@ -38,6 +37,17 @@ interface GatewayOfA {
   readonly deviceStatus: number;
 }
 
+/** The record of a gateway does not tell, and only Variant B has gateways on its map. */
+async function fetchPlaceOfGateway(
+  id: number,
+  signal: AbortSignal,
+): Promise<Pick<Placed, "latitude" | "longitude">> {
+  const query = { bbox: wholeEarth, zoom: zoomMax, deviceIntID: id };
+  const headers = { "Api-Variant": "B" };
+  const { clusters } = await call<Places>("GET", "/device_places", { query, headers, signal });
+  return clusters[0] ?? { latitude: null, longitude: null };
+}
+
 /** @throws ApiFailure */
 export async function fetchPlaced(id: number, signal: AbortSignal): Promise<Placed> {
   try {
@@ -45,8 +55,11 @@ export async function fetchPlaced(id: number, signal: AbortSignal): Promise<Plac
     return { ...device, name: device.deviceName, status: device.deviceStatus, isGateway: false };
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
-    const gateway = await call<GatewayOfA>("GET", `/gateways/${id}`, { signal });
+    const [gateway, place] = await Promise.all([
+      call<GatewayOfA>("GET", `/gateways/${id}`, { signal }),
+      fetchPlaceOfGateway(id, signal),
+    ]);
     const { gatewayName: name, deviceStatus: status } = gateway;
-    return { ...gateway, name, status, latitude: null, longitude: null, isGateway: true, scopes: [] };
+    return { ...gateway, ...place, name, status, isGateway: true, scopes: [] };
   }
 }

@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
 import { useAsk } from "../ask.js";
 import { t } from "../i18n.js";
-import type { DeviceRecord } from "../pages/device-record.js";
 import { MessageHistory } from "./MessageHistory.js";
+import type { Owner } from "./owner.js";
 import { Redecode } from "./Redecode.js";
 import { TryPayload } from "./TryPayload.js";
 
@@ -14,7 +14,7 @@ interface IngestStatus {
 
 const refreshMs = 2000;
 
-export function DeviceMessages({ device }: { readonly device: DeviceRecord }) {
+export function DeviceMessages({ device }: { readonly device: Owner }) {
   const isPaused = useSignal(false);
   const topic = useSignal("");
   const status = useAsk(

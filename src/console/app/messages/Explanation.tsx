@@ -2,6 +2,7 @@
 import { numberText } from "../charts/numbers.js";
 import { offsetText, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
+import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import { Bytes } from "./Bytes.js";
@@ -33,7 +34,9 @@ export function Explanation({ explained, bytes, productID, onMended }: Explanati
           }
         />
         {form.isEnvelope && <span>{t("message.envelope", { count: entries?.count ?? 0 })}</span>}
-        {stream !== null && <span>{t("message.stream", { name: stream.streamName })}</span>}
+        {stream !== null && (
+          <a href={hrefOf(`/streams/${stream.id}`)}>{t("message.stream", { name: stream.streamName })}</a>
+        )}
         {isDiscarded && <Status tone="warn" word={t("message.discarded")} />}
         {form.others.length > 0 && (
           <details>

@@ -1,5 +1,5 @@
 /** A device: what it measures now, what it has said, what it was told, and how it gets in. */
-import { call } from "../api.js";
+import { ApiFailure, call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
@@ -10,7 +10,7 @@ import { DeviceMessages } from "../messages/DeviceMessages.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { Subscriptions } from "../resources/Subscriptions.js";
-import { hrefOf } from "../router.js";
+import { goTo, hrefOf, query } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { momentText, shownHeaders } from "../shown.js";
 import { DeviceAccess } from "./DeviceAccess.js";
@@ -21,14 +21,23 @@ import { Tabs } from "./Tabs.js";
 
 const DevicePlace = lazily(async () => (await import("../map/DevicePlace.js")).DevicePlace);
 const refreshMs = 5000;
+const notFound = 404;
+
+/** What is told of a gateway names it as a device: whoever follows that comes to the gateway's own page. */
+async function fetchDevice(id: string, signal: AbortSignal): Promise<DeviceRecord> {
+  const named = encodeURIComponent(id);
+  try {
+    return await call<DeviceRecord>("GET", `/devices/${named}`, { headers: shownHeaders(), signal });
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status !== notFound) throw error;
+    await call("GET", `/gateways/${named}`, { signal });
+    goTo(hrefOf(`/gateways/${named}`, query.value), { replace: true });
+    throw error;
+  }
+}
 
 export function Device({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
-  const path = `/devices/${encodeURIComponent(id)}`;
-  const asked = useAsk(
-    path,
-    (signal) => call<DeviceRecord>("GET", path, { headers: shownHeaders(), signal }),
-    refreshMs,
-  );
+  const asked = useAsk(`/devices/${id}`, (signal) => fetchDevice(id, signal), refreshMs);
   const deviceID = asked.data?.deviceID;
   useLive({ devices: deviceID === undefined ? [] : [deviceID], onPresence: () => asked.again() });
   return (
@@ -45,6 +54,12 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
                 />
                 <code>{device.deviceID}</code>
                 <a href={hrefOf(`/products/${device.productIntID}`)}>{device.productName}</a>
+                {device.gateway !== null && (
+                  <span>
+                    {t("device.through")}{" "}
+                    <a href={hrefOf(`/gateways/${device.gateway}`)}>{device.gatewayName ?? device.gateway}</a>
+                  </span>
+                )}
                 {device.blocked === 1 && <Status tone="bad" word={t("device.blocked")} />}
                 {device.clientIP !== null && (
                   <span>

@@ -19,7 +19,11 @@ const bound = [
   ["certs", cert],
 ] as const;
 
-export function DeviceAccess({ device }: { readonly device: DeviceRecord }) {
+interface DeviceAccessProps {
+  readonly device: Pick<DeviceRecord, "id" | "deviceUsername" | "token">;
+}
+
+export function DeviceAccess({ device }: DeviceAccessProps) {
   const isShown = useSignal(false);
   const brokers = useAsk("brokers", (signal) => call<Brokers>("GET", "/broker_info", { signal }));
   const { deviceUsername, token } = device;

@@ -7,7 +7,7 @@ import type { DeviceRecord } from "./device-record.js";
 
 const refreshMs = 1000;
 
-export function DeviceCommands({ device }: { readonly device: DeviceRecord }) {
+export function DeviceCommands({ device }: { readonly device: Pick<DeviceRecord, "id"> }) {
   const mayCommand = me.value?.rights.includes("command") === true;
   const logs = {
     ...resources.controlLogs,

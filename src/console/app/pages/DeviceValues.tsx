@@ -25,7 +25,11 @@ const dayMs = 86_400_000;
 /** While nothing is told. */
 const askEveryMs = 5_000;
 
-export function DeviceValues({ device }: { readonly device: DeviceRecord }) {
+interface DeviceValuesProps {
+  readonly device: Pick<DeviceRecord, "deviceID" | "productID">;
+}
+
+export function DeviceValues({ device }: DeviceValuesProps) {
   const { deviceID, productID } = device;
   const points = useAsk(`points ${productID}`, (signal) =>
     call<Page<DataPoint>>("GET", "/data_points", { query: { productID, _limit: pointsShown }, signal }),

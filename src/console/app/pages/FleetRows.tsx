@@ -189,7 +189,7 @@ function Row({ row, selection, onSelection }: RowProps) {
         </span>
       )}
       <span role="cell" class="cut">
-        {isGateway ? deviceName : <a href={hrefOf(`/devices/${id}`)}>{deviceName}</a>}{" "}
+        <a href={hrefOf(`/${isGateway ? "gateways" : "devices"}/${id}`)}>{deviceName}</a>{" "}
         <code class="muted">{deviceID}</code>
       </span>
       <span role="cell" class="cut aside">

@@ -2,7 +2,7 @@
 import { t } from "../i18n.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { type Resource, resources } from "../resources/resources.js";
-import { me } from "../session.js";
+import { isOperating, me } from "../session.js";
 import type { TextKey } from "../texts/texts.js";
 import { Tabs } from "./Tabs.js";
 
@@ -15,7 +15,8 @@ const living: ReadonlySet<Name> = new Set<Name>([...(["currentAlerts", "notifica
 function pageOf(title: TextKey, names: readonly Name[]) {
   return function ListPage() {
     const shown = names.filter((name) => {
-      const { right }: Resource = resources[name];
+      const { right, isOfDeployment }: Resource = resources[name];
+      if (isOfDeployment === true) return isOperating();
       return right !== "admin" || me.value?.rights.includes("admin") === true;
     });
     return (
@@ -42,4 +43,6 @@ export const Alerts = pageOf("nav.alerts", [
   ...(["currentAlerts", "historyAlerts", "alertRules", "contactPoints"] as const),
   ...(["alertRoutes", "silences", "notifications"] as const),
 ]);
-export const Access = pageOf("nav.access", ["users", "apiKeys", "policies", "certs", "changes"]);
+export const Access = pageOf("nav.access", [
+  ...(["users", "apiKeys", "policies", "certs", "changes", "tenants"] as const),
+]);

@@ -11,6 +11,9 @@ export interface DeviceRecord {
   readonly productID: string;
   readonly productIntID: number;
   readonly productName: string;
+  /** The record id of the gateway that it is on. */
+  readonly gateway: number | null;
+  readonly gatewayName: string | null;
   readonly clientIP: string | null;
   readonly connectedAt: number | null;
   readonly description: string | null;

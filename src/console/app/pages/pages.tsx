@@ -29,8 +29,10 @@ const pages: readonly PageEntry[] = [
   },
   { pattern: "/devices", Page: lazily(async () => (await import("./Devices.js")).Devices) },
   { pattern: "/devices/:id", Page: lazily(async () => (await import("./Device.js")).Device) },
+  { pattern: "/gateways/:id", Page: lazily(async () => (await import("./Gateway.js")).Gateway) },
   { pattern: "/products", Page: lazily(async () => (await lists()).Products) },
   { pattern: "/products/:id", Page: lazily(async () => (await import("./Product.js")).Product) },
+  { pattern: "/streams/:id", Page: lazily(async () => (await import("../streams/Stream.js")).Stream) },
   {
     pattern: "/dashboards",
     Page: lazily(async () => (await import("../dashboards/DashboardList.js")).DashboardList),

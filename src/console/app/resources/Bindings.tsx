@@ -42,6 +42,7 @@ export function Bindings(props: BindingsProps) {
   const list = useAsk(`${path} ${JSON.stringify(asked)} ${language.value}`, (signal) =>
     call<Page<Row>>("GET", path, { query: asked, headers: shownHeaders(), signal }),
   );
+  const words = t("bind.search", { what: t(resource.title) });
   const mayChange = me.value?.rights.includes("write") === true;
 
   async function give(event: SubmitEvent): Promise<void> {
@@ -63,7 +64,7 @@ export function Bindings(props: BindingsProps) {
         <form class="row tools" onSubmit={give}>
           <span class="pick-one">
             <ReferenceInput
-              shared={{ class: "input", "aria-label": t("bind.search", { what: t(resource.title) }) }}
+              shared={{ class: "input", "aria-label": words, placeholder: words }}
               text={wanted.value}
               reference={from}
               within={{}}

@@ -10,6 +10,7 @@ const asCode: ReadonlySet<string> = new Set([
   "condition",
   "deviceID",
   "productID",
+  "tenantID",
   "appID",
 ]);
 

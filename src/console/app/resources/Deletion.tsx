@@ -10,6 +10,8 @@ interface DeletionProps {
   /** What it is called; absent: to delete. */
   readonly verb?: TextKey;
   readonly question?: TextKey;
+  /** False: it is plain what it is about. */
+  readonly isCounted?: boolean;
   /** Absent: what is asked for is to delete the ids at the path. */
   remove?(): Promise<unknown>;
   onDone(): void;
@@ -20,6 +22,7 @@ export function Deletion({
   ids,
   verb = "action.delete",
   question = "list.sure",
+  isCounted = true,
   remove: given,
   onDone,
 }: DeletionProps) {
@@ -45,7 +48,8 @@ export function Deletion({
   if (!isAsking.value) {
     return (
       <button type="button" class="button danger" onClick={() => ask(true)}>
-        {t(verb)} ({ids.length})
+        {t(verb)}
+        {isCounted && ` (${ids.length})`}
       </button>
     );
   }

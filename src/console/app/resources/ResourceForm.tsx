@@ -51,7 +51,7 @@ const fewFields = 8;
 function FormOf(props: FormBodyProps) {
   const { resource, form, record, within, onClose, known } = props;
   const all = (record === null ? forms[form]?.create : forms[form]?.edit) ?? [];
-  const fields = all.filter(({ name }) => !(name in within));
+  const fields = all.filter(({ name }) => !(name in within) && resource.elsewhere?.includes(name) !== true);
   const isWhole = useSignal(record !== null || fields.length <= fewFields);
   const texts = useSignal<Readonly<Record<string, string>>>(
     Object.fromEntries(fields.map((field) => [field.name, textOf(field, known[field.name])])),

@@ -18,11 +18,14 @@ import { ResourceTable } from "./ResourceTable.js";
 import type { Resource, Row } from "./resources.js";
 import { usePlace } from "./use-place.js";
 import { useTold } from "./use-told.js";
+import { pageOfWhole } from "./whole-list.js";
 
 interface ResourceListProps {
   readonly resource: Resource;
   /** Parameters that every question has, and that new records get: the product that it is about, for instance. */
   readonly within?: Readonly<Record<string, string | number>>;
+  /** What new records get besides, and no question has. */
+  readonly besides?: Readonly<Record<string, string | number>>;
   /** Asked again after so long; absent: once. */
   readonly everyMs?: number;
 }
@@ -30,7 +33,7 @@ interface ResourceListProps {
 const rowsPerPage = 25;
 const nobody: ReadonlySet<number> = new Set();
 
-export function ResourceList({ resource, within = {}, everyMs }: ResourceListProps) {
+export function ResourceList({ resource, within = {}, besides = {}, everyMs }: ResourceListProps) {
   const { path, search, form } = resource;
   const { page = "1", q = "", new: isNew } = query.value;
   const open = useSignal<Row | "new" | null>(null);
@@ -40,12 +43,17 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
   const key = `${path} ${JSON.stringify([asked, question])} ${language.value}`;
   const list = useAsk(
     key,
-    (signal) =>
-      call<Page<Row>>("GET", path, {
+    async (signal) => {
+      const headers = shownHeaders();
+      if (resource.isWhole === true) {
+        return pageOfWhole(await call<readonly Row[]>("GET", path, { headers, signal }), asked, question);
+      }
+      return call<Page<Row>>("GET", path, {
         query: { ...asked, ...parametersOf(question) },
-        headers: shownHeaders(),
+        headers,
         signal,
-      }),
+      });
+    },
     everyMs,
   );
   // What is ticked is ticked on what is seen: another question, and rows that have gone, have nothing ticked.
@@ -130,7 +138,7 @@ export function ResourceList({ resource, within = {}, everyMs }: ResourceListPro
           resource={resource}
           form={form}
           record={edited === "new" ? null : edited}
-          within={within}
+          within={edited === "new" ? { ...within, ...besides } : within}
           onClose={(isChanged) => {
             open.value = null;
             if (isNew !== undefined) setQuery({ new: undefined });

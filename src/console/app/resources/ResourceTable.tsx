@@ -14,9 +14,11 @@ interface ResourceTableProps {
   onChosen(ids: ReadonlySet<number>): void;
   /** Absent: nothing can be edited. */
   readonly onEdit?: (row: Row) => void;
+  /** What else can be done with a row. */
+  readonly more?: (row: Row) => ComponentChildren;
 }
 
-export function ResourceTable({ resource, items, chosen, onChosen, onEdit }: ResourceTableProps) {
+export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more }: ResourceTableProps) {
   const { columns } = resource;
   const name = fieldNames(language.value);
 
@@ -78,6 +80,7 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit }: Res
               ))}
               {onEdit !== undefined && (
                 <td class="act">
+                  {more?.(row)}
                   <button type="button" class="button quiet" onClick={() => onEdit(row)}>
                     {t("action.edit")}
                   </button>

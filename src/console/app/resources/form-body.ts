@@ -10,7 +10,8 @@ export interface ResourceFormProps {
   readonly record: Row | null;
   /** What new records get besides, and what no field asks for. */
   readonly within: Readonly<Record<string, string | number>>;
-  onClose(isChanged: boolean): void;
+  /** `made`: the new record, as the API has answered. */
+  onClose(isChanged: boolean, made?: Fields): void;
 }
 
 /** The record as it is now; empty: a new one. */

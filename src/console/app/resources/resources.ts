@@ -18,6 +18,12 @@ export interface Resource {
   /** The right that changes need; absent: write. */
   readonly right?: "write" | "admin" | "command";
   readonly canDelete: boolean;
+  /** Fields that its own page edits, and its form does not ask for. */
+  readonly elsewhere?: readonly string[];
+  /** The API answers all of it at once: it is searched and paged here. */
+  readonly isWhole?: true;
+  /** For administrators of the deployment's own tenant alone. */
+  readonly isOfDeployment?: true;
   /** Where it is deleted, if that is not where it is listed. */
   readonly deletePath?: string;
   /** Made and deleted, and never changed. */
@@ -66,7 +72,7 @@ export interface Reference {
 
 const product: Reference = { path: "/products", value: "productID", label: "productName" };
 const productRecord: Reference = { ...product, value: "id" };
-const dataPoint: Reference = { path: "/data_points", value: "id", label: "dataPointName" };
+export const dataPoint: Reference = { path: "/data_points", value: "id", label: "dataPointName" };
 const gateway: Reference = { path: "/gateways", value: "id", label: "gatewayName" };
 export const device: Reference = { path: "/devices", value: "id", label: "deviceName" };
 export const policy: Reference = { path: "/policies", value: "id", label: "name" };
@@ -156,7 +162,9 @@ const ofProducts = {
     title: "title.dataStreams",
     columns: ["streamName", "topic", "streamType", "streamDataType"],
     search: "streamName",
+    page: ({ id }) => `/streams/${id}`,
     canDelete: true,
+    elsewhere: ["dataPoints"],
     references: { productID: product },
   },
   metrics: {
@@ -209,6 +217,12 @@ export const devicesBeginning: Beginning = {
   },
 };
 
+export const gatewayDevicesBeginning = (gateway: number): Beginning => ({
+  ...devicesBeginning,
+  text: "gateway.noDevices",
+  body: { ...devicesBeginning.body, upLinkSystem: 2, gateway },
+});
+
 const ofDevices = {
   devices: {
     path: "/devices",
@@ -227,6 +241,7 @@ const ofDevices = {
     title: "title.gateways",
     columns: ["gatewayName", "deviceID", "productName", "deviceStatus", "deviceCount"],
     search: "gatewayName",
+    page: ({ id }) => `/gateways/${id}`,
     canDelete: true,
     references: { productID: product },
   },
@@ -396,6 +411,18 @@ const ofAccess = {
     search: "name",
     page: ({ id }) => `/certs/${id}`,
     canDelete: true,
+  },
+  tenants: {
+    path: "/tenants",
+    form: "Tenant",
+    title: "title.tenants",
+    columns: ["tenantName", "tenantID", "createAt"],
+    search: "tenantName",
+    right: "admin",
+    isOfDeployment: true,
+    isWhole: true,
+    isFixed: true,
+    canDelete: false,
   },
   changes: {
     path: "/changes",

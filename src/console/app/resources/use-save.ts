@@ -4,6 +4,12 @@ import { t } from "../i18n.js";
 import type { Fields, FormBodyProps } from "./form-body.js";
 import { bodyOf } from "./form-values.js";
 
+/** What the answer tells this once: an API key, or the password of a tenant's first administrator. */
+function secretOf(made: Fields | undefined): string | null {
+  if (typeof made?.appSecret === "string") return `${String(made.appID)}:${made.appSecret}`;
+  return typeof made?.password === "string" ? `${String(made.username)}\n${made.password}` : null;
+}
+
 /** Sends what is typed, and keeps it as it is where the service does not take it. */
 export function useSave(
   { resource, record, within, onClose, known }: FormBodyProps,
@@ -22,8 +28,9 @@ export function useSave(
       return onClose(true);
     }
     const made = await call<Fields | undefined>("POST", resource.path, { body: { ...within, ...body } });
-    if (typeof made?.appSecret !== "string") return onClose(true);
-    secret.value = `${String(made.appID)}:${made.appSecret}`;
+    const told = secretOf(made);
+    if (told === null) return onClose(true, made);
+    secret.value = told;
   }
 
   async function save(): Promise<void> {

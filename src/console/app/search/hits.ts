@@ -47,7 +47,7 @@ export async function hrefOfHit({ type, id, name }: Hit): Promise<string> {
     case "dashboard":
       return hrefOf(`/dashboards/${id}`);
     case "gateway":
-      return hrefOf("/devices", { tab: "gateways", q: name });
+      return hrefOf(`/gateways/${id}`);
     case "group":
       return hrefOf(`/groups/${id}`);
     case "alertRule":

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
@@ -21,6 +22,8 @@ interface HealthAnswer extends HealthFigures {
 }
 
 const commitMsWarn = 100;
+/** As /readyz names it. */
+const setAsidePart = "set_aside";
 const megabyte = 1e6;
 
 export function Health() {
@@ -64,8 +67,17 @@ function Parts({ lag, commit, disk, deployment }: HealthAnswer) {
         </thead>
         <tbody>
           {degraded.map(([part, reason]) => (
-            <Part key={part} name={part} tone="bad" word={t("health.degraded")}>
-              {reason}
+            <Part
+              key={part}
+              name={part === setAsidePart ? t("aside.title") : part}
+              tone="bad"
+              word={t("health.degraded")}
+            >
+              {part === setAsidePart ? (
+                <a href={hrefOf("/messages", { tab: "setAside" })}>{reason}</a>
+              ) : (
+                reason
+              )}
             </Part>
           ))}
           <Part name={t("health.commit")} {...(commit.p99Ms > commitMsWarn ? slow() : good())}>

@@ -2,13 +2,12 @@
 import { Backups } from "../backups/Backups.js";
 import { t } from "../i18n.js";
 import { Tabs } from "../pages/Tabs.js";
-import { me } from "../session.js";
+import { isOperating } from "../session.js";
 import { Health } from "./Health.js";
 import { Tasks } from "./Tasks.js";
 import { Transfer } from "./Transfer.js";
 
 export function System() {
-  const isOperating = me.value?.isDeployment === true && me.value.rights.includes("admin");
   return (
     <>
       <header>
@@ -19,7 +18,7 @@ export function System() {
           { name: "health", title: t("system.health"), content: () => <Health /> },
           { name: "tasks", title: t("system.tasks"), content: () => <Tasks /> },
           { name: "transfer", title: t("system.transfer"), content: () => <Transfer /> },
-          ...(isOperating
+          ...(isOperating()
             ? [{ name: "backups", title: t("system.backups"), content: () => <Backups /> }]
             : []),
         ]}

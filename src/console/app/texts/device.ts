@@ -3,6 +3,7 @@ export const deviceTexts = {
   "device.now": ["Now", "实时"],
   "device.blocked": ["blocked", "禁止访问"],
   "device.connected": ["from {ip} since {at}", "自 {at} 起从 {ip} 连接"],
+  "device.through": ["on", "所属网关"],
   "device.noPoints": [
     "This product has no data points yet: they appear here with their newest values.",
     "该产品还没有数据点，添加后最新值将显示在此处。",
@@ -27,6 +28,13 @@ export const deviceTexts = {
   "session.end": ["End", "结束"],
   "session.sure": ["What waits in it is lost.", "其中待发送的消息将丢失。"],
   "session.more": ["{count} in all", "共 {count} 个"],
+  "gateway.carried": ["Devices on this gateway", "此网关下的设备"],
+  "gateway.own": ["The gateway itself", "网关自身"],
+  "gateway.newest": ["Newest", "最新时间"],
+  "gateway.noDevices": [
+    "No device is on this gateway yet. Each one stands here with its newest values.",
+    "此网关下暂无设备，添加后将显示各设备的最新值。",
+  ],
   "cert.inUse": ["in use", "启用"],
   "cert.off": ["not in use", "停用"],
   "cert.cert": ["Certificate", "证书"],

@@ -135,6 +135,7 @@ const names: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   subjectTemplate: ["Template of the subject", "主题模板"],
   templateName: ["Name", "模板名称"],
   templateType: ["Kind", "模板类型"],
+  tenantID: ["Tenant ID", "租户编号"],
   tenantName: ["Tenant", "租户"],
   timezone: ["Time zone", "时区"],
   token: ["Token", "令牌"],

@@ -72,5 +72,6 @@ export const listsTexts = {
   "title.deviceSchedules": ["To devices", "设备计划"],
   "title.groupSchedules": ["To groups", "分组计划"],
   "title.schedules": ["Schedules", "计划"],
+  "title.tenants": ["Tenants", "租户"],
   "title.connectLogs": ["Connections", "连接记录"],
 } as const satisfies Readonly<Record<string, readonly [en: string, zh: string]>>;

@@ -15,6 +15,7 @@ import { overviewTexts } from "./overview.js";
 import { searchTexts } from "./search.js";
 import { shellTexts } from "./shell.js";
 import { startTexts } from "./start.js";
+import { streamsTexts } from "./streams.js";
 import { systemTexts } from "./system.js";
 import { tasksTexts } from "./tasks.js";
 
@@ -33,6 +34,7 @@ export const texts = {
   ...mapTexts,
   ...searchTexts,
   ...tasksTexts,
+  ...streamsTexts,
   ...systemTexts,
   ...backupsTexts,
   ...formulaTexts,

@@ -82,6 +82,7 @@ const query = (fields: Partial<PlaceQuery> = {}): PlaceQuery => ({
   kinds: ["device", "gateway"],
   productIntID: null,
   groupIntID: null,
+  deviceIntID: null,
   ...fields,
 });
 

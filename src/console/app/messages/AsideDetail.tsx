@@ -1,0 +1,150 @@
+/** One message that is set aside. It is not taken apart here: that is what ended the service. */
+import { useSignal } from "@preact/signals";
+import { ApiFailure, call, type Page } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { t } from "../i18n.js";
+import { Deletion } from "../resources/Deletion.js";
+import { hrefOf } from "../router.js";
+import { Status } from "../shell/Status.js";
+import { Moment } from "../shown.js";
+import { useAct } from "../use-act.js";
+import { type Aside, effectsOf, type Follower } from "./asides.js";
+import { Bytes } from "./Bytes.js";
+import { bytesOf } from "./payload.js";
+
+interface AsideDetailProps {
+  readonly aside: Aside;
+  /** It is no longer set aside. */
+  onSettled(text: string): void;
+}
+
+export function AsideDetail(props: AsideDetailProps) {
+  const { aside } = props;
+  const event = useAsk(`event ${aside.deviceIntID} ${aside.id}`, (signal) => fetchEvent(aside, signal));
+  return (
+    <div class="explanation">
+      <Answer asked={event}>
+        {(found) => (
+          <>
+            <Facts aside={aside} event={found} />
+            {found.is === "known" ? (
+              <Payload text={found.payload} />
+            ) : (
+              <p class="muted">{t(found.is === "foreign" ? "aside.foreign" : "aside.noPayload")}</p>
+            )}
+          </>
+        )}
+      </Answer>
+      <Actions {...props} />
+    </div>
+  );
+}
+
+interface EventRow {
+  readonly deviceID: string | null;
+  readonly deviceName: string | null;
+  readonly payload: string;
+}
+
+/** Of another tenant, or of a device that is gone, nothing is told; and what is no message has no event. */
+type Event = { readonly is: "foreign" | "none" } | ({ readonly is: "known" } & EventRow);
+
+const notFound = 404;
+
+async function fetchEvent({ id, deviceIntID }: Aside, signal: AbortSignal): Promise<Event> {
+  try {
+    const path = `/devices/${deviceIntID}/events`;
+    const { items } = await call<Page<EventRow>>("GET", path, { query: { id }, signal });
+    return items[0] === undefined ? { is: "none" } : { is: "known", ...items[0] };
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status !== notFound) throw error;
+    return { is: "foreign" };
+  }
+}
+
+function Facts({ aside, event }: { readonly aside: Aside; readonly event: Event }) {
+  const { id, deviceIntID, receivedAt, asideAt, parts } = aside;
+  const name = event.is === "known" ? (event.deviceName ?? event.deviceID) : null;
+  return (
+    <dl class="facts">
+      <dt>{t("aside.number")}</dt>
+      <dd class="mono">{id}</dd>
+      <dt>{t("explore.device")}</dt>
+      <dd>
+        {event.is === "foreign" ? (
+          deviceIntID
+        ) : (
+          <a href={hrefOf(`/devices/${deviceIntID}`)}>{name ?? deviceIntID}</a>
+        )}
+      </dd>
+      <dt>{t("aside.received")}</dt>
+      <dd>
+        <Moment at={receivedAt} />
+      </dd>
+      <dt>{t("aside.title")}</dt>
+      <dd>
+        <Moment at={asideAt} />
+      </dd>
+      {parts.flatMap(({ follower, reason }) => [
+        <dt key={`${follower} name`}>{effectsOf([follower])}</dt>,
+        <dd key={follower}>{reason}</dd>,
+      ])}
+    </dl>
+  );
+}
+
+function Payload({ text }: { readonly text: string }) {
+  const bytes = bytesOf(text);
+  return (
+    <div>
+      <p class="muted">{t("message.bytes", { count: bytes.length })}</p>
+      <Bytes bytes={bytes} fields={null} />
+    </div>
+  );
+}
+
+interface Replayed {
+  readonly replayed: readonly Follower[];
+  readonly refused: readonly { readonly follower: Follower; readonly reason: string }[];
+}
+
+function Actions({ aside: { id }, onSettled }: AsideDetailProps) {
+  const refused = useSignal<Replayed["refused"]>([]);
+  const { act, failure, isBusy } = useAct();
+
+  async function replay(): Promise<void> {
+    refused.value = [];
+    const found = await act(() => call<Replayed>("POST", `/set_aside/${id}/replay`));
+    if (found === undefined) return;
+    refused.value = found.refused;
+    if (found.refused.length === 0) onSettled(t("aside.done", { id, parts: effectsOf(found.replayed) }));
+  }
+
+  return (
+    <>
+      <div class="row">
+        <button type="button" class="button main" disabled={isBusy} onClick={() => void replay()}>
+          {t("aside.replay")}
+        </button>
+        <Deletion
+          path=""
+          ids={[id]}
+          verb="aside.drop"
+          question="aside.sureDrop"
+          isCounted={false}
+          remove={() => call("POST", `/set_aside/${id}/drop`)}
+          onDone={() => onSettled(t("aside.dropped", { id }))}
+        />
+        {isBusy && <span class="muted">{t("aside.trying")}</span>}
+      </div>
+      <div role="alert">
+        {failure !== null && <Status tone="bad" word={failure} />}
+        {refused.value.map(({ follower, reason }) => (
+          <p key={follower}>
+            <Status tone="bad" word={t("aside.refused", { parts: effectsOf([follower]), reason })} />
+          </p>
+        ))}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,81 @@
+/** Messages that ended starts of the service and wait: why, what they hold, and whether they are tried once more. */
+import { useSignal } from "@preact/signals";
+import { Answer, useAsk } from "../ask.js";
+import { t } from "../i18n.js";
+import { Pages } from "../resources/ResourceList.js";
+import { query, setQuery } from "../router.js";
+import { Status } from "../shell/Status.js";
+import { Moment } from "../shown.js";
+import { AsideDetail } from "./AsideDetail.js";
+import { type Aside, effectsOf, fetchAsides } from "./asides.js";
+
+const refreshMs = 5000;
+const rowsPerPage = 25;
+
+export function SetAside() {
+  const asked = useAsk("set aside", fetchAsides, refreshMs);
+  /** What has become of the last one that is no longer here. */
+  const outcome = useSignal<string | null>(null);
+  const page = Math.max(1, Math.trunc(Number(query.value.page)) || 1);
+  return (
+    <section>
+      <p role="status">{outcome.value !== null && <Status tone="good" word={outcome.value} />}</p>
+      <Answer asked={asked}>
+        {(asides) =>
+          asides.length === 0 ? (
+            <p class="notice">{t("aside.none")}</p>
+          ) : (
+            <>
+              <p class="muted prose">{t("aside.text")}</p>
+              <ul class="messages">
+                {asides.slice((page - 1) * rowsPerPage, page * rowsPerPage).map((aside) => (
+                  <Message
+                    key={aside.id}
+                    aside={aside}
+                    onSettled={(text) => {
+                      outcome.value = text;
+                      asked.again();
+                    }}
+                  />
+                ))}
+              </ul>
+              {asides.length > rowsPerPage && <Pages count={asides.length} page={page} limit={rowsPerPage} />}
+            </>
+          )
+        }
+      </Answer>
+    </section>
+  );
+}
+
+interface MessageProps {
+  readonly aside: Aside;
+  onSettled(text: string): void;
+}
+
+function Message({ aside, onSettled }: MessageProps) {
+  const { id, topic, receivedAt, parts } = aside;
+  const isOpen = query.value.message === String(id);
+  return (
+    <li>
+      <details
+        open={isOpen}
+        onToggle={({ currentTarget: { open } }) => {
+          if (open !== isOpen) setQuery({ message: open ? String(id) : undefined });
+        }}
+      >
+        <summary>
+          <span class="muted">
+            <Moment at={receivedAt} />
+          </span>{" "}
+          <code class="line">{topic}</code>{" "}
+          <Status
+            tone="bad"
+            word={t("aside.without", { parts: effectsOf(parts.map(({ follower }) => follower)) })}
+          />
+        </summary>
+        {isOpen && <AsideDetail aside={aside} onSettled={onSettled} />}
+      </details>
+    </li>
+  );
+}

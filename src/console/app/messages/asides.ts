@@ -1,0 +1,37 @@
+/** Messages that are set aside, as GET /set_aside tells of them: each follower of the journal by itself. */
+import { call } from "../api.js";
+import { t } from "../i18n.js";
+import { shownHeaders } from "../shown.js";
+
+export type Follower = "series" | "alerts" | "sessions";
+
+interface AsideRow {
+  readonly id: number;
+  readonly follower: Follower;
+  readonly deviceIntID: number;
+  readonly topic: string;
+  /** Milliseconds since 1970, as the next one. */
+  readonly receivedAt: number;
+  readonly asideAt: number;
+  readonly reason: string;
+}
+
+/** One message, with all that it has had no effect on. */
+export interface Aside extends Omit<AsideRow, "follower" | "reason"> {
+  readonly parts: readonly { readonly follower: Follower; readonly reason: string }[];
+}
+
+/** The newest first. */
+export async function fetchAsides(signal: AbortSignal): Promise<readonly Aside[]> {
+  const rows = await call<readonly AsideRow[]>("GET", "/set_aside", { headers: shownHeaders(), signal });
+  const found = new Map<number, Aside>();
+  for (const { follower, reason, ...row } of rows) {
+    const parts = [...(found.get(row.id)?.parts ?? []), { follower, reason }];
+    found.set(row.id, { ...row, parts });
+  }
+  return [...found.values()].sort((a, b) => b.id - a.id);
+}
+
+/** What the followers bring about, in words. */
+export const effectsOf = (of: readonly Follower[]): string =>
+  of.map((one) => t(`follower.${one}`)).join(", ");

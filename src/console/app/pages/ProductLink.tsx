@@ -1,0 +1,22 @@
+/** The product of a record that names it by its string id alone. */
+import { call, type Page } from "../api.js";
+import { useAsk } from "../ask.js";
+import { hrefOf } from "../router.js";
+
+interface ProductLinkProps {
+  readonly productID: string;
+  readonly productName: string;
+}
+
+export function ProductLink({ productID, productName }: ProductLinkProps) {
+  // A string id of digits alone would be taken for a record id where it stands in a path.
+  const asked = useAsk(`product ${productID}`, (signal) =>
+    call<Page<{ readonly id: number }>>("GET", "/products", { query: { productID, _limit: 1 }, signal }),
+  );
+  const id = asked.data?.items[0]?.id;
+  return id === undefined ? (
+    <span>{productName}</span>
+  ) : (
+    <a href={hrefOf(`/products/${id}`)}>{productName}</a>
+  );
+}

@@ -1,0 +1,172 @@
+/** The data points of a stream in their order: chosen from those of the product, or made for it; moved, taken away. */
+import { useSignal } from "@preact/signals";
+import { call, type Page } from "../api.js";
+import { Answer, useAsk } from "../ask.js";
+import { language, t } from "../i18n.js";
+import { Deletion } from "../resources/Deletion.js";
+import { ReferenceInput } from "../resources/ReferenceInput.js";
+import { ResourceForm } from "../resources/ResourceForm.js";
+import { ResourceTable } from "../resources/ResourceTable.js";
+import { dataPoint, type Row, resources } from "../resources/resources.js";
+import { me } from "../session.js";
+import { shownHeaders } from "../shown.js";
+import { useAct } from "../use-act.js";
+import { Moves } from "./Moves.js";
+import type { StreamRecord } from "./stream-record.js";
+
+interface StreamPointsProps {
+  readonly stream: StreamRecord;
+  onChanged(): void;
+}
+
+/** As many as a stream may have. */
+const pointsMax = 1000;
+const binary = 2;
+const nobody: ReadonlySet<number> = new Set();
+
+export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
+  const { id, productID, dataPoints, streamDataType } = stream;
+  const isBinary = streamDataType === binary;
+  const mayChange = me.value?.rights.includes("write") === true;
+  const chosen = useSignal(nobody);
+  const open = useSignal<Row | "new" | null>(null);
+  const { act, failure, isBusy } = useAct();
+  const path = `/data_streams/${id}/data_points`;
+  const list = useAsk(`${path} ${dataPoints.join()} ${language.value}`, (signal) =>
+    call<Page<Row>>("GET", path, { query: { _limit: pointsMax }, headers: shownHeaders(), signal }),
+  );
+
+  const send = (ids: readonly number[]): Promise<unknown> =>
+    call("PUT", `/data_streams/${id}`, { body: { dataPoints: ids } });
+
+  /** Whether it is so now. */
+  async function put(ids: readonly number[]): Promise<boolean> {
+    const isDone = await act(async () => {
+      await send(ids);
+      return true;
+    });
+    if (isDone === true) onChanged();
+    return isDone === true;
+  }
+
+  return (
+    <section>
+      <h2>{t("title.dataPoints")}</h2>
+      <p class="muted prose">{t(isBinary ? "stream.binary" : "stream.json")}</p>
+      {mayChange && (
+        <div class="row spread tools">
+          <Choosing productID={productID} isBusy={isBusy} onChosen={(point) => put([...dataPoints, point])} />
+          <span class="row">
+            {chosen.value.size > 0 && (
+              <Deletion
+                path=""
+                ids={[...chosen.value]}
+                verb="bind.take"
+                question="bind.sure"
+                remove={() => send(dataPoints.filter((one) => !chosen.value.has(one)))}
+                onDone={() => {
+                  chosen.value = nobody;
+                  onChanged();
+                }}
+              />
+            )}
+            <button
+              type="button"
+              class="button"
+              onClick={() => {
+                open.value = "new";
+              }}
+            >
+              {t("stream.newPoint")}
+            </button>
+          </span>
+        </div>
+      )}
+      {failure !== null && (
+        <p class="notice bad" role="alert">
+          {failure}
+        </p>
+      )}
+      <Answer asked={list}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p class="notice">{t("stream.noPoints")}</p>
+          ) : (
+            <ResourceTable
+              resource={{
+                columns: [
+                  ...["dataPointName", "dataPointID", "pointDataType", "unitSymbol"],
+                  ...(isBinary ? ["binarySize"] : ["lowerLimit", "upperLimit"]),
+                ],
+              }}
+              items={items}
+              chosen={mayChange ? chosen.value : null}
+              onChosen={(ids) => {
+                chosen.value = ids;
+              }}
+              {...(mayChange
+                ? {
+                    onEdit: (row: Row) => {
+                      open.value = row;
+                    },
+                    more: (row: Row) => (
+                      <Moves row={row} order={dataPoints} isBusy={isBusy} onOrder={(ids) => void put(ids)} />
+                    ),
+                  }
+                : {})}
+            />
+          )
+        }
+      </Answer>
+      {open.value !== null && (
+        <ResourceForm
+          resource={resources.dataPoints}
+          form={resources.dataPoints.form}
+          record={open.value === "new" ? null : open.value}
+          within={{ productID }}
+          onClose={(isChanged, made) => {
+            open.value = null;
+            if (typeof made?.id === "number") void put([...dataPoints, made.id]);
+            else if (isChanged) list.again();
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+interface ChoosingProps {
+  readonly productID: string;
+  readonly isBusy: boolean;
+  /** Whether it could be added. */
+  onChosen(id: number): Promise<boolean>;
+}
+
+function Choosing({ productID, isBusy, onChosen }: ChoosingProps) {
+  const wanted = useSignal("");
+  const words = t("bind.search", { what: t("title.dataPoints") });
+  return (
+    <form
+      class="row grow"
+      onSubmit={async (event) => {
+        event.preventDefault();
+        if (await onChosen(Number(wanted.value))) wanted.value = "";
+      }}
+    >
+      <span class="pick-one">
+        <ReferenceInput
+          shared={{ class: "input", "aria-label": words, placeholder: words }}
+          text={wanted.value}
+          reference={dataPoint}
+          within={{ productID }}
+          onText={(text) => {
+            wanted.value = text;
+          }}
+        />
+      </span>
+      <button type="submit" class="button main" disabled={!/^\d+$/.test(wanted.value) || isBusy}>
+        {t("bind.give")}
+      </button>
+    </form>
+  );
+}
