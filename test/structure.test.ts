@@ -150,7 +150,7 @@ suite("structure", (test) => {
       app.flatMap(({ imports }) => imports.filter((one) => !ours(one)).map((one) => one.split("/")[0])),
     );
     assert.equal([...libraries].sort(), [
-      ...["@preact", "@tanstack", "leaflet", "marked", "preact", "tidemark:forms"],
+      ...["@preact", "leaflet", "marked", "preact", "tidemark:forms"],
       ...["tidemark:land-coarse", "tidemark:land-fine", "tidemark:live-worker", "uplot"],
     ]);
     const markup = app.filter(({ text }) =>

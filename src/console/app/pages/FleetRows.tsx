@@ -1,8 +1,7 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows that are placed by themselves cannot be those of a table
 // biome-ignore-all lint/a11y/useFocusableInteractive: rows are read, not chosen
 /** Only the rows that are seen are there: the others are room to scroll through, and fetched when they come into sight. */
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { call } from "../api.js";
 import { Failure } from "../ask.js";
 import { isChosen, nothing, type Selection, withRow } from "../bulk/selection.js";
@@ -14,6 +13,7 @@ import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
 import type { FleetAnswer, FleetRow } from "./fleet-answer.js";
 import { useRowPages } from "./use-row-pages.js";
+import { useRowWindow } from "./use-row-window.js";
 
 interface FleetRowsProps {
   readonly first: FleetAnswer;
@@ -25,7 +25,6 @@ interface FleetRowsProps {
 }
 
 const rowPixels = 38;
-const overscan = 8;
 /** The service jumps no further: beyond, a filter is needed. */
 const [offsetMax, offsetMaxFiltered] = [200_000, 10_000];
 /** Columns that a narrow screen has too. */
@@ -39,9 +38,9 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
   const count = Math.min(first.count, (isFiltered ? offsetMaxFiltered : offsetMax) + rowsAtOnce);
   const place = useRef<HTMLDivElement>(null);
   const keep = useKeptPlace(place, JSON.stringify(filters));
-  const virtualizer = useVirtualizer(count, place);
-  const seen = virtualizer?.getVirtualItems() ?? [];
-  const wanted = [...new Set(seen.map(({ index }) => Math.floor(index / rowsAtOnce)))];
+  const { first: from, end } = useRowWindow(place, count, rowPixels);
+  const seen = Array.from({ length: end - from }, (_, i) => from + i);
+  const wanted = [...new Set(seen.map((index) => Math.floor(index / rowsAtOnce)))];
   const { pageOf, failure, again } = useRowPages(first.items, wanted, async (page, signal) => {
     const { items } = await call<FleetAnswer>("GET", "/fleet", {
       query: { ...filters, _limit: rowsAtOnce, offset: page * rowsAtOnce },
@@ -89,16 +88,14 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
         </div>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys */}
         <div class="fleet-body" ref={place} tabIndex={0} role="rowgroup" onClickCapture={keep}>
-          <div
-            style={{ height: `${virtualizer?.getTotalSize() ?? count * rowPixels}px`, position: "relative" }}
-          >
-            {seen.map(({ index, start }) => (
+          <div style={{ height: `${count * rowPixels}px`, position: "relative" }}>
+            {seen.map((index) => (
               <div
                 key={index}
                 class="fleet-row"
                 role="row"
                 aria-rowindex={index + 2}
-                style={{ transform: `translateY(${start}px)` }}
+                style={{ transform: `translateY(${index * rowPixels}px)` }}
               >
                 <Row
                   row={pageOf(Math.floor(index / rowsAtOnce))?.[index % rowsAtOnce]}
@@ -140,33 +137,6 @@ function useKeptPlace(place: { readonly current: HTMLDivElement | null }, filter
     };
   }, []);
   return keep;
-}
-
-/** Null until the place is there. */
-function useVirtualizer(count: number, place: { readonly current: HTMLDivElement | null }) {
-  const [, draw] = useState(0);
-  const made = useRef<Virtualizer<HTMLDivElement, Element> | null>(null);
-  const options = {
-    count,
-    getScrollElement: () => place.current,
-    estimateSize: () => rowPixels,
-    overscan,
-    // Where it is already: it would begin at the top.
-    initialOffset: () => place.current?.scrollTop ?? 0,
-    scrollToFn: elementScroll,
-    observeElementRect,
-    observeElementOffset,
-    onChange: () => draw((n) => n + 1),
-  };
-  made.current ??= new Virtualizer(options);
-  made.current.setOptions(options);
-  useEffect(() => {
-    const leave = made.current?._didMount();
-    made.current?._willUpdate();
-    draw((n) => n + 1);
-    return leave;
-  }, []);
-  return place.current === null ? null : made.current;
 }
 
 interface RowProps extends Pick<FleetRowsProps, "selection" | "onSelection"> {
