@@ -12,11 +12,17 @@ const executablePath = places.find((path) => path !== undefined && existsSync(pa
 
 export const hasChromium = executablePath !== undefined;
 
-/** @throws Error without one */
-export async function launchChromium(more: readonly string[] = []): Promise<Browser> {
+/**
+ * @param environment beside that of the process
+ * @throws Error without one
+ */
+export async function launchChromium(
+  more: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Browser> {
   if (executablePath === undefined) {
     throw new Error("there is no Chromium: apt-get install chromium, or name one by CHROMIUM");
   }
   const args = ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none", ...more];
-  return chromium.launch({ executablePath, args });
+  return chromium.launch({ executablePath, args, env: { ...process.env, ...environment } });
 }
