@@ -14,7 +14,7 @@ const kB = 1000;
 const bounds = {
   firstLoad: 120 * kB,
   page: 15 * kB,
-  charts: 28 * kB,
+  charts: 29 * kB,
   markdown: 17 * kB,
   /** Leaflet and the outlines of the land. */
   map: 125 * kB,

@@ -70,6 +70,13 @@ consoleSuite(
       ];
       const metric = await makeMetric(world, point);
       await world.publish(device, { temp: 1, nobody: 2 });
+      await world.make("/api/v1/alert_rules", {
+        ...{ alertName: "Warm", dataPointIntID: point.id, alertSeverity: 2, alertContent: "too warm" },
+        condition: "dataPoint > 0",
+      });
+      await world.publish(device, { temp: 2 });
+      await world.alertsSettled();
+      await world.make("/api/v1/device_publish", { deviceID: device.deviceID, payload: "on" });
       assert.is((await world.call("POST", "/api/v1/backups")).status, 202);
       await world.call("PUT", `/api/v1/devices/${device.id}/location`, { longitude: 8.5, latitude: 47.4 });
       const panels = panelsOf({
@@ -129,6 +136,37 @@ consoleSuite(
           await page.getByRole("dialog").waitFor({ state: "detached" });
         }
       });
+    }
+
+    test("no serious finding on a phone: what scrolls sideways there is come to by keys, and has a name", async () => {
+      const viewport = { width: 360, height: 740 };
+      const { page } = await web.openIn("/", { viewport, isMobile: true, hasTouch: true });
+      const pages = [
+        ...["/", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
+        ...["?tab=messages", "?tab=commands", "?tab=access"].map((tab) => `/devices/${device.id}${tab}`),
+        ...["/alerts", "/alerts?tab=alertRules", "/commands", "/commands?tab=sent", "/messages?tab=history"],
+        ...["/access", "/access?tab=policies", "/access?tab=changes", "/dashboards"],
+        ...[`/explore?d=${device.deviceID}`, `/explore?d=${device.deviceID}&u=day&c=-1w&view=table`],
+        ...[`/dashboards/${dashboard.id}`, "/system", "/system?tab=tasks", "/system?tab=transfer"],
+      ];
+      for (const path of pages) {
+        await show(page, path);
+        assert.equal(await seriousOn(page), [], path);
+        assert.is(await page.evaluate<number>("document.documentElement.scrollWidth"), 360, path);
+      }
+      const scrolled = page.locator("section.scroll[tabindex='0']");
+      await show(page, `/explore?d=${device.deviceID}&u=day&c=-1w&view=table`);
+      assert.is(await scrolled.getAttribute("aria-label"), "As table");
+      await scrolled.focus();
+      await page.keyboard.press("ArrowRight");
+      await page.waitForFunction("document.querySelector('section.scroll').scrollLeft > 0");
+    });
+
+    /** With all that it shows. */
+    async function show(page: Page, path: string): Promise<void> {
+      await page.goto(`${world.http}/console${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
     }
 
     for (const colorScheme of ["light", "dark"] as const) {

@@ -4,6 +4,7 @@ import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
+import { drawnChart, recordTexts } from "./drawn-texts.js";
 
 suite("console: conditions", (test) => {
   test("comparisons joined in one way are parts, and come back as they were", () => {
@@ -100,6 +101,43 @@ consoleSuite("console: alert rules", (test, world, web) => {
       [found.items[0]?.condition, found.items[0]?.duration, found.items[0]?.dataPointIntID],
       ["dataPoint > 30", 1200, point.id],
     );
+  });
+
+  test("the alerts are bands on the line, and the number of the condition is a rule across it", async () => {
+    const { page } = await web.openIn("/");
+    await recordTexts(page);
+    await page.goto(`${world.http}/console/products/${product.id}?tab=alertRules`);
+    await page.getByRole("button", { name: "New" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Data point *").fill(`Temperature (${point.id})`);
+    await dialog.getByLabel("Number").fill("30");
+    await dialog.getByText("5 alerts in the last 7 days").waitFor();
+    await dialog.getByRole("button", { name: "1 d", exact: true }).click();
+    await dialog.getByText("1 alert in the last 1 days").waitFor();
+    const [began = "", ended = ""] = (
+      await dialog.locator("table tbody tr").first().locator("th, td").allInnerTexts()
+    ).map((text) => text.trim());
+    await until(
+      async () => {
+        const { texts } = await drawnChart(page);
+        return ["alert", "> 30"].every((word) => texts.some(({ text }) => text === word));
+      },
+      { what: "the band and the rule to be drawn with their words" },
+    );
+    const { texts, left, width } = await drawnChart(page);
+    const word = texts.find(({ text }) => text === "alert");
+    // The range ends now, a day wide.
+    const day = 86_400_000;
+    const at = Date.now() - day + (((word?.x ?? 0) - left) / width) * day;
+    const start = Date.parse(`${began.replace(" ", "T")}Z`);
+    assert.ok(Math.abs(at - start) < 10 * 60_000, `${new Date(at).toISOString()} ${began}`);
+    await dialog.locator(".plot").hover({ position: { x: (word?.x ?? 0) + 2, y: 40 } });
+    await dialog.locator(".readout .status.bad", { hasText: `alert: ${began} – ${ended}` }).waitFor();
+    await dialog.getByLabel("Number").fill("500");
+    await dialog.getByText("0 alerts in the last 1 days").waitFor();
+    await until(async () => (await drawnChart(page)).texts.some(({ text }) => text === "↑ > 500"), {
+      what: "the rule that is out of sight to be told at the edge",
+    });
   });
 
   test("what is wrong with a condition stands under its column; a formula is edited as one", async () => {

@@ -14,13 +14,21 @@ export const hasChromium = found(headless, ...places) !== undefined;
 /** As people have it. @throws Error without one */
 export const launchChromium = (): Promise<Browser> => launch(found(...places, headless));
 
-/** For what a page does, not for how long it takes. @throws Error without one */
-export const launchHeadless = (): Promise<Browser> => launch(found(headless, ...places));
+/**
+ * For what a page does, not for how long it takes.
+ * @param environment beside that of the process
+ * @throws Error without one
+ */
+export const launchHeadless = (environment: Readonly<Record<string, string>> = {}): Promise<Browser> =>
+  launch(found(headless, ...places), environment);
 
-async function launch(executablePath: string | undefined): Promise<Browser> {
+async function launch(
+  executablePath: string | undefined,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Browser> {
   if (executablePath === undefined) {
     throw new Error("there is no Chromium: apt-get install chromium-headless-shell, or name one by CHROMIUM");
   }
   const args = ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"];
-  return chromium.launch({ executablePath, args });
+  return chromium.launch({ executablePath, args, env: { ...process.env, ...environment } });
 }

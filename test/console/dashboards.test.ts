@@ -156,6 +156,38 @@ consoleSuite("console: dashboards", (test, world, web) => {
     }
   });
 
+  test("what comes late is marked in words, on the line and in the table", async () => {
+    const own = await makeDevice(world, product);
+    const series = [{ deviceID: own.deviceID, dataPointIntID: point.id }];
+    const dashboard = await make(
+      [
+        chart({ series }),
+        chart({ id: "tb", type: "table", title: "Rows", series, layout: { x: 6, y: 0, w: 6, h: 6 } }),
+      ],
+      { refreshSeconds: 0 },
+    );
+    const { page } = await web.openIn(`/dashboards/${dashboard.id}`);
+    const [climate, table] = [panelOf(page, "Climate"), panelOf(page, "Rows")];
+    await until(
+      async () => {
+        await world.publish(own, { temp: 11.5 });
+        return (await climate.getByText("11.5").count()) > 0;
+      },
+      { what: "the first point" },
+    );
+    await world.publish(own, [{ time: Date.now() - 3 * 3_600_000 - 60_000, temp: 7.25 }]);
+    await climate.locator(".plot").focus();
+    await until(
+      async () => {
+        await page.keyboard.press("Home");
+        return (await climate.locator(".readout").innerText()).includes("came 3 h later");
+      },
+      { what: "the late point to be read" },
+    );
+    await table.getByRole("row", { name: /7\.25 came 3 h later/ }).waitFor();
+    assert.is(await table.locator(".status.late").count(), 1);
+  });
+
   test("an earlier time stands beside the present one, and alerts on the axis", async () => {
     const own = await makeDevice(world, product);
     const hour = 3_600_000;

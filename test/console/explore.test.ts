@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
+import { LatePoints } from "../../src/console/app/charts/late-points.js";
 import { csvOf } from "../../src/console/app/explore/rows.js";
 import { addPoint, isFull, type Tails, withTail } from "../../src/console/app/explore/tails.js";
 import { windowStart } from "../../src/console/app/explore/windows.js";
@@ -71,6 +72,40 @@ suite("console: times of Explore", (test) => {
       values: [1, 10, null, 3, 40, 60, 80],
     });
     assert.is(withTail(found, undefined), found);
+  });
+
+  test("what is told long after its time has its place too, though nothing newer has come", () => {
+    const tails: Tails = new Map();
+    addPoint(tails, "a/b", 15, 30, true);
+    assert.equal(withTail({ times: [10, 20], values: [1, 2] }, tails.get("a/b")), {
+      times: [10, 15, 20],
+      values: [1, 30, 2],
+    });
+    // What is corrected has its new value.
+    assert.equal(withTail({ times: [15, 20], values: [1, 2] }, tails.get("a/b")), {
+      times: [15, 20],
+      values: [30, 2],
+    });
+  });
+
+  test("a point is late after a newer one, or ten minutes after its time; what comes twice is not", () => {
+    const [late, minute] = [new LatePoints(), 60_000];
+    const now = 1000 * minute;
+    const told = (time: number, at = now): boolean => late.add("d", 1, time, at);
+    assert.equal([told(now - 9 * minute), told(now - 5 * minute), told(now)], [false, false, false]);
+    assert.equal([told(now - 5 * minute), told(now)], [false, false]);
+    assert.equal([told(now - 8 * minute), told(now - 180 * minute)], [true, true]);
+    // A clock of this machine that is behind makes nothing less late.
+    assert.is(told(now - 7 * minute, now - 60 * minute), true);
+    assert.is(late.add("d", 2, now - 10 * minute, now), true);
+    assert.equal(late.of("d", 1), [
+      { time: now - 8 * minute, byMs: 8 * minute },
+      { time: now - 180 * minute, byMs: 180 * minute },
+      { time: now - 7 * minute, byMs: 7 * minute },
+    ]);
+    assert.equal([late.of("d", 3), late.of("e", 1)], [[], []]);
+    for (let i = 0; i < 12_000; i++) late.add("d", 1, i, now);
+    assert.is(late.of("d", 1).length, 1000);
   });
 
   test("a tail is asked for with the others before it loses a point", () => {
@@ -375,6 +410,36 @@ consoleSuite("console: explore", (test, world, web) => {
     assert.is(searchParams.get("live"), null);
     assert.ok(Number(searchParams.get("to")) - Number(searchParams.get("from")) === hourMs, link);
     assert.is(searchParams.get("tz"), "UTC");
+  });
+
+  test("live: what comes late is marked in words, on the line and in the table", async () => {
+    const own = await makeDevice(world, product, { deviceName: "Late" });
+    const minute = Math.floor(Date.now() / 60_000) * 60_000;
+    const threeHours = { time: minute - 3 * hourMs - 60_000, temp: 7.5 };
+    const { page } = await web.openIn(`/explore?d=${own.deviceID}&p=temp&from=-6h&live=1`);
+    await page.getByRole("button", { name: "Temperature", exact: true }).waitFor();
+    await until(
+      async () => {
+        await world.publish(own, { temp: 20 });
+        return (await reading(page, "Temperature 20").count()) > 0;
+      },
+      { what: "the first point" },
+    );
+    await world.publish(own, [threeHours]);
+    const plot = page.locator(".plot");
+    await plot.focus();
+    await until(
+      async () => {
+        await page.keyboard.press("Home");
+        return (await reading(page, "Temperature 7.5").count()) > 0;
+      },
+      { what: "the late point to be on the line" },
+    );
+    await page.locator(".readout .status.late", { hasText: "Temperature: came 3 h later" }).waitFor();
+    await page.getByRole("button", { name: "As table" }).click();
+    const row = page.locator("table.numbers tbody tr", { hasText: "7.5" });
+    await row.getByText("came 3 h later").waitFor();
+    assert.is(await page.locator("table.numbers .status.late").count(), 1);
   });
 
   test("a device that is not there is told, and no viewer is asked for files", async () => {

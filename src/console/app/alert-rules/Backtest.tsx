@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { call } from "../api.js";
 import { useAsk } from "../ask.js";
 import type { OriginalData } from "../charts/data.js";
+import type { Limit, Span } from "../charts/decorations.js";
 import { Chart } from "../charts/LazyChart.js";
 import type { Line } from "../charts/lines.js";
 import { numberText } from "../charts/numbers.js";
@@ -13,6 +14,8 @@ import type { FormulaScope } from "../formula/names.js";
 import { PreviewRange, usePreviewDevice } from "../formula/PreviewRange.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
+import { Scroll } from "../shell/Scroll.js";
+import { conditionOf } from "./conditions.js";
 
 interface BacktestProps {
   /** Null: no data point is chosen yet. */
@@ -45,6 +48,7 @@ const maxPoints = 2000;
 const height = 220;
 const spansShown = 20;
 const severe = 2;
+const color = 0;
 
 export function Backtest({ scope, condition, duration, severity, onFaults }: BacktestProps) {
   const [device, chooseDevice] = usePreviewDevice(scope?.point.productID ?? null);
@@ -115,16 +119,13 @@ export function Backtest({ scope, condition, duration, severity, onFaults }: Bac
         )}
         {values.data != null && values.data.times.length > 0 ? (
           <Chart
-            lines={linesOf(point.dataPointName, point.unitSymbol, values.data, spans)}
+            lines={[{ name: point.dataPointName, unit: point.unitSymbol, color, ...values.data }]}
             zone={zone}
             from={from}
             to={now.value}
             height={height}
-            marks={spans.map(({ startTime }) => ({
-              time: startTime,
-              tone: severity === "" || Number(severity) <= severe ? "bad" : "warn",
-              text: t("rule.raised"),
-            }))}
+            spans={spans.map((span) => bandOf(span, severity, zone))}
+            limits={limitsOf(condition)}
             onRange={() => undefined}
           />
         ) : (
@@ -144,25 +145,31 @@ function valuesOf(id: number, items: readonly OriginalData[]): Pick<Line, "times
   return { times: time, values: value.map((one) => (one === null ? null : Number(one))) };
 }
 
-/** The value, and over it once more where the alert would have lasted. */
-function linesOf(
-  name: string,
-  unit: string | null,
-  { times, values }: Pick<Line, "times" | "values">,
-  spans: readonly AlertSpan[],
-): Line[] {
-  const line = { name, unit, color: 0, times, values };
-  if (spans.length === 0) return [line];
-  const isRaised = (time: number): boolean =>
-    spans.some(({ startTime, endTime }) => time >= startTime && (endTime === null || time <= endTime));
-  const raised = values.map((value, i) => (isRaised(times[i] as number) ? value : null));
-  return [line, { ...line, name: t("rule.lasted"), color: 1, values: raised }];
+/** From when to when the alert would have lasted. */
+function bandOf({ startTime, endTime }: AlertSpan, severity: string, zone: string): Span {
+  const until = endTime === null ? t("rule.lasts") : wallText(zone, endTime);
+  return {
+    from: startTime,
+    to: endTime,
+    tone: severity === "" || Number(severity) <= severe ? "bad" : "warn",
+    word: t("rule.lasted"),
+    text: `${t("rule.lasted")}: ${wallText(zone, startTime)} – ${until}`,
+  };
+}
+
+/** The numbers that the value itself is compared with. */
+function limitsOf(condition: string): Limit[] {
+  return (conditionOf(condition)?.parts ?? []).flatMap(({ name, operator, value }) =>
+    name === "dataPoint" && value !== "" && Number.isFinite(Number(value))
+      ? [{ value: Number(value), color, text: `${operator} ${value}` }]
+      : [],
+  );
 }
 
 function Spans({ spans, zone }: { readonly spans: readonly AlertSpan[]; readonly zone: string }) {
   const shown = spans.slice(-spansShown).reverse();
   return (
-    <div class="scroll">
+    <Scroll name={t("rule.backtest")}>
       <table class="table numbers">
         <thead>
           <tr>
@@ -188,6 +195,6 @@ function Spans({ spans, zone }: { readonly spans: readonly AlertSpan[]; readonly
       {spans.length > shown.length && (
         <p class="muted hint">{t("rule.newest", { shown: shown.length, count: spans.length })}</p>
       )}
-    </div>
+    </Scroll>
   );
 }

@@ -1,12 +1,14 @@
 /** Lines over time: what is drawn is the data, and the readout stands above it, never over it. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { language } from "../i18n.js";
+import { language, t } from "../i18n.js";
 import { isDark } from "../theme.js";
 import type { Decorations } from "./decorations.js";
-import { followGestures } from "./gestures.js";
+import { followGestures, type Gestures } from "./gestures.js";
+import { actOnKey } from "./keys.js";
+import { lateMark } from "./late-words.js";
 import { dataOf, type Line } from "./lines.js";
 import { optionsOf } from "./options.js";
 import { Readout } from "./Readout.js";
@@ -25,13 +27,22 @@ interface ChartProps extends Decorations {
 }
 
 export function Chart(props: ChartProps) {
-  const { lines, zone, from, to, height, syncKey, marks = [] } = props;
+  const { lines, zone, from, to, height, syncKey, spans = [] } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const drawn = useRef<readonly Line[]>([]);
   const time = useSignal<number | null>(null);
-  const newest = useRef(props);
-  newest.current = props;
+  const isKeyed = useSignal(false);
+  const gestures = useRef<Gestures | null>(null);
+  const marks = useMemo(
+    () => [
+      ...(props.marks ?? []),
+      ...lines.flatMap(({ name, late = [] }) => late.map((point) => lateMark(name, point))),
+    ],
+    [props.marks, lines, language.value],
+  );
+  const newest = useRef({ ...props, marks });
+  newest.current = { ...props, marks };
   const parts = lines.map(
     ({ name, color, axis, isDashed, band }) => `${name}/${color}/${axis}/${isDashed}/${band !== undefined}`,
   );
@@ -59,12 +70,13 @@ export function Chart(props: ChartProps) {
     );
     plot.current = made;
     drawn.current = lines;
-    const leave = followGestures(made, onRange);
+    gestures.current = followGestures(made, onRange);
     const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     watch.observe(element);
     return () => {
       watch.disconnect();
-      leave();
+      gestures.current?.leave();
+      gestures.current = null;
       made.destroy();
       plot.current = null;
     };
@@ -81,16 +93,18 @@ export function Chart(props: ChartProps) {
     });
   }, [lines, from, to, shape, height, syncKey]);
 
-  useEffect(() => plot.current?.redraw(false), [props.limits, props.marks, props.unfinishedFrom]);
+  useEffect(() => plot.current?.redraw(false), [props.limits, marks, props.spans, props.unfinishedFrom]);
 
   return (
     <figure class="chart">
       <Readout
         lines={lines}
         marks={marks}
+        spans={spans}
         zone={zone}
         time={time}
         msPerPixel={(to - from) / Math.max(1, plot.current?.over.clientWidth ?? 1)}
+        isKeyed={isKeyed.value}
       />
       <div
         ref={place}
@@ -99,18 +113,16 @@ export function Chart(props: ChartProps) {
         tabIndex={0}
         role="application"
         aria-label={lines.map(({ name }) => name).join(", ")}
-        onKeyDown={(event) => moveCursor(plot.current, event)}
+        aria-description={t("chart.keys")}
+        onKeyDown={(event) => {
+          if (!actOnKey(plot.current, gestures.current, event)) return;
+          event.preventDefault();
+          isKeyed.value = true;
+        }}
+        onPointerMove={() => {
+          isKeyed.value = false;
+        }}
       />
     </figure>
   );
-}
-
-function moveCursor(plot: uPlot | null, event: KeyboardEvent): void {
-  const by = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
-  if (plot === null || by === 0) return;
-  event.preventDefault();
-  const times = plot.data[0];
-  const index = Math.min(times.length - 1, Math.max(0, (plot.cursor.idx ?? times.length - 1) + by));
-  const time = times[index];
-  if (time !== undefined) plot.setCursor({ left: plot.valToPos(time, "x"), top: 0 });
 }

@@ -1,6 +1,6 @@
 /** What stands on a chart beside its lines, drawn on the same canvas. */
 import type uPlot from "uplot";
-import type { Tone } from "../shell/Status.js";
+import { isOutlined, shapes, type Tone } from "../shell/Status.js";
 import { clockChanges } from "./clock-changes.js";
 
 /** A dashed rule across the chart. */
@@ -9,9 +9,11 @@ export interface Limit {
   /** Of the eight series colours. */
   readonly color: number;
   readonly axis?: "left" | "right";
+  /** Stands on the rule, or at the edge beyond which it is. */
+  readonly text?: string;
 }
 
-/** Something that happened: a tick on the axis of time, whose text stands in the readout. */
+/** Something that happened: a shape on the axis of time, whose text stands in the readout. */
 export interface Mark {
   /** Milliseconds since 1970. */
   readonly time: number;
@@ -19,106 +21,201 @@ export interface Mark {
   readonly text: string;
 }
 
+/** Something that lasted: a band from its begin to its end. */
+export interface Span {
+  /** Milliseconds since 1970. */
+  readonly from: number;
+  /** Null: it goes on. */
+  readonly to: number | null;
+  readonly tone: Tone;
+  /** Stands on the band where it has room for it. */
+  readonly word: string;
+  /** Stands in the readout. */
+  readonly text: string;
+}
+
 export interface Decorations {
   readonly limits?: readonly Limit[];
   readonly marks?: readonly Mark[];
+  readonly spans?: readonly Span[];
   /** From here on a window has not ended yet: hatched. Milliseconds since 1970. */
   readonly unfinishedFrom?: number | null;
 }
 
-const hatchPixels = 7;
-const markPixels = 5;
+type ColorOf = (name: string) => string;
 
-/** Under the lines: where the clock changes, what is unfinished. */
+/** Where is drawn: pixels of the page, from the upper left corner of the plot. */
+interface Area {
+  readonly plot: uPlot;
+  readonly ctx: CanvasRenderingContext2D;
+  readonly color: ColorOf;
+  readonly width: number;
+  readonly height: number;
+  x(time: number): number;
+}
+
+const hatchPixels = 7;
+/** Of a shape: as wide as it is high. */
+const shapePixels = 10;
+/** The shortest one is seen still. */
+const spanPixelsMin = 2;
+const reachPixels = shapePixels / 2 + 1;
+
+/** Under the lines: what lasted, where the clock changes, what is unfinished. */
 export function drawUnder(
   plot: uPlot,
-  { unfinishedFrom = null }: Decorations,
+  { unfinishedFrom = null, spans = [] }: Decorations,
   zone: string,
-  color: (name: string) => string,
+  color: ColorOf,
 ): void {
-  const { ctx, bbox } = plot;
-  const ratio = devicePixelRatio;
-  const x = (time: number): number => plot.valToPos(time / 1000, "x", true);
   const { min, max } = plot.scales.x ?? {};
   if (min == null || max == null) return;
-  clipped(plot, () => {
-    ctx.strokeStyle = color("--edge");
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([ratio, 4 * ratio]);
-    ctx.fillStyle = color("--muted");
-    ctx.font = `${11 * ratio}px sans-serif`;
+  draw(plot, color, (area) => {
+    for (const span of spans) drawSpan(area, span);
     for (const { time, minutes } of clockChanges(zone, min * 1000, max * 1000)) {
-      const at = Math.round(x(time));
-      stroke(ctx, [at, bbox.top], [at, bbox.top + bbox.height]);
-      ctx.fillText(
-        `${minutes > 0 ? "+" : "−"}${Math.abs(minutes) / 60} h`,
-        at + 4 * ratio,
-        bbox.top + 12 * ratio,
-      );
+      const at = area.x(time);
+      strike(area, "--edge", [1, 4], at, 0, at, area.height);
+      write(area, "--muted", `${minutes > 0 ? "+" : "−"}${Math.abs(minutes) / 60} h`, at + 4, 12);
     }
-    if (unfinishedFrom === null || unfinishedFrom >= max * 1000) return;
-    const from = Math.max(bbox.left, x(unfinishedFrom));
-    ctx.setLineDash([]);
-    ctx.strokeStyle = color("--hair");
-    ctx.beginPath();
-    ctx.rect(from, bbox.top, bbox.left + bbox.width - from, bbox.height);
-    ctx.clip();
-    const step = hatchPixels * ratio;
-    for (let at = from - bbox.height; at < bbox.left + bbox.width; at += step) {
-      stroke(ctx, [at, bbox.top + bbox.height], [at + bbox.height, bbox.top]);
-    }
+    if (unfinishedFrom !== null && unfinishedFrom < max * 1000) hatch(area, area.x(unfinishedFrom));
   });
 }
 
 /** Over the lines: limits, and what happened. */
 export function drawOver(
   plot: uPlot,
-  { limits = [], marks = [] }: Decorations,
-  color: (name: string) => string,
+  { limits = [], marks = [], spans = [] }: Decorations,
+  color: ColorOf,
 ): void {
-  const { ctx, bbox } = plot;
-  const ratio = devicePixelRatio;
-  clipped(plot, () => {
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([6 * ratio, 4 * ratio]);
-    for (const { value, color: series, axis } of limits) {
-      const scale = axis === "right" ? "right" : "y";
-      if (plot.scales[scale]?.min == null) continue;
-      const at = Math.round(plot.valToPos(value, scale, true));
-      ctx.strokeStyle = color(`--series-${series}`);
-      stroke(ctx, [bbox.left, at], [bbox.left + bbox.width, at]);
-    }
-    ctx.setLineDash([]);
-    const bottom = bbox.top + bbox.height;
-    for (const { time, tone } of marks) {
-      const at = plot.valToPos(time / 1000, "x", true);
-      ctx.fillStyle = color(tone === "idle" ? "--muted" : `--${tone}`);
-      ctx.beginPath();
-      ctx.moveTo(at, bottom - 2 * markPixels * ratio);
-      ctx.lineTo(at - markPixels * ratio, bottom);
-      ctx.lineTo(at + markPixels * ratio, bottom);
-      ctx.fill();
+  draw(plot, color, (area) => {
+    for (const limit of limits) drawLimit(area, limit);
+    const begun = spans.map(({ from, tone }) => ({ time: from, tone }));
+    const last = new Map<Tone, number>();
+    // The worst lie on top.
+    const order = (a: Pick<Mark, "time" | "tone">, b: typeof a): number =>
+      Number(a.tone === "bad") - Number(b.tone === "bad") || a.time - b.time;
+    for (const { time, tone } of [...marks, ...begun].sort(order)) {
+      const at = area.x(time);
+      // Of many that are alike those that stand on one another are one.
+      if (at - (last.get(tone) ?? Number.NEGATIVE_INFINITY) < reachPixels) continue;
+      last.set(tone, at);
+      drawShape(area, at, tone);
     }
   });
 }
 
-/** What is marked within a few pixels of a time. */
+/** What is marked within a few pixels of a time, the nearest first. */
 export function marksNear(marks: readonly Mark[], time: number, msPerPixel: number): Mark[] {
-  return marks.filter((mark) => Math.abs(mark.time - time) <= (markPixels + 1) * msPerPixel);
+  const distance = (mark: Mark): number => Math.abs(mark.time - time);
+  return marks
+    .filter((mark) => distance(mark) <= reachPixels * msPerPixel)
+    .sort((a, b) => distance(a) - distance(b));
 }
 
-function clipped({ ctx, bbox }: uPlot, draw: () => void): void {
-  ctx.save();
+/** What lasted at a time, or nearly. */
+export function spansAt(spans: readonly Span[], time: number, msPerPixel: number): Span[] {
+  const reach = spanPixelsMin * msPerPixel;
+  return spans.filter(
+    ({ from, to }) => time >= from - reach && time <= (to ?? Number.POSITIVE_INFINITY) + reach,
+  );
+}
+
+const inkOf = (tone: Tone): string => (isOutlined(tone) ? "--muted" : `--${tone}`);
+
+function drawSpan(area: Area, { from, to, tone, word }: Span): void {
+  const { ctx, width, height, color } = area;
+  // What begins or ends far away is drawn by no browser.
+  const start = Math.max(area.x(from), -spanPixelsMin);
+  const end = to === null ? width + spanPixelsMin : Math.min(area.x(to), width + spanPixelsMin);
+  const ink = inkOf(tone);
+  ctx.fillStyle = `color-mix(in oklch, ${color(ink)} 14%, transparent)`;
+  ctx.fillRect(start, 0, Math.max(spanPixelsMin, end - start), height);
+  for (const at of [start, end]) strike(area, ink, [], at, 0, at, height);
+  const first = Math.max(start, 0) + 4;
+  if (first + ctx.measureText(word).width < Math.min(end, width)) write(area, ink, word, first, 12);
+}
+
+function hatch(area: Area, from: number): void {
+  const { ctx, width, height } = area;
   ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.rect(from, 0, width - from, height);
   ctx.clip();
-  draw();
+  for (let at = Math.max(from, 0) - height; at < width; at += hatchPixels)
+    strike(area, "--hair", [], at, height, at + height, 0);
+}
+
+function drawLimit(area: Area, { value, color: series, axis, text }: Limit): void {
+  const { plot, ctx, width, height } = area;
+  const scale = axis === "right" ? "right" : "y";
+  if (plot.scales[scale]?.min == null) return;
+  const at = Math.round(plot.valToPos(value, scale));
+  strike(area, `--series-${series}`, [6, 4], 0, at, width, at);
+  if (text === undefined) return;
+  const words = at < 0 ? `↑ ${text}` : at > height ? `↓ ${text}` : text;
+  const baseline = Math.max(12, Math.min(height - 14, at - 4));
+  write(area, "--ink", words, width - ctx.measureText(words).width - 4, baseline);
+}
+
+/** On the axis; whole also at its ends. */
+function drawShape({ ctx, color, width, height }: Area, at: number, tone: Tone): void {
+  if (at < 0 || at > width) return;
+  const path = new Path2D(shapes[tone]);
+  const left = Math.max(0, Math.min(width - shapePixels, at - shapePixels / 2));
+  const [ink, paper] = [color(inkOf(tone)), color("--paper")];
+  ctx.save();
+  ctx.translate(left, height - shapePixels - 1);
+  ctx.setLineDash([]);
+  // What lies under it stays away from it.
+  ctx.strokeStyle = paper;
+  ctx.lineWidth = 3;
+  ctx.stroke(path);
+  ctx.fillStyle = isOutlined(tone) ? paper : ink;
+  ctx.fill(path);
+  ctx.strokeStyle = ink;
+  ctx.lineWidth = 1;
+  ctx.stroke(path);
   ctx.restore();
 }
 
-function stroke(ctx: CanvasRenderingContext2D, from: [number, number], to: [number, number]): void {
+function draw(plot: uPlot, color: ColorOf, decorate: (area: Area) => void): void {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  const [width, height] = [bbox.width / ratio, bbox.height / ratio];
+  ctx.save();
+  ctx.translate(bbox.left, bbox.top);
+  ctx.scale(ratio, ratio);
   ctx.beginPath();
-  ctx.moveTo(...from);
-  ctx.lineTo(...to);
+  ctx.rect(0, 0, width, height);
+  ctx.clip();
+  ctx.font = "11px sans-serif";
+  ctx.textAlign = "left";
+  ctx.textBaseline = "alphabetic";
+  ctx.lineWidth = 1;
+  decorate({ plot, ctx, color, width, height, x: (time) => Math.round(plot.valToPos(time / 1000, "x")) });
+  ctx.restore();
+}
+
+function strike(
+  { ctx, color }: Area,
+  ink: string,
+  dash: number[],
+  ...[fromX, fromY, toX, toY]: readonly [number, number, number, number]
+): void {
+  ctx.strokeStyle = color(ink);
+  ctx.setLineDash(dash);
+  ctx.beginPath();
+  ctx.moveTo(fromX, fromY);
+  ctx.lineTo(toX, toY);
   ctx.stroke();
+}
+
+/** Readable on whatever lies under it. */
+function write({ ctx, color }: Area, ink: string, text: string, x: number, y: number): void {
+  ctx.setLineDash([]);
+  ctx.lineWidth = 3;
+  ctx.strokeStyle = color("--paper");
+  ctx.strokeText(text, x, y);
+  ctx.lineWidth = 1;
+  ctx.fillStyle = color(ink);
+  ctx.fillText(text, x, y);
 }

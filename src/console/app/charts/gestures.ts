@@ -8,8 +8,15 @@ const restMs = 120;
 /** Pixels. Without a GPU a browser draws a line of one pixel much faster than one that is wider: while it moves. */
 export const lineWidth = { still: 1.5, moving: 1 } as const;
 const shortestSeconds = 0.01;
-/** @param onRange seconds since 1970. @returns what ends it */
-export function followGestures(plot: uPlot, onRange: (from: number, to: number) => void): () => void {
+
+export interface Gestures {
+  /** Smaller factors than 1 lead closer. @param at what stays where it is, seconds since 1970 */
+  zoom(at: number, factor: number): void;
+  leave(): void;
+}
+
+/** @param onRange seconds since 1970 */
+export function followGestures(plot: uPlot, onRange: (from: number, to: number) => void): Gestures {
   const { over } = plot;
   const touches = new Map<number, number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -41,7 +48,10 @@ export function followGestures(plot: uPlot, onRange: (from: number, to: number) 
       return;
     }
     const at = plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x");
-    const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200)));
+    zoom(at, Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200))));
+  }
+  function zoom(at: number, factor: number): void {
+    const [from, to] = range();
     show(at - (at - from) * factor, at + (to - at) * factor);
   }
 
@@ -78,7 +88,7 @@ export function followGestures(plot: uPlot, onRange: (from: number, to: number) 
   over.addEventListener("pointermove", onPointerMove);
   for (const name of ["pointerup", "pointercancel", "pointerleave"] as const)
     over.addEventListener(name, onPointerEnd);
-  return () => clearTimeout(timer);
+  return { zoom, leave: () => clearTimeout(timer) };
 }
 
 /** Edges of bands have no line. */

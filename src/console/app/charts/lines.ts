@@ -1,5 +1,6 @@
 /** What a chart draws, as uPlot takes it: one column of times, and one to three columns a line. */
 import uPlot from "uplot";
+import type { LatePoint } from "./late-points.js";
 
 export interface Line {
   readonly name: string;
@@ -15,6 +16,8 @@ export interface Line {
   readonly axis?: "left" | "right";
   /** An earlier time that another line is compared with. */
   readonly isDashed?: boolean;
+  /** Of its points those that came late. */
+  readonly late?: readonly LatePoint[];
 }
 
 interface Band {

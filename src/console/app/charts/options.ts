@@ -35,7 +35,14 @@ export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
   );
   const columns = columnsOf(lines);
   const hasRight = lines.some((line) => line.axis === "right");
-  const range: uPlot.Scale.Range = (_, min, max) => yRange(min, max);
+  const range: uPlot.Scale.Range = (_, min, max, scale) =>
+    yRange(
+      min,
+      max,
+      (decorations().limits ?? []).flatMap(({ value, text, axis }) =>
+        text !== undefined && (axis === "right") === (scale === "right") ? [value] : [],
+      ),
+    );
   return {
     width: element.clientWidth,
     height,
@@ -118,9 +125,15 @@ function lastOf<Result>(compute: (min: number, max: number, width: number) => Re
   };
 }
 
-/** Some room above and below, also of a line that does not move. */
-function yRange(min: number | null, max: number | null): [number, number] {
-  if (min === null || max === null) return [0, 1];
+/**
+ * Some room above and below, also of a line that does not move. Limits that are named are seen where that leaves the line
+ * at least half of the height.
+ */
+function yRange(lowest: number | null, highest: number | null, limits: readonly number[]): [number, number] {
+  if (lowest === null || highest === null) return [0, 1];
+  const reach = highest > lowest ? highest - lowest : Math.max(Math.abs(highest) * 0.05, 0.5);
+  const near = limits.filter((value) => value >= lowest - reach && value <= highest + reach);
+  const [min, max] = [Math.min(lowest, ...near), Math.max(highest, ...near)];
   const room = max > min ? (max - min) * 0.06 : Math.max(Math.abs(max) * 0.05, 0.5);
   return [min - room, max + room];
 }

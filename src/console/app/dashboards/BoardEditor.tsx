@@ -119,6 +119,12 @@ function Editor({ dashboard, start, isForgotten, onClose }: EditorProps) {
             class="input choice"
             aria-label={t("board.add")}
             value=""
+            // Closed, it would take whatever an arrow comes to.
+            onKeyDown={(event) => {
+              if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+              event.preventDefault();
+              event.currentTarget.showPicker();
+            }}
             onChange={(event) => {
               const type = types.find((one) => one === event.currentTarget.value);
               event.currentTarget.value = "";

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { LatePoints } from "../charts/late-points.js";
 import { isZone } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { spanOf } from "../range/range.js";
@@ -34,6 +35,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
   const refreshed = useSignal(0);
   const told = useSignal<ReadonlyMap<string, number>>(new Map());
   const round = useSignal(0);
+  const late = useMemo(() => new LatePoints(), []);
   // A range that is chosen reaches until the moment at which it is.
   const chosenAt = useMemo(() => Date.now(), [start, end]);
   const now = Math.max(chosenAt, refreshed.value);
@@ -46,6 +48,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
   useNews({
     document,
     chosen,
+    late,
     rangeMs: span === null ? 0 : span.to - span.from,
     isOn: source.isOwn && end === "now",
     onNews: (panels) => {
@@ -83,6 +86,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
           zone,
           ...span,
           news,
+          late,
           round: round.value,
           onRange: (first, last) =>
             setQuery({ from: String(Math.floor(first)), to: String(Math.ceil(last)) }, { replace: false }),

@@ -1,7 +1,9 @@
 /** What holds for a whole dashboard: its name, range, zone, variables; and the document as JSON. */
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
+import { useReturnFocus } from "../shell/use-return-focus.js";
 import { type Dashboard, type DashboardDocument, type Variable, variableTypes } from "./document.js";
 import { RecordInput } from "./RecordInput.js";
 
@@ -17,9 +19,13 @@ const refreshes = [0, 5, 10, 30, 60, 300, 3600] as const;
 
 export function SettingsForm({ content, onChange, onClose }: SettingsFormProps) {
   const { name, description, document } = content;
+  const place = useRef<HTMLElement>(null);
+  useReturnFocus();
+  useEffect(() => place.current?.querySelector("input")?.focus(), []);
   const change = (part: Partial<DashboardDocument>): void => onChange({ document: { ...document, ...part } });
   return (
     <aside
+      ref={place}
       class="drawer form"
       aria-label={t("board.settings")}
       onKeyDown={(event) => {

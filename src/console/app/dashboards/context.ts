@@ -1,4 +1,6 @@
 /** What all panels of a dashboard share while it is shown. */
+
+import type { LatePoints } from "../charts/late-points.js";
 import type { Variable } from "./document.js";
 import type { PanelSource } from "./source.js";
 import type { Chosen } from "./targets.js";
@@ -13,6 +15,8 @@ export interface Board {
   readonly to: number;
   /** Ranges of panels about which there was news: they reach until then. */
   readonly news: ReadonlyMap<string, { readonly from: number; readonly to: number }>;
+  /** What has come late since it is shown. */
+  readonly late: LatePoints;
   /** Asked again for the same question: a refresh by hand. */
   readonly round: number;
   onRange(from: number, to: number): void;

@@ -9,13 +9,13 @@ interface Column {
   readonly value: readonly unknown[];
 }
 
-interface Table {
-  readonly columns: readonly Column[];
+interface Table<One extends Column> {
+  readonly columns: readonly One[];
   /** Ascending; undefined where a series has nothing at that time. */
   readonly rows: readonly { readonly time: number; readonly cells: readonly unknown[] }[];
 }
 
-export function tableOf(columns: readonly Column[]): Table {
+export function tableOf<One extends Column>(columns: readonly One[]): Table<One> {
   const rows = new Map<number, unknown[]>();
   for (const [i, { time, value }] of columns.entries()) {
     for (const [k, at] of time.entries()) {
@@ -39,7 +39,7 @@ export function cellText(value: unknown): string {
 }
 
 /** As a file: times are UTC, values are not rounded; text that a spreadsheet would run has a ' before it. */
-export function csvOf({ columns, rows }: Table): string {
+export function csvOf({ columns, rows }: Table<Column>): string {
   const lines = [
     ["time", ...columns.map(({ name }) => name)],
     ...rows.map(({ time, cells }) => [new Date(time).toISOString(), ...cells.map(plain)]),

@@ -1,5 +1,6 @@
 /** Tells panels that what they show has changed: new points of their devices, alerts that begin and end. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { LatePoints } from "../charts/late-points.js";
 import { useLive } from "../live/live.js";
 import type { DashboardDocument } from "./document.js";
 import { dueAt, watchedOf } from "./news.js";
@@ -14,6 +15,8 @@ const firstMs = 1500;
 interface News {
   readonly document: DashboardDocument;
   readonly chosen: Chosen;
+  /** Is told of all points. */
+  readonly late: LatePoints;
   readonly rangeMs: number;
   /** The range reaches until now, and the page may ask. */
   readonly isOn: boolean;
@@ -21,13 +24,17 @@ interface News {
 }
 
 export function useNews(news: News): void {
-  const { document, chosen, isOn } = news;
+  const { document, chosen, late, isOn } = news;
   const watched = useMemo(() => watchedOf(document, chosen), [JSON.stringify([document, chosen])]);
   const gather = useGathered(news);
 
   const isHeard = useLive({
     devices: isOn ? watched.devices : [],
-    onPoints: (points) => gather(points.flatMap(({ deviceID }) => watched.panelsOf.get(deviceID) ?? [])),
+    onPoints: (points) => {
+      const now = Date.now();
+      for (const { deviceID, dataPointIntID, time } of points) late.add(deviceID, dataPointIntID, time, now);
+      gather(points.flatMap(({ deviceID }) => watched.panelsOf.get(deviceID) ?? []));
+    },
   });
   useEffect(() => {
     if (!isHeard) return;

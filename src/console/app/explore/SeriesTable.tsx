@@ -1,22 +1,25 @@
 /** The same values as rows, newest first: for whoever sees no lines, or wants the numbers. */
 import { useSignal } from "@preact/signals";
+import { Lateness } from "../charts/Lateness.js";
 import type { Line } from "../charts/lines.js";
 import { numberText } from "../charts/numbers.js";
 import { offsetText, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { Pager } from "../shell/Pager.js";
+import { Scroll } from "../shell/Scroll.js";
 import { rowsOf } from "./rows.js";
 
 const rowsShown = 100;
 
 export function SeriesTable({ lines, zone }: { readonly lines: readonly Line[]; readonly zone: string }) {
   const page = useSignal(0);
+  const late = lines.map((line) => new Map(line.late?.map(({ time, byMs }) => [time, byMs])));
   const rows = rowsOf(lines).reverse();
   const pages = Math.max(1, Math.ceil(rows.length / rowsShown));
   const at = Math.min(page.value, pages - 1);
   return (
     <>
-      <div class="scroll">
+      <Scroll name={t("explore.asTable")}>
         <table class="table numbers">
           <caption class="unseen">{lines.map(({ name }) => name).join(", ")}</caption>
           <thead>
@@ -36,13 +39,16 @@ export function SeriesTable({ lines, zone }: { readonly lines: readonly Line[]; 
                   {wallText(zone, time)} <span class="muted">{offsetText(zone, time)}</span>
                 </th>
                 {values.map((value, i) => (
-                  <td key={lines[i]?.name}>{value === undefined ? "" : numberText(value)}</td>
+                  <td key={lines[i]?.name}>
+                    {value === undefined ? "" : numberText(value)}
+                    {value !== undefined && <Lateness byMs={late[i]?.get(time)} />}
+                  </td>
                 ))}
               </tr>
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {pages > 1 && (
         <Pager
           page={at + 1}

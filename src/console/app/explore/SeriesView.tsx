@@ -75,7 +75,6 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
               state={shown.state}
               span={span}
               live={live}
-              isLive={isPoints}
               isTable={state.isTable}
               onRange={onRange}
             />

@@ -38,7 +38,7 @@ export interface Shown extends Question {
 
 export type Live = ReturnType<typeof useLivePoints>;
 
-export function drawnOf({ chosen, found, before, earlier, state }: Shown, { tails }: Live) {
+export function drawnOf({ chosen, found, before, earlier, state }: Shown, { tails, late }: Live) {
   const { unit, aggregate, compare } = state;
   return groupsOf({
     chosen,
@@ -52,6 +52,8 @@ export function drawnOf({ chosen, found, before, earlier, state }: Shown, { tail
       earlier === null || before === null || compare === null
         ? null
         : { span: earlier, found: before, words: t(`compare.${compare}`) },
+    lateOf: ({ device, of }) =>
+      unit === "real" && "point" in of ? late.of(device.deviceID, of.point.id) : [],
     hasUnits: unit === "real" || sameUnit.has(aggregate),
   });
 }

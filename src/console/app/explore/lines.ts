@@ -1,6 +1,7 @@
 /** What is drawn of the values: names, units, colours, and an earlier time beside the present one. */
 import { createColors } from "../charts/colors.js";
 import type { Limit } from "../charts/decorations.js";
+import type { LatePoint } from "../charts/late-points.js";
 import type { Line } from "../charts/lines.js";
 import { type Earlier, movedTo } from "../range/comparison.js";
 import type { Chosen } from "./chosen.js";
@@ -19,11 +20,13 @@ interface Drawn {
   readonly chosen: readonly Chosen[];
   readonly found: Found;
   readonly earlier: { readonly span: Earlier; readonly found: Found; readonly words: string } | null;
+  /** What has come late of one that is chosen. */
+  lateOf(one: Chosen): readonly LatePoint[];
   /** Counts and sums have another unit than what they are of. */
   readonly hasUnits: boolean;
 }
 
-export function groupsOf({ chosen, found, earlier, hasUnits }: Drawn): Group[] {
+export function groupsOf({ chosen, found, earlier, lateOf, hasUnits }: Drawn): Group[] {
   interface Growing {
     readonly lines: Line[];
     readonly limits: Limit[];
@@ -40,7 +43,8 @@ export function groupsOf({ chosen, found, earlier, hasUnits }: Drawn): Group[] {
     if (values !== undefined && values.times.length > 0) {
       const { times, low, high } = values;
       const band = low !== undefined && high !== undefined ? { band: { low, high } } : {};
-      group.lines.push({ name, unit, color, times, values: values.values, ...band });
+      const late = lateOf(one);
+      group.lines.push({ name, unit, color, times, values: values.values, late, ...band });
     }
     const before = earlier?.found.get(keyOf(one));
     if (earlier !== null && before !== undefined && before.times.length > 0) {

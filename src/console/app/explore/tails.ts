@@ -3,7 +3,7 @@
 interface Tail {
   readonly times: number[];
   readonly values: number[];
-  /** Times of those that came after newer ones. */
+  /** Times of those that came after newer ones, or long after their time. */
   readonly late: number[];
 }
 
@@ -18,26 +18,27 @@ interface Values {
 const [pointsAsked, pointsMax] = [5000, 10_000];
 const lateMax = 1000;
 
-export function addPoint(tails: Tails, key: string, time: number, value: number): void {
+/** @param isLate it may belong before what was asked for, though nothing newer has come since */
+export function addPoint(tails: Tails, key: string, time: number, value: number, isLate = false): void {
   let tail = tails.get(key);
   if (tail === undefined) {
     tail = { times: [], values: [], late: [] };
     tails.set(key, tail);
   }
   const { times, values, late } = tail;
-  const isLate = time < (times.at(-1) ?? Number.NEGATIVE_INFINITY);
-  if (isLate) {
+  const isKnown = times[placeOf(times, time)] === time;
+  const isBehind = time < (times.at(-1) ?? Number.NEGATIVE_INFINITY);
+  if (isBehind) {
     const at = placeOf(times, time);
-    const isKnown = times[at] === time;
     times.splice(at, isKnown ? 1 : 0, time);
     values.splice(at, isKnown ? 1 : 0, value);
-    if (!isKnown) late.push(time);
   } else if (time === times.at(-1)) {
     values[values.length - 1] = value;
   } else {
     times.push(time);
     values.push(value);
   }
+  if (!isKnown && (isBehind || isLate)) late.push(time);
   // Cut by halves: moving all of them for each point would be slow.
   if (times.length > 2 * pointsMax) {
     times.splice(0, pointsMax);
@@ -65,10 +66,11 @@ export function withTail<Found extends Values>(found: Found, tail: Tail | undefi
     found.values.concat(tail.values.slice(first)),
   ];
   for (const time of tail.late) {
+    if (time > last) continue;
     const at = placeOf(times, time);
-    if (times[at] === time || time > last) continue;
-    times.splice(at, 0, time);
-    values.splice(at, 0, tail.values[placeOf(tail.times, time)] ?? null);
+    const known = times[at] === time ? 1 : 0;
+    times.splice(at, known, time);
+    values.splice(at, known, tail.values[placeOf(tail.times, time)] ?? null);
   }
   return { ...found, times, values };
 }

@@ -14,6 +14,16 @@ export function windowStart(zone: string, unit: Exclude<Unit, "real">, time: num
   return timeOf(zone, startOfDay(new Date(wall), unit));
 }
 
+/** The begin of the window that goes on, if a range reaches it. */
+export function unfinishedFrom(
+  zone: string,
+  unit: Exclude<Unit, "real">,
+  { to }: { readonly to: number },
+): number | null {
+  const start = windowStart(zone, unit, Date.now());
+  return to > start ? start : null;
+}
+
 const lengths = { minute: 60_000, hour: 3_600_000 } as const;
 
 function startOfDay(wall: Date, unit: "day" | "week" | "month" | "year"): number {

@@ -1,6 +1,7 @@
 /** A formula as it is written, with the names that it may use at hand, and what is wrong with it where it is wrong. */
 import { useId, useRef } from "preact/hooks";
 import { t } from "../i18n.js";
+import { useCut } from "../shell/use-cut.js";
 import type { FormulaPoint } from "./names.js";
 
 interface FormulaInputProps {
@@ -100,11 +101,13 @@ const around = 40;
 function Fault({ id, text, fault }: { readonly id: string; readonly text: string; readonly fault: string }) {
   const column = Number(/\(column (\d+)\)$/.exec(fault)?.[1] ?? 0);
   const from = Math.max(0, column - 1 - around);
+  const place = useRef<HTMLPreElement>(null);
+  const isCut = useCut(place);
   const excerpt = text.slice(from, column + around).replaceAll(/\s/g, " ");
   return (
     <div id={id} class="fault" role="alert">
       {column > 0 && (
-        <pre class="excerpt">
+        <pre ref={place} class="excerpt" {...(isCut ? { tabIndex: 0 } : {})}>
           {excerpt}
           {"\n"}
           {" ".repeat(column - 1 - from)}

@@ -20,6 +20,8 @@ export function KeysHelp() {
     ["l", t("keys.live")],
     ["e", t("keys.edit")],
     ["[ ]", t("keys.shift")],
+    ["← →", t("keys.along")],
+    ["+ −", t("keys.zoom")],
     ["?", t("keys.help")],
   ];
   return (

@@ -132,7 +132,11 @@ function ShownPlaces(props: ShownPlacesProps) {
   function open(cluster: Cluster): void {
     if (cluster.deviceIntID !== null) onOpen?.(cluster.deviceIntID);
     else if (map.getZoom() >= zoomMax) crowd.value = cluster;
-    else map.setView([cluster.latitude, cluster.longitude], Math.min(map.getZoom() + stepIn, zoomMax));
+    else {
+      // The mark goes away with the view.
+      map.getContainer().focus({ preventScroll: true });
+      map.setView([cluster.latitude, cluster.longitude], Math.min(map.getZoom() + stepIn, zoomMax));
+    }
   }
   const count = crowd.value?.count;
   return (

@@ -4,6 +4,7 @@ import { offsetText, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { hrefOf } from "../router.js";
 import { me } from "../session.js";
+import { Scroll } from "../shell/Scroll.js";
 import { Status } from "../shell/Status.js";
 import { Bytes } from "./Bytes.js";
 import type { Explained } from "./explained.js";
@@ -80,7 +81,7 @@ function Points({ points }: Pick<Explained, "points">) {
   const zone = me.value?.timezone ?? "UTC";
   if (points.length === 0) return <p class="muted">{t("message.noPoints")}</p>;
   return (
-    <div class="scroll">
+    <Scroll name={t("message.point")}>
       <table class="table points">
         <thead>
           <tr>
@@ -113,7 +114,7 @@ function Points({ points }: Pick<Explained, "points">) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

@@ -1,9 +1,11 @@
 /** What the clients of a device have left with the service, and a way to end it. */
+
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
+import { Scroll } from "../shell/Scroll.js";
 import { Status } from "../shell/Status.js";
 
 interface Session {
@@ -36,7 +38,7 @@ export function DeviceSessions({ id }: { readonly id: number }) {
           items.length === 0 ? (
             <p class="muted">{t("session.none")}</p>
           ) : (
-            <div class="scroll">
+            <Scroll name={t("session.title")}>
               <table class="table">
                 <thead>
                   <tr>
@@ -67,7 +69,7 @@ export function DeviceSessions({ id }: { readonly id: number }) {
                 </tbody>
               </table>
               {meta.count > items.length && <p class="muted">{t("session.more", { count: meta.count })}</p>}
-            </div>
+            </Scroll>
           )
         }
       </Answer>

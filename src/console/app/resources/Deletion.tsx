@@ -1,5 +1,6 @@
 /** Asks once more before it deletes, or takes away, and says why it could not. */
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import type { TextKey } from "../texts/texts.js";
@@ -28,6 +29,8 @@ export function Deletion({
 }: DeletionProps) {
   const isAsking = useSignal(false);
   const fault = useSignal<string | null>(null);
+  const cancel = useRef<HTMLButtonElement>(null);
+  useEffect(() => cancel.current?.focus(), [isAsking.value]);
 
   function ask(isOn: boolean): void {
     isAsking.value = isOn;
@@ -63,7 +66,7 @@ export function Deletion({
       <button type="button" class="button danger" onClick={() => void remove()}>
         {t(verb)}
       </button>
-      <button type="button" class="button" onClick={() => ask(false)}>
+      <button ref={cancel} type="button" class="button" onClick={() => ask(false)}>
         {t("action.cancel")}
       </button>
     </span>

@@ -2,12 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { language, t } from "../i18n.js";
 import { hrefOf } from "../router.js";
+import { Scroll } from "../shell/Scroll.js";
 import { fieldNames } from "../texts/fields.js";
 import { Cell } from "./Cell.js";
 import type { Resource, Row } from "./resources.js";
 
 interface ResourceTableProps {
-  readonly resource: Pick<Resource, "columns" | "page" | "links">;
+  readonly resource: Pick<Resource, "title" | "columns" | "page" | "links">;
   readonly items: readonly Row[];
   /** Null: nothing can be chosen. */
   readonly chosen: ReadonlySet<number> | null;
@@ -32,7 +33,7 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
   }
 
   return (
-    <div class="scroll">
+    <Scroll name={t(resource.title)}>
       <table class="table">
         <thead>
           <tr>
@@ -90,7 +91,7 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

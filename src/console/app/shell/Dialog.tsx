@@ -1,6 +1,6 @@
 import { useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { sessionState } from "../session.js";
 
 interface DialogProps {
@@ -16,6 +16,11 @@ interface DialogProps {
 /** Over the page, which waits meanwhile; Escape closes it, and a click beside it. */
 export function Dialog({ name, class: more = "", isForm = false, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  // One that is closed gives the focus back to where it was; one that only goes away does not.
+  useLayoutEffect(() => {
+    const { current } = dialog;
+    return () => current?.close();
+  }, []);
   useSignalEffect(() => {
     const { current } = dialog;
     // The dialog opened last lies on top, and that must be the login.

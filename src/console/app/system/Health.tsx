@@ -5,6 +5,7 @@ import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { hrefOf } from "../router.js";
 import { me } from "../session.js";
+import { Scroll } from "../shell/Scroll.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
 import {
@@ -56,7 +57,7 @@ export function Health() {
 function Parts({ lag, commit, disk, deployment }: HealthAnswer) {
   const degraded = Object.entries(deployment?.degraded ?? {});
   return (
-    <div class="scroll">
+    <Scroll name={t("system.health")}>
       <table class="table parts">
         <thead>
           <tr>
@@ -96,7 +97,7 @@ function Parts({ lag, commit, disk, deployment }: HealthAnswer) {
           )}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

@@ -1,8 +1,10 @@
 /** A file is chosen or dropped, its first rows are shown and its header is looked at; then it is sent. */
+
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure } from "../api.js";
 import { t } from "../i18n.js";
+import { Scroll } from "../shell/Scroll.js";
 import { useDrop } from "../shell/use-drop.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
 import { taskIDOf } from "../tasks/task.js";
@@ -154,7 +156,7 @@ function Looked({ chosen: { file, preview }, kind }: { readonly chosen: Chosen; 
           {t("transfer.missing", { columns: missing.join(", ") })}
         </p>
       )}
-      <div class="scroll">
+      <Scroll name={file.name}>
         <table class="table preview">
           <thead>
             <tr>
@@ -177,7 +179,7 @@ function Looked({ chosen: { file, preview }, kind }: { readonly chosen: Chosen; 
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       <p class="muted">{t("transfer.first", { count: preview.rows.length })}</p>
     </>
   );

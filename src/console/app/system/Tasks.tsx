@@ -1,8 +1,10 @@
 /** Work in the background of the last 24 hours, newest first, as it goes on. */
+
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { Pages } from "../resources/ResourceList.js";
 import { hrefOf, query, setQuery } from "../router.js";
+import { Scroll } from "../shell/Scroll.js";
 import { Moment } from "../shown.js";
 import { countsIn } from "../tasks/TaskOutcome.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
@@ -45,7 +47,7 @@ export function Tasks() {
                 {t(kind === undefined && state === undefined ? "task.none" : "list.nothing")}
               </p>
             ) : (
-              <div class="scroll">
+              <Scroll name={t("system.tasks")}>
                 <table class="table tasks">
                   <thead>
                     <tr>
@@ -61,7 +63,7 @@ export function Tasks() {
                     <Row key={one.taskID} task={one} isOpen={one.taskID === task} />
                   ))}
                 </table>
-              </div>
+              </Scroll>
             )}
             <Pages {...meta} />
           </>

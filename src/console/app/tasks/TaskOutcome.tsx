@@ -1,6 +1,8 @@
 /** What a task says of itself: counts by their names, why it failed, and what failed within it. */
+
 import { t } from "../i18n.js";
 import { hrefOf } from "../router.js";
+import { Scroll } from "../shell/Scroll.js";
 import type { TextKey } from "../texts/texts.js";
 
 /** In the order in which they are read. */
@@ -95,7 +97,7 @@ function Reasons({ devices }: { readonly devices: readonly DeviceError[] }) {
 function Lines({ lines }: { readonly lines: readonly LineError[] }) {
   if (lines.length === 0) return null;
   return (
-    <div class="scroll">
+    <Scroll name={t("task.why")}>
       <table class="table faults">
         <thead>
           <tr>
@@ -119,6 +121,6 @@ function Lines({ lines }: { readonly lines: readonly LineError[] }) {
       {lines.length > shownMax && (
         <p class="muted">{t("task.moreLines", { count: lines.length - shownMax })}</p>
       )}
-    </div>
+    </Scroll>
   );
 }

@@ -44,7 +44,6 @@ export const formulaTexts = {
   ],
   "rule.looked": ["{points} values looked at", "检查了 {points} 个值"],
   "rule.truncated": ["There is more than could be looked at.", "数据过多，未能全部检查。"],
-  "rule.raised": ["would be raised", "将触发告警"],
   "rule.lasted": ["alert", "告警中"],
   "rule.lasts": ["still lasts", "仍在持续"],
   "rule.from": ["Begins", "开始"],

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../i18n.js";
 import { Field } from "../../shell/Field.js";
+import { useReturnFocus } from "../../shell/use-return-focus.js";
 import { isSeriesPanel, type Panel } from "../document.js";
 import { AlertsFields } from "./AlertsFields.js";
 import { CommandFields } from "./CommandFields.js";
@@ -12,6 +13,7 @@ import { SeriesFields } from "./SeriesFields.js";
 export function PanelForm(props: PanelFormProps) {
   const { panel, onPanel, onClose } = props;
   const first = useRef<HTMLInputElement>(null);
+  useReturnFocus();
   useEffect(() => first.current?.focus(), []);
   return (
     <aside

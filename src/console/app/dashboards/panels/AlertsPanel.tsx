@@ -2,6 +2,7 @@ import { Answer, useAsk } from "../../ask.js";
 import { wordOf } from "../../codes.js";
 import { t } from "../../i18n.js";
 import { hrefOf } from "../../router.js";
+import { Scroll } from "../../shell/Scroll.js";
 import { Status } from "../../shell/Status.js";
 import { Moment } from "../../shown.js";
 import type { PanelProps } from "../context.js";
@@ -19,8 +20,7 @@ export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
             <Status tone="good" word={t("board.noAlerts")} />
           </p>
         ) : (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys
-          <div class="scroll whole" tabIndex={0}>
+          <Scroll name={`${t("panel.alerts")}: ${panel.title}`} class="whole">
             <ul class="alerts-panel">
               {alerts.map((alert) => (
                 <li key={alert.id} class="row">
@@ -43,7 +43,7 @@ export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
                 </li>
               ))}
             </ul>
-          </div>
+          </Scroll>
         )
       }
     </Answer>

@@ -1,9 +1,11 @@
 import { Answer } from "../../ask.js";
 import { Chart } from "../../charts/LazyChart.js";
+import { unfinishedFrom } from "../../explore/windows.js";
 import { t } from "../../i18n.js";
-import type { PanelProps } from "../context.js";
+import type { Board, PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
-import { earlierLines, limitsOf, linesOf } from "../lines-of.js";
+import { lateOf } from "../late-of.js";
+import { earlierLines, limitsOf, linesOf, type PanelLine } from "../lines-of.js";
 import { useSeries } from "../use-series.js";
 
 const readoutPixels = 26;
@@ -16,7 +18,7 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
   return (
     <Answer isPart asked={asked}>
       {({ now, earlier, marks }) => {
-        const lines = linesOf(panel, now);
+        const lines = withLate(linesOf(panel, now), panel, board);
         const before =
           earlier === null
             ? []
@@ -33,7 +35,7 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
             syncKey="dashboard"
             marks={marks}
             limits={panel.limits === true ? limitsOf(lines, now) : []}
-            unfinishedFrom={panel.unit === "real" ? null : unfinishedFrom(lines, board.to)}
+            unfinishedFrom={panel.unit === "real" ? null : unfinishedFrom(board.zone, panel.unit, board)}
             onRange={board.onRange}
           />
         );
@@ -42,9 +44,5 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
   );
 }
 
-/** The begin of the window that has not ended yet, where the range reaches until now. */
-function unfinishedFrom(lines: readonly { readonly times: readonly number[] }[], to: number): number | null {
-  if (to < Date.now() - 60_000) return null;
-  const last = Math.max(...lines.map(({ times }) => times.at(-1) ?? Number.NEGATIVE_INFINITY));
-  return Number.isFinite(last) ? last : null;
-}
+const withLate = (lines: readonly PanelLine[], panel: SeriesPanel, board: Board): PanelLine[] =>
+  lines.map((line) => ({ ...line, late: lateOf(board, panel.series[line.series]) }));

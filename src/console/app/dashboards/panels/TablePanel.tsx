@@ -1,8 +1,11 @@
 import { Answer } from "../../ask.js";
+import { Lateness } from "../../charts/Lateness.js";
 import { wallText } from "../../charts/zone.js";
 import { t } from "../../i18n.js";
+import { Scroll } from "../../shell/Scroll.js";
 import type { PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
+import { lateOf } from "../late-of.js";
 import { nameOf } from "../lines-of.js";
 import { cellText, tableOf } from "../table-of.js";
 import { useSeries } from "../use-series.js";
@@ -20,14 +23,14 @@ export function TablePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
             items.map((item) => ({
               name: nameOf(item, panel.series[i]?.label, panel.series[i]?.deviceID ?? null),
               unit: now.points[i]?.unitSymbol ?? null,
+              late: new Map(lateOf(board, panel.series[i]).map(({ time, byMs }) => [time, byMs])),
               ...("originalData" in item ? item.originalData : item.metricData),
             })),
           ),
         );
         if (rows.length === 0) return <p class="muted empty">{t("explore.noPoints")}</p>;
         return (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys
-          <div class="scroll whole" tabIndex={0}>
+          <Scroll name={`${t("panel.table")}: ${panel.title}`} class="whole">
             <table class="table">
               <thead>
                 <tr>
@@ -49,13 +52,14 @@ export function TablePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
                       {cells.map((cell, i) => (
                         <td key={columns[i]?.name} class="number">
                           {cellText(cell)}
+                          {cell !== undefined && <Lateness byMs={columns[i]?.late.get(time)} />}
                         </td>
                       ))}
                     </tr>
                   ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
         );
       }}
     </Answer>

@@ -1,0 +1,57 @@
+/** Points that came long after their time. Only what is told as it comes shows it: the store keeps no time of arrival. Pure. */
+
+export interface LatePoint {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  /** How much later it came, milliseconds. */
+  readonly byMs: number;
+}
+
+const lateMs = 10 * 60_000;
+/** Of each data point of a device. */
+const [lateMax, toldMax] = [1000, 5000];
+
+interface Seen {
+  readonly told: Set<number>;
+  readonly late: Map<number, number>;
+  newest: number;
+}
+
+/** What has come late since a page is shown, by data points of devices. */
+export class LatePoints {
+  readonly #seen = new Map<string, Seen>();
+
+  /** Whether it came late: after a newer one of its data point, or ten minutes after its time. */
+  add(deviceID: string, dataPointIntID: number, time: number, now: number): boolean {
+    const key = keyOf(deviceID, dataPointIntID);
+    let seen = this.#seen.get(key);
+    if (seen === undefined) {
+      seen = { told: new Set(), late: new Map(), newest: Number.NEGATIVE_INFINITY };
+      this.#seen.set(key, seen);
+    }
+    const { told, late, newest } = seen;
+    // What comes once more was there in time.
+    if (told.has(time)) return late.has(time);
+    if (told.size >= toldMax) told.clear();
+    told.add(time);
+    seen.newest = Math.max(newest, time);
+    // The clock of this machine may be behind.
+    const byMs = Math.max(now, newest) - time;
+    if (time >= newest && byMs < lateMs) return false;
+    late.set(time, byMs);
+    const [first] = late.keys();
+    if (late.size > lateMax && first !== undefined) late.delete(first);
+    return true;
+  }
+
+  of(deviceID: string, dataPointIntID: number): LatePoint[] {
+    const late = this.#seen.get(keyOf(deviceID, dataPointIntID))?.late ?? [];
+    return [...late].map(([time, byMs]) => ({ time, byMs }));
+  }
+
+  clear(): void {
+    this.#seen.clear();
+  }
+}
+
+const keyOf = (deviceID: string, dataPointIntID: number): string => `${dataPointIntID} ${deviceID}`;

@@ -1,0 +1,12 @@
+/** What has come late of a series of a panel. */
+import type { LatePoint } from "../charts/late-points.js";
+import type { Board } from "./context.js";
+import type { Series } from "./document.js";
+import { targetOf } from "./targets.js";
+
+/** None of metrics, whose windows take what comes late, and none of groups, whose members nobody tells of. */
+export function lateOf({ late, variables, chosen }: Board, series: Series | undefined): readonly LatePoint[] {
+  if (series?.dataPointIntID === undefined) return [];
+  const target = targetOf(series.deviceID, "device", variables, chosen);
+  return target?.type === "device" ? late.of(target.id, series.dataPointIntID) : [];
+}

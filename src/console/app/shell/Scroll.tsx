@@ -1,0 +1,21 @@
+import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
+import { useCut } from "./use-cut.js";
+
+interface ScrollProps {
+  /** What it is called, for those who come to it by keys. */
+  readonly name: string;
+  readonly class?: string;
+  readonly children: ComponentChildren;
+}
+
+/** What scrolls where there is not enough room for it; where it does, keys reach it. */
+export function Scroll({ name, class: more = "", children }: ScrollProps) {
+  const place = useRef<HTMLElement>(null);
+  const isCut = useCut(place);
+  return (
+    <section ref={place} class={`scroll ${more}`} {...(isCut ? { "aria-label": name, tabIndex: 0 } : {})}>
+      {children}
+    </section>
+  );
+}
