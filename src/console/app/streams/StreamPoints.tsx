@@ -94,6 +94,7 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
           ) : (
             <ResourceTable
               resource={{
+                title: "title.dataPoints",
                 columns: [
                   ...["dataPointName", "dataPointID", "pointDataType", "unitSymbol"],
                   ...(isBinary ? ["binarySize"] : ["lowerLimit", "upperLimit"]),
