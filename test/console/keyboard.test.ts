@@ -134,9 +134,8 @@ consoleSuite("console: keyboard", (test, world, web) => {
     await type(page, dialog.getByLabel("Name"), name);
     await at(page, button(dialog, "Make it"), "Enter");
     const form = page.getByRole("complementary", { name: "Panel" });
-    const adding = page.getByLabel("Add a panel");
-    await tabTo(page, adding);
-    await page.keyboard.type("Chart");
+    const adding = button(page, "Add a panel");
+    await at(page, adding, "Enter", "ArrowDown", "Enter");
     await type(page, form.getByLabel("Title"), "Warmth");
     await at(page, button(form, "Add a series"), "Enter");
     await type(page, form.getByLabel("Device"), String(device.deviceID));
@@ -188,8 +187,12 @@ consoleSuite("console: keyboard", (test, world, web) => {
       },
     });
     const { page } = await web.openIn(`/dashboards/${dashboard.id}?edit=1`);
-    await at(page, page.getByLabel("Add a panel"), "ArrowDown");
+    const adding = button(page, "Add a panel");
+    await at(page, adding, "ArrowDown", "ArrowDown", "ArrowDown");
+    assert.is(await isFocused(button(page, "Value")), true);
     await page.keyboard.press("Escape");
+    assert.is(await isFocused(adding), true);
+    assert.is(await button(page, "Value").count(), 0);
     assert.is(await page.getByRole("complementary", { name: "Panel" }).count(), 0);
     assert.is(await button(page, "Save").isDisabled(), true);
   });

@@ -5,6 +5,7 @@ import { ApiFailure, call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
+import { AddPanel } from "./AddPanel.js";
 import { apiSource } from "./api-source.js";
 import { BoardView } from "./BoardView.js";
 import { Conflict } from "./Conflict.js";
@@ -23,8 +24,6 @@ import { compacted, freePlace } from "./layout.js";
 import { PanelForm } from "./panel-form/PanelForm.js";
 import { SettingsForm } from "./SettingsForm.js";
 import { useDraft } from "./use-draft.js";
-
-const types = ["chart", "value", "table", "map", "alerts", "command", "text"] as const;
 
 interface BoardEditorProps {
   readonly dashboard: Dashboard;
@@ -74,7 +73,7 @@ interface EditorProps extends BoardEditorProps {
 
 function Editor({ dashboard, start, isForgotten, onClose }: EditorProps) {
   const draft = useDraft(dashboard, start);
-  const { content, changeDocument } = draft;
+  const { content, changePanels } = draft;
   const { document } = content;
   const { panels, variables } = document;
   /** A panel's id, or the settings of the dashboard itself. */
@@ -84,13 +83,13 @@ function Editor({ dashboard, start, isForgotten, onClose }: EditorProps) {
     conflict.value = theirs;
   });
   const opened = panels.find(({ id }) => `panel ${id}` === open.value);
-  const setPanels = (next: readonly Panel[]): void => changeDocument({ panels: next });
 
   function add(type: Panel["type"], like?: Panel): void {
     const id = freePanelID(panels);
     const size = like === undefined ? sizes[type] : ([like.layout.w, like.layout.h] as const);
     const layout = freePlace(panels, size);
-    setPanels([...panels, like === undefined ? newPanel(type, id, layout) : { ...like, id, layout }]);
+    const added = like === undefined ? newPanel(type, id, layout) : { ...like, id, layout };
+    changePanels((all) => [...all, added]);
     open.value = `panel ${id}`;
   }
 
@@ -115,29 +114,7 @@ function Editor({ dashboard, start, isForgotten, onClose }: EditorProps) {
       <header>
         <h1>{content.name}</h1>
         <span class="row">
-          <select
-            class="input choice"
-            aria-label={t("board.add")}
-            value=""
-            // Closed, it would take whatever an arrow comes to.
-            onKeyDown={(event) => {
-              if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-              event.preventDefault();
-              event.currentTarget.showPicker();
-            }}
-            onChange={(event) => {
-              const type = types.find((one) => one === event.currentTarget.value);
-              event.currentTarget.value = "";
-              if (type !== undefined) add(type);
-            }}
-          >
-            <option value="">{t("board.add")}</option>
-            {types.map((type) => (
-              <option key={type} value={type}>
-                {t(`panel.${type}`)}
-              </option>
-            ))}
-          </select>
+          <AddPanel onAdd={add} />
           <button
             type="button"
             class="button"
@@ -197,11 +174,11 @@ function Editor({ dashboard, start, isForgotten, onClose }: EditorProps) {
                   panels={panels}
                   board={board}
                   openID={opened?.id ?? null}
-                  onPanels={setPanels}
+                  onPanels={changePanels}
                   onOpen={(id) => {
                     open.value = `panel ${id}`;
                   }}
-                  onRemove={(id) => setPanels(compacted(panels.filter((panel) => panel.id !== id)))}
+                  onRemove={(id) => changePanels((all) => compacted(all.filter((panel) => panel.id !== id)))}
                   onCopy={(id) => {
                     const like = panels.find((panel) => panel.id === id);
                     if (like !== undefined) add(like.type, like);
@@ -216,7 +193,12 @@ function Editor({ dashboard, start, isForgotten, onClose }: EditorProps) {
             key={opened.id}
             panel={opened}
             variables={variables}
-            onPanel={(next) => setPanels(panels.map((panel) => (panel.id === next.id ? next : panel)))}
+            onPanel={(next) =>
+              changePanels((all) =>
+                // Where it stands is not of its form.
+                all.map((panel) => (panel.id === next.id ? { ...next, layout: panel.layout } : panel)),
+              )
+            }
             onClose={() => {
               open.value = null;
             }}

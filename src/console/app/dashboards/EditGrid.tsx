@@ -13,7 +13,7 @@ interface EditGridProps {
   readonly board: Board;
   /** Of the panel whose form is open. */
   readonly openID: string | null;
-  onPanels(panels: readonly Panel[]): void;
+  onPanels(change: (panels: readonly Panel[]) => readonly Panel[]): void;
   onOpen(id: string): void;
   onRemove(id: string): void;
   onCopy(id: string): void;
@@ -65,7 +65,8 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
   }
 
   function end(): void {
-    if (shown.value !== null) onPanels(shown.value);
+    const dropped = shown.value;
+    if (dropped !== null) onPanels(() => dropped);
     cancel();
   }
 
@@ -80,7 +81,11 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
       const step = steps[event.key];
       if (step === undefined) return;
       event.preventDefault();
-      onPanels(placed(panels, panel.id, changed(panel.layout, event.shiftKey ? "size" : "move", ...step)));
+      onPanels((all) => {
+        // A key that is held repeats faster than it is drawn.
+        const box = all.find(({ id }) => id === panel.id)?.layout ?? panel.layout;
+        return placed(all, panel.id, changed(box, event.shiftKey ? "size" : "move", ...step));
+      });
     };
   }
 

@@ -1,7 +1,7 @@
 /** A dashboard while it is edited: each change can be taken back, and all of it outlives the page. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Dashboard, DashboardDocument } from "./document.js";
+import type { Dashboard, Panel } from "./document.js";
 import { type Content, type Draft, dropDraft, keepDraft } from "./drafts.js";
 import { begun, isSame, newestOf, type Steps, stepped, unstepped } from "./steps.js";
 
@@ -18,7 +18,8 @@ interface Editing {
   /** The browser has room for it. */
   readonly isKept: boolean;
   change(part: Partial<Content>): void;
-  changeDocument(part: Partial<DashboardDocument>): void;
+  /** Of the newest panels, whatever has been drawn of them. */
+  changePanels(change: (panels: readonly Panel[]) => readonly Panel[]): void;
   undo(): void;
   /** It is given up, or saved. */
   drop(): void;
@@ -112,7 +113,10 @@ export function useDraft(
     isChanged: isChanged(),
     isKept: isKept.value,
     change,
-    changeDocument: (part) => change({ document: { ...newestOf(state.value.steps).document, ...part } }),
+    changePanels: (changed) => {
+      const { document } = newestOf(state.value.steps);
+      change({ document: { ...document, panels: changed(document.panels) } });
+    },
     undo: () => {
       const { steps: all, version: of } = state.value;
       const before = unstepped(all);
