@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
+import { drawnValues } from "../../src/console/app/charts/drawn-values.js";
 import { LatePoints } from "../../src/console/app/charts/late-points.js";
 import { csvOf } from "../../src/console/app/explore/rows.js";
 import { addPoint, isFull, type Tails, withTail } from "../../src/console/app/explore/tails.js";
@@ -18,6 +19,12 @@ const zones = ["UTC", "Asia/Shanghai", "Europe/Berlin", "America/New_York", "Aus
 const systemZones = ["UTC", "America/New_York", "Asia/Kolkata"] as const;
 
 suite("console: times of Explore", (test) => {
+  test("yes and no hold until the next value, numbers are joined by lines", () => {
+    assert.equal(drawnValues([true, null, false]), { values: [1, null, 0], isStepped: true });
+    assert.equal(drawnValues([1.5, null, 0]), { values: [1.5, null, 0], isStepped: false });
+    assert.equal(drawnValues([]), { values: [], isStepped: false });
+  });
+
   test("windows begin where luxon's do, also on the nights when the clock changes", () => {
     const units = ["minute", "hour", "day", "week", "month", "year"] as const;
     for (const zone of ["UTC", "Asia/Shanghai", "Europe/Berlin", "America/New_York"]) {

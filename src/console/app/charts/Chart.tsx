@@ -44,7 +44,8 @@ export function Chart(props: ChartProps) {
   const newest = useRef({ ...props, marks });
   newest.current = { ...props, marks };
   const parts = lines.map(
-    ({ name, color, axis, isDashed, band }) => `${name}/${color}/${axis}/${isDashed}/${band !== undefined}`,
+    ({ name, color, axis, isDashed, isStepped, band }) =>
+      `${name}/${color}/${axis}/${isDashed}/${isStepped}/${band !== undefined}`,
   );
   const shape = [zone, language.value, isDark.value, ...parts].join();
 

@@ -16,6 +16,8 @@ export interface Line {
   readonly axis?: "left" | "right";
   /** An earlier time that another line is compared with. */
   readonly isDashed?: boolean;
+  /** A value holds until the next one: there is nothing between yes and no. */
+  readonly isStepped?: boolean;
   /** Of its points those that came late. */
   readonly late?: readonly LatePoint[];
 }

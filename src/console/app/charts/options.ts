@@ -1,5 +1,5 @@
 /** How uPlot is told to draw: our own axis of time, one or two of values. */
-import type uPlot from "uplot";
+import uPlot from "uplot";
 import { language } from "../i18n.js";
 import { type Decorations, drawOver, drawUnder } from "./decorations.js";
 import { lineWidth } from "./gestures.js";
@@ -22,6 +22,7 @@ interface Drawn {
 
 const tickPixels = 90;
 const dash = [5, 4];
+const stepped: uPlot.Series.PathBuilder = (...args) => uPlot.paths.stepped?.({ align: 1 })(...args) ?? null;
 
 export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
   const { lines, zone, height, syncKey, decorations, onCursor, onRange } = drawn;
@@ -74,7 +75,7 @@ export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
     series: [
       {},
       ...columns.map(({ line, part }): uPlot.Series => {
-        const { name, color: series, times, axis: side, isDashed } = lines[line] as Line;
+        const { name, color: series, times, axis: side, isDashed, isStepped } = lines[line] as Line;
         return {
           label: name,
           scale: side === "right" ? "right" : "y",
@@ -84,6 +85,7 @@ export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
                 width: lineWidth.still,
                 points: { show: times.length < 2 },
                 ...(isDashed === true ? { dash } : {}),
+                ...(isStepped === true ? { paths: stepped } : {}),
               }
             : { width: 0, points: { show: false } }),
         };

@@ -1,6 +1,7 @@
 /** Answers of a panel as lines of a chart. Pure. */
 import { createColors } from "../charts/colors.js";
 import type { Limit } from "../charts/decorations.js";
+import { drawnValues } from "../charts/drawn-values.js";
 import type { Line } from "../charts/lines.js";
 import { type Earlier, movedTo } from "../range/comparison.js";
 import type { SeriesPanel } from "./document.js";
@@ -23,7 +24,6 @@ export function linesOf(panel: SeriesPanel, { series, points }: SeriesAnswer): P
     for (const [k, item] of items.entries()) {
       const { time, value } = "originalData" in item ? item.originalData : item.metricData;
       if (value.some((one) => typeof one === "string" || (typeof one === "object" && one !== null))) continue;
-      const values = value.map((one) => (one === null ? null : Number(one)));
       lines.push({
         series: i,
         name: nameOf(item, label, isMany ? deviceID : null),
@@ -33,7 +33,7 @@ export function linesOf(panel: SeriesPanel, { series, points }: SeriesAnswer): P
             ? colorOf("originalData" in item ? item.dataPointIntID : item.id)
             : (color + k) % colors,
         times: time,
-        values,
+        ...drawnValues(value as readonly (number | boolean | null)[]),
         axis,
       });
     }

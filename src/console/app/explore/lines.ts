@@ -41,15 +41,17 @@ export function groupsOf({ chosen, found, earlier, lateOf, hasUnits }: Drawn): G
     const group = groups.get(unit) ?? { lines: [], limits: [], colorOf: createColors() };
     const color = group.colorOf("point" in one.of ? one.of.point.id : one.of.metric.id);
     if (values !== undefined && values.times.length > 0) {
-      const { times, low, high } = values;
+      const { times, low, high, isStepped = false } = values;
       const band = low !== undefined && high !== undefined ? { band: { low, high } } : {};
       const late = lateOf(one);
-      group.lines.push({ name, unit, color, times, values: values.values, late, ...band });
+      group.lines.push({ name, unit, color, times, values: values.values, isStepped, late, ...band });
     }
     const before = earlier?.found.get(keyOf(one));
     if (earlier !== null && before !== undefined && before.times.length > 0) {
       const moved = movedTo(earlier.span, before.times, before.values);
-      group.lines.push({ name: `${name}, ${earlier.words}`, unit, color, isDashed: true, ...moved });
+      const { isStepped = false } = before;
+      const words = `${name}, ${earlier.words}`;
+      group.lines.push({ name: words, unit, color, isDashed: true, isStepped, ...moved });
     }
     groups.set(unit, group);
     if (group.lines.length === 0) continue;

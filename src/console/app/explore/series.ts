@@ -3,6 +3,7 @@
  * are a metric that is not saved, three times for a mean: it lies in the band of its window's extremes.
  */
 import { call, type Query } from "../api.js";
+import { drawnValues } from "../charts/drawn-values.js";
 import { inParallel } from "../in-parallel.js";
 import { type Chosen, keyOf } from "./chosen.js";
 import { mean, type Unit } from "./state.js";
@@ -12,6 +13,7 @@ export interface Values {
   readonly values: readonly (number | null)[];
   readonly low?: readonly (number | null)[];
   readonly high?: readonly (number | null)[];
+  readonly isStepped?: boolean;
 }
 
 export interface Asked {
@@ -179,7 +181,7 @@ const isOf = (item: Item, { device }: Chosen): boolean =>
 
 function valuesOfItem(item: Item | undefined): Values {
   const { time = [], value = [] } = item?.originalData ?? item?.metricData ?? {};
-  return { times: time, values: value.map((one) => (one === null ? null : Number(one))) };
+  return { times: time, ...drawnValues(value) };
 }
 
 /** The same data point or metric, of several devices. */

@@ -3,6 +3,7 @@ import { asCurl, call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { createColors } from "../charts/colors.js";
 import { type OriginalData, pointsOnScreen } from "../charts/data.js";
+import { drawnValues } from "../charts/drawn-values.js";
 import { Chart } from "../charts/LazyChart.js";
 import type { Line } from "../charts/lines.js";
 import { t } from "../i18n.js";
@@ -86,12 +87,13 @@ function linesOf(
       value.some((one) => typeof one === "string" || (typeof one === "object" && one !== null))
     )
       return [];
-    const values = value.map((one) => (one === null ? null : Number(one)));
     const unit = ("originalData" in item ? units?.get(item.dataPointIntID) : null) ?? null;
     const colorOf = colors.get(unit) ?? createColors();
     colors.set(unit, colorOf);
     const color = colorOf("originalData" in item ? item.dataPointIntID : item.id);
-    return [{ name, unit, color, times: time, values }];
+    return [
+      { name, unit, color, times: time, ...drawnValues(value as readonly (number | boolean | null)[]) },
+    ];
   });
 }
 
