@@ -98,14 +98,24 @@ consoleSuite(
       assert.equal(await seriousOn(page), [], path);
     }
 
-    for (const colorScheme of ["light", "dark"] as const) {
-      test(`no serious finding on pages of gateways, streams and administrators, ${colorScheme}`, async () => {
+    for (const [colorScheme, language] of [
+      ["light", "en"],
+      ["dark", "zh"],
+    ] as const) {
+      const inLanguage = (page: Page) =>
+        page.evaluate(`localStorage.setItem("tidemark.language", "${language}")`);
+      const isInLanguage = async (page: Page) =>
+        assert.is(await page.evaluate<string>("document.documentElement.lang.slice(0, 2)"), language);
+
+      test(`no serious finding on pages of gateways, streams and administrators, ${colorScheme}, ${language}`, async () => {
         const { page } = await web.openIn("/", { colorScheme });
+        await inLanguage(page);
         for (const path of others) await isForAll(page, path);
         assert.is(others.length, 8);
+        await isInLanguage(page);
       });
 
-      test(`no serious finding on any page, ${colorScheme}`, async () => {
+      test(`no serious finding on any page, ${colorScheme}, ${language}`, async () => {
         const login = await web.open({ colorScheme });
         await login.page.getByLabel("Password").waitFor();
         assert.equal(await seriousOn(login.page), [], "the login");
@@ -114,6 +124,7 @@ consoleSuite(
         // High enough for every panel of a dashboard: those out of sight ask for nothing.
         const viewport = { width: 1440, height: 2400 };
         const { page } = await web.openIn("/", { colorScheme, viewport });
+        await inLanguage(page);
         const pages = [
           ...["/", "/start", "/devices", "/devices?tab=devices", "/products", `/products/${product.id}`],
           ...["", "?tab=messages", "?tab=commands", "?tab=place", "?tab=access"].map(
@@ -128,6 +139,7 @@ consoleSuite(
           ...["", "?tab=tasks", "?tab=transfer", "?tab=backups"].map((tab) => `/system${tab}`),
         ];
         for (const path of pages) await isForAll(page, path);
+        await isInLanguage(page);
         for (const key of ["Control+k", "?"]) {
           await page.keyboard.press(key);
           await page.getByRole("dialog").waitFor();
