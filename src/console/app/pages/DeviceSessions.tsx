@@ -31,7 +31,7 @@ export function DeviceSessions({ id }: { readonly id: number }) {
     everyMs,
   );
   return (
-    <section>
+    <section class="part">
       <h2>{t("session.title")}</h2>
       <Answer asked={sessions}>
         {({ items, meta }) =>
