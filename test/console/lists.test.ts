@@ -129,9 +129,9 @@ consoleSuite("console: lists", (test, world, web) => {
       /^Heat above its upper limit$/,
     );
     assert.match(await valued("Text").innerText(), /^35/);
-    const [severity, named] = [await valued("Severity").boundingBox(), await valued("Device").boundingBox()];
-    assert.is(severity?.y, named?.y);
-    assert.ok((named?.x ?? 360) + (named?.width ?? 0) <= 360);
+    const [text, severity] = [await valued("Text").boundingBox(), await valued("Severity").boundingBox()];
+    assert.is(text?.y, severity?.y);
+    assert.ok((severity?.x ?? 360) + (severity?.width ?? 0) <= 360);
     assert.ok(
       await page.evaluate<boolean>(
         "(({ scrollWidth, clientWidth }) => scrollWidth === clientWidth)(document.querySelector('section.scroll'))",

@@ -11,7 +11,7 @@ import { useSeries } from "../use-series.js";
 /** What is read above the chart has a line, or two where one is too short and there is height for another. */
 const [readoutPixels, secondLinePixels, heightForTwo] = [26, 22, 180];
 /** About as wide as a time, a value with its unit, and a letter of a name are. */
-const [timePixels, valuePixels, letterPixels] = [180, 100, 7];
+const [timePixels, valuePixels, letterPixels] = [165, 80, 7];
 const heightMin = 60;
 const [pointsMin, pointsMax] = [400, 10_000];
 
