@@ -41,6 +41,31 @@ consoleSuite("console: the fleet", (test, world, web) => {
     await dialog.waitFor({ state: "detached" });
   };
 
+  test("the rows have the room that the page leaves: it does not scroll, and nothing lies over them", async () => {
+    for (const [width, bar] of [
+      [1024, 0],
+      [360, 56],
+    ] as const) {
+      const { page } = await web.openIn("/devices?sort=deviceName", { viewport: { width, height: 780 } });
+      await page.getByRole("link", { name: "Station 0001" }).waitFor();
+      assert.equal(
+        await page.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]"),
+        [780, width],
+      );
+      const { y = 0, height = 0 } = (await page.locator(".fleet-body").boundingBox()) ?? {};
+      assert.ok(height >= 300 && y + height <= 780 - bar, `${width}: ${y} + ${height}`);
+      assert.is(
+        await page
+          .locator(".fleet-body .name")
+          .nth(1)
+          .evaluate<boolean, { scrollWidth: number; clientWidth: number }>(
+            ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
+          ),
+        false,
+      );
+    }
+  });
+
   test("thousands of rows are scrolled to their end with few nodes, sorted and filtered by the address", async () => {
     const { page } = await web.openIn("/devices?sort=deviceName");
     await counted(page, `${devicesMade} devices`);

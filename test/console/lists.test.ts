@@ -115,6 +115,38 @@ consoleSuite("console: lists", (test, world, web) => {
     await until(async () => (await rowsOf(page).count()) === 2, { what: "all of them" });
   });
 
+  test("on a phone an alert is its name and its values by their names, and nothing lies sideways", async () => {
+    const { page } = await web.openIn(`/alerts?deviceID=${device.deviceID}`, {
+      viewport: { width: 360, height: 780 },
+    });
+    const row = rowsOf(page).first();
+    const valued = (name: string) => row.locator(`td[data-name="${name}"]`);
+    await valued("Severity").locator(".status svg").waitFor();
+    assert.is(await valued("Device").innerText(), String(device.deviceName));
+    // The text goes on where the name ends.
+    assert.match(
+      await row.locator("td:not([data-name]):not(.pick)").innerText(),
+      /^Heat above its upper limit$/,
+    );
+    assert.match(await valued("Text").innerText(), /^35/);
+    const [text, severity] = [await valued("Text").boundingBox(), await valued("Severity").boundingBox()];
+    assert.is(text?.y, severity?.y);
+    assert.ok((severity?.x ?? 360) + (severity?.width ?? 0) <= 360);
+    assert.ok(
+      await page.evaluate<boolean>(
+        "(({ scrollWidth, clientWidth }) => scrollWidth === clientWidth)(document.querySelector('section.scroll'))",
+      ),
+    );
+  });
+
+  test("the tab and the page that are shown are in sight, however narrow it is", async () => {
+    const { page } = await web.openIn("/access?tab=changes", { viewport: { width: 360, height: 780 } });
+    for (const part of [".tabs", ".rail"]) {
+      const box = await page.locator(`${part} [aria-current=page]`).boundingBox();
+      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 360, `${part} ${JSON.stringify(box)}`);
+    }
+  });
+
   test("current alerts are ended, not deleted, and stand in the history", async () => {
     const { page } = await web.openIn(`/alerts?deviceID=${other.deviceID}`);
     await rowsOf(page).first().getByRole("checkbox").check();

@@ -2,9 +2,10 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { t } from "../i18n.js";
+import { isNarrow } from "../narrow.js";
 import type { Board } from "./context.js";
 import type { Panel } from "./document.js";
-import { isNarrow, placeOf } from "./Grid.js";
+import { placeOf } from "./Grid.js";
 import { type Box, columns, compacted, placed } from "./layout.js";
 import { PanelFrame } from "./PanelFrame.js";
 

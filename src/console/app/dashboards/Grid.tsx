@@ -1,15 +1,9 @@
 /** The panels of a dashboard on their grid; on narrow screens one below the other, two values a row. */
-import { signal } from "@preact/signals";
+import { isNarrow } from "../narrow.js";
 import type { Board } from "./context.js";
 import type { Panel } from "./document.js";
 import { compacted, phoneOrder } from "./layout.js";
 import { PanelFrame } from "./PanelFrame.js";
-
-const narrow = matchMedia("(max-width: 719px)");
-export const isNarrow = signal(narrow.matches);
-narrow.addEventListener("change", () => {
-  isNarrow.value = narrow.matches;
-});
 
 interface GridProps {
   readonly panels: readonly Panel[];
@@ -21,7 +15,11 @@ export function Grid({ panels, board }: GridProps) {
   return (
     <div class="board">
       {(isPhone ? phoneOrder(panels) : compacted(panels)).map((panel) => (
-        <div key={panel.id} style={isPhone ? phonePlace(panel) : placeOf(panel)}>
+        <div
+          key={panel.id}
+          class={isPhone && isHalf(panel) ? "half" : undefined}
+          style={isPhone ? phonePlace(panel) : placeOf(panel)}
+        >
           <PanelFrame panel={panel} board={board} />
         </div>
       ))}
@@ -33,6 +31,9 @@ export function placeOf({ layout: { x, y, w, h } }: Pick<Panel, "layout">) {
   return { gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` };
 }
 
-function phonePlace({ type, phone, layout }: Panel) {
-  return { gridColumn: type === "value" ? "span 1" : "span 2", gridRow: `span ${phone?.h ?? layout.h}` };
+const isHalf = ({ type }: Panel): boolean => type === "value";
+
+function phonePlace(panel: Panel) {
+  const { phone, layout } = panel;
+  return { gridColumn: isHalf(panel) ? "span 1" : "span 2", gridRow: `span ${phone?.h ?? layout.h}` };
 }

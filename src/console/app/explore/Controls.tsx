@@ -84,7 +84,7 @@ interface ChoiceProps {
 
 function Choice({ label, value, options, onChoice }: ChoiceProps) {
   return (
-    <label class="row tight">
+    <label class="row tight named">
       <span class="muted">{label}</span>
       <select class="input choice" value={value} onChange={(event) => onChoice(event.currentTarget.value)}>
         {options.map(([one, text]) => (

@@ -65,7 +65,7 @@ export function DeviceInput({ label, within = {}, value, onDevice }: DeviceInput
     if (items.some(({ deviceID }) => deviceID === text)) choose(text);
   }
   return (
-    <label class="row tight">
+    <label class="row tight named">
       <span class="muted">{label}</span>
       <input
         class="input device"

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
 import { useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { Status } from "../shell/Status.js";
 import { MessageHistory } from "./MessageHistory.js";
 import type { Owner } from "./owner.js";
 import { Redecode } from "./Redecode.js";
@@ -28,9 +29,7 @@ export function DeviceMessages({ device }: { readonly device: Owner }) {
       <div class="row spread tools">
         <span class="row">
           {refused.map(([reason, count]) => (
-            <span key={reason} class="status warn">
-              {t("device.refused", { count, reason })}
-            </span>
+            <Status key={reason} tone="warn" word={t("device.refused", { count, reason })} />
           ))}
         </span>
         <button

@@ -147,7 +147,7 @@ function Filters({ withName }: { readonly withName: boolean }) {
   return (
     <search class="row tools">
       {fields.map(([key, text, label]) => (
-        <label key={key} class="row tight">
+        <label key={key} class="row tight named">
           <span class="muted">{label}</span>
           <input
             class="input filter"

@@ -44,12 +44,14 @@ export function Cert({ params: { id = "" } }: { readonly params: Readonly<Record
             {key !== null && <Pem title="cert.key" file={`${name}.key`} text={key} isSecret />}
             <Pem title="cert.root" file="root.crt" text={root} />
           </div>
-          <h2>{t("nav.devices")}</h2>
-          <Bindings
-            resource={{ ...boundDevices, path: `${path}/devices` }}
-            from={{ ...device, path: `/platform_select${path}/not_joined_devices` }}
-            fromOther={{ id: certID, pathOf: (other) => `/devices/${other}/certs` }}
-          />
+          <section class="part">
+            <h2>{t("nav.devices")}</h2>
+            <Bindings
+              resource={{ ...boundDevices, path: `${path}/devices` }}
+              from={{ ...device, path: `/platform_select${path}/not_joined_devices` }}
+              fromOther={{ id: certID, pathOf: (other) => `/devices/${other}/certs` }}
+            />
+          </section>
         </>
       )}
     </Answer>

@@ -48,7 +48,7 @@ export function ContactPoint({ params: { id = "" } }: { readonly params: Readonl
             </div>
           </header>
           {mayChange && (
-            <div class="form">
+            <div class="row">
               <Test path={`${path}/test`} />
               <Preview point={point} />
             </div>

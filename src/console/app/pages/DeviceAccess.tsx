@@ -74,7 +74,7 @@ export function DeviceAccess({ device }: DeviceAccessProps) {
       )}
       <DeviceSessions id={device.id} />
       {bound.map(([name, from]) => (
-        <div key={name}>
+        <div key={name} class="part">
           <h2>{t(resources[name].title)}</h2>
           <Bindings
             resource={{ ...resources[name], path: `/devices/${device.id}/${name}` }}

@@ -31,7 +31,7 @@ export function DeviceSessions({ id }: { readonly id: number }) {
     everyMs,
   );
   return (
-    <section>
+    <section class="part">
       <h2>{t("session.title")}</h2>
       <Answer asked={sessions}>
         {({ items, meta }) =>
@@ -39,7 +39,7 @@ export function DeviceSessions({ id }: { readonly id: number }) {
             <p class="muted">{t("session.none")}</p>
           ) : (
             <Scroll name={t("session.title")}>
-              <table class="table">
+              <table class="table records">
                 <thead>
                   <tr>
                     <th>{t("session.client")}</th>
@@ -85,16 +85,20 @@ function Told({ clientID, protocol, isConnected, IP, connectedAt, ...figures }: 
           {clientID}
         </code>
       </td>
-      <td>
+      <td data-name={t("health.state")}>
         <Status
           tone={isConnected ? "good" : "idle"}
           word={isConnected ? (protocol ?? t("session.here")) : t("session.away")}
         />
       </td>
-      <td class="mono">{IP ?? "–"}</td>
-      <td class="mono">{connectedAt ?? "–"}</td>
-      <td>{figures.subscriptionCount}</td>
-      <td>
+      <td class="mono" data-name={t("session.from")}>
+        {IP ?? "–"}
+      </td>
+      <td class="mono" data-name={t("session.since")}>
+        {connectedAt ?? "–"}
+      </td>
+      <td data-name={t("session.subscriptions")}>{figures.subscriptionCount}</td>
+      <td data-name={t("session.waiting")}>
         {figures.queuedMessages === 0
           ? "–"
           : t("session.queued", { messages: figures.queuedMessages, bytes: figures.queuedBytes })}

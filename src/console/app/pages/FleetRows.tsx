@@ -8,6 +8,7 @@ import { isChosen, nothing, type Selection, withRow } from "../bulk/selection.js
 import { numberText } from "../charts/numbers.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { isNarrow } from "../narrow.js";
 import { hrefOf, remember, remembered } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
@@ -24,11 +25,20 @@ interface FleetRowsProps {
   onSelection(selection: Selection): void;
 }
 
-const rowPixels = 38;
+/** A narrow row has a second line. */
+const [rowPixelsWide, rowPixelsNarrow] = [38, 56];
 /** The service jumps no further: beyond, a filter is needed. */
 const [offsetMax, offsetMaxFiltered] = [200_000, 10_000];
-/** Columns that a narrow screen has too. */
-const narrow: ReadonlySet<string> = new Set(["fleet.name", "fleet.status", "fleet.values"]);
+/** Where narrow screens have a column, or have it not. */
+const classes = {
+  "fleet.name": "name",
+  "fleet.product": "aside",
+  "fleet.status": "state",
+  "fleet.seen": "aside",
+  "nav.alerts": "alerts",
+  "fleet.values": "newest",
+} as const;
+const columns = Object.keys(classes) as (keyof typeof classes)[];
 const tones: readonly Tone[] = ["idle", "good", "warn"];
 
 export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }: FleetRowsProps) {
@@ -36,6 +46,7 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
     ([name, value]) => name !== "_sort" && (value ?? "") !== "",
   );
   const count = Math.min(first.count, (isFiltered ? offsetMaxFiltered : offsetMax) + rowsAtOnce);
+  const rowPixels = isNarrow.value ? rowPixelsNarrow : rowPixelsWide;
   const place = useRef<HTMLDivElement>(null);
   const keep = useKeptPlace(place, JSON.stringify(filters));
   const { first: from, end } = useRowWindow(place, count, rowPixels);
@@ -60,7 +71,7 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
       >
         <div class="fleet-row head" role="row" aria-rowindex={1}>
           {selection !== null && (
-            <span role="columnheader">
+            <span role="columnheader" class="pick">
               <input
                 type="checkbox"
                 aria-label={t("bulk.all", { count: first.count })}
@@ -71,17 +82,8 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
               />
             </span>
           )}
-          {(
-            [
-              "fleet.name",
-              "fleet.product",
-              "fleet.status",
-              "fleet.seen",
-              "nav.alerts",
-              "fleet.values",
-            ] as const
-          ).map((key) => (
-            <span key={key} role="columnheader" class={narrow.has(key) ? "" : "aside"}>
+          {columns.map((key) => (
+            <span key={key} role="columnheader" class={classes[key]}>
               {t(key)}
             </span>
           ))}
@@ -149,7 +151,7 @@ function Row({ row, selection, onSelection }: RowProps) {
   return (
     <>
       {selection !== null && (
-        <span role="cell">
+        <span role="cell" class="pick">
           <input
             type="checkbox"
             aria-label={deviceName}
@@ -158,14 +160,14 @@ function Row({ row, selection, onSelection }: RowProps) {
           />
         </span>
       )}
-      <span role="cell" class="cut">
+      <span role="cell" class="cut name">
         <a href={hrefOf(`/${isGateway ? "gateways" : "devices"}/${id}`)}>{deviceName}</a>{" "}
         <code class="muted">{deviceID}</code>
       </span>
       <span role="cell" class="cut aside">
         {productName}
       </span>
-      <span role="cell">
+      <span role="cell" class="state">
         {blocked === 1 ? (
           <Status tone="bad" word={t("device.blocked")} />
         ) : (
@@ -175,7 +177,7 @@ function Row({ row, selection, onSelection }: RowProps) {
       <span role="cell" class="aside">
         <Moment at={lastSeen} />
       </span>
-      <span role="cell" class="aside">
+      <span role="cell" class="alerts">
         {row.currentAlerts > 0 && (
           <Status
             tone={(row.worstSeverity ?? 4) <= 2 ? "bad" : "warn"}
@@ -183,7 +185,7 @@ function Row({ row, selection, onSelection }: RowProps) {
           />
         )}
       </span>
-      <span role="cell" class="cut">
+      <span role="cell" class="cut newest">
         {row.values.map(({ dataPointIntID, dataPointName, value, unitSymbol }) => (
           <span key={dataPointIntID} class="value" title={dataPointName}>
             {typeof value === "number" ? numberText(value) : String(value)} {unitSymbol}

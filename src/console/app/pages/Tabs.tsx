@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { hrefOf, path, query } from "../router.js";
+import { useCurrentInSight } from "../shell/use-current-in-sight.js";
 
 interface Tab {
   /** In the address. */
@@ -11,9 +13,11 @@ interface Tab {
 /** Parts of a page; the address says which is shown. The first is shown if it says nothing. */
 export function Tabs({ tabs }: { readonly tabs: readonly Tab[] }) {
   const shown = tabs.find(({ name }) => name === query.value.tab) ?? tabs[0];
+  const links = useRef<HTMLElement>(null);
+  useCurrentInSight(links, shown?.name);
   return (
     <>
-      <nav class="tabs">
+      <nav class="tabs" ref={links}>
         {tabs.map(({ name, title }, i) => (
           <a
             key={name}

@@ -75,7 +75,7 @@ export function RangePicker({ from, to, span, zone, isCompact = false, onRange }
           <div class="row">{times}</div>
         </details>
       ) : (
-        times
+        <span class="row">{times}</span>
       )}
     </div>
   );
@@ -151,7 +151,7 @@ export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
   const other = otherTime(zone, second);
   const offset = offsetText(zone, second);
   return (
-    <span class="row tight">
+    <span class="row tight named">
       <label class="muted" for={id}>
         {label}
       </label>

@@ -9,7 +9,7 @@ interface ZonePickerProps {
 /** The one zone of question, axis, table and range. */
 export function ZonePicker({ zone, onZone }: ZonePickerProps) {
   return (
-    <label class="row tight">
+    <label class="row tight named">
       <span class="muted">{t("explore.zone")}</span>
       <input
         class="input zone"

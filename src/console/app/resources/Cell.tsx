@@ -8,6 +8,7 @@ const asCode: ReadonlySet<string> = new Set([
   "payload",
   "topic",
   "condition",
+  "entity",
   "deviceID",
   "productID",
   "tenantID",
@@ -27,8 +28,10 @@ const tones: Readonly<Record<string, (code: unknown) => Tone | undefined>> = {
   status: (code) => (({ waiting: "idle", delivered: "good", failed: "bad" }) as const)[String(code)],
 };
 
+export const isNothing = (value: unknown): boolean => value === null || value === undefined || value === "";
+
 export function Cell({ field, value }: { readonly field: string; readonly value: unknown }) {
-  if (value === null || value === undefined || value === "") return <span class="muted">–</span>;
+  if (isNothing(value)) return <span class="muted">–</span>;
   if (typeof value === "object") return <code class="line">{JSON.stringify(value)}</code>;
   if (typeof value === "number" && isMoment.test(field) && value > longAgo) return <Moment at={value} />;
   const tone = tones[field]?.(value);

@@ -4,11 +4,11 @@ import { language, t } from "../i18n.js";
 import { hrefOf } from "../router.js";
 import { Scroll } from "../shell/Scroll.js";
 import { fieldNames } from "../texts/fields.js";
-import { Cell } from "./Cell.js";
+import { Cell, isNothing } from "./Cell.js";
 import type { Resource, Row } from "./resources.js";
 
 interface ResourceTableProps {
-  readonly resource: Pick<Resource, "title" | "columns" | "page" | "links">;
+  readonly resource: Pick<Resource, "title" | "columns" | "page" | "links" | "shown">;
   readonly items: readonly Row[];
   /** Null: nothing can be chosen. */
   readonly chosen: ReadonlySet<number> | null;
@@ -34,11 +34,11 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
 
   return (
     <Scroll name={t(resource.title)}>
-      <table class="table">
+      <table class="table records">
         <thead>
           <tr>
             {chosen !== null && (
-              <th class="pick">
+              <th class="pick" data-name={t("list.all")}>
                 <input
                   type="checkbox"
                   aria-label={t("list.all")}
@@ -50,7 +50,9 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
               </th>
             )}
             {columns.map((column) => (
-              <th key={column}>{name(headOf(resource, column))}</th>
+              <th key={column} class={classOf(column)}>
+                {name(headOf(resource, column))}
+              </th>
             ))}
             {onEdit !== undefined && (
               <th>
@@ -72,13 +74,20 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
                   />
                 </td>
               )}
-              {columns.map((column, i) => (
-                <td key={column}>
-                  <Linked href={hrefFor(resource, row, column, i === 0)} title={titles[column]}>
-                    <Cell field={column} value={row[column]} />
-                  </Linked>
-                </td>
-              ))}
+              {columns.map((column, i) => {
+                const value = resource.shown?.[column]?.(row) ?? row[column];
+                return (
+                  <td
+                    key={column}
+                    class={`${classOf(column)} ${i > 0 && isNothing(value) ? "nothing" : ""}`}
+                    data-name={i === 0 ? undefined : name(headOf(resource, column))}
+                  >
+                    <Linked href={hrefFor(resource, row, column, i === 0)} title={titles[column]}>
+                      <Cell field={column} value={value} />
+                    </Linked>
+                  </td>
+                );
+              })}
               {onEdit !== undefined && (
                 <td class="act">
                   {more?.(row)}
@@ -94,6 +103,13 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
     </Scroll>
   );
 }
+
+/** Figures stand below each other by their last digit. */
+const figures: ReadonlySet<string> = new Set([
+  ...(["alertCount", "alertTimes", "attempts", "dataPointCount", "deviceCount"] as const),
+  ...(["duration", "keepAlive", "recordID", "repeatInterval", "version", "wait"] as const),
+]);
+const classOf = (column: string): string => (figures.has(column) ? "figure" : "");
 
 /** A list of other records names a device as what it is. */
 const headOf = ({ links }: Pick<Resource, "links">, column: string): string =>

@@ -1,5 +1,6 @@
 /** The resources that are lists with forms: what is shown of each, and what may be done with it. */
 import type { TextKey } from "../texts/texts.js";
+import { beyondName } from "./beyond-name.js";
 
 export type Row = Readonly<Record<string, unknown>> & { readonly id: number };
 
@@ -33,6 +34,8 @@ export interface Resource {
   readonly filters?: readonly Filter[];
   /** Columns that lead elsewhere; null where a row has nowhere. */
   readonly links?: Readonly<Record<string, (row: Row) => Link | null>>;
+  /** Columns that a list shows otherwise than the record has them. */
+  readonly shown?: Readonly<Record<string, (row: Row) => unknown>>;
   /** Told of as it happens: the list is asked for again. */
   readonly told?: "alerts" | "commands";
   /** What will stand in the list, and the API's command that makes it. */
@@ -101,6 +104,10 @@ function chartOf({ deviceID, startTime }: Row): Link | null {
 }
 
 const links = { deviceName: deviceOf };
+const shown = {
+  alertContent: ({ alertName, alertContent }: Row) =>
+    beyondName(String(alertName), typeof alertContent === "string" ? alertContent : null),
+};
 const alertsBeginning: Beginning = {
   text: "empty.alerts",
   path: "/alert_rules",
@@ -297,6 +304,7 @@ const ofAlerts = {
     canDelete: true,
     filters: alertFilters,
     links: { ...links, startTime: chartOf },
+    shown,
     told: "alerts",
     removal: { name: "alert.end", sure: "alert.sureEnd" },
     beginning: alertsBeginning,
@@ -318,6 +326,7 @@ const ofAlerts = {
     canDelete: true,
     filters: alertFilters,
     links: { ...links, startTime: chartOf },
+    shown,
     told: "alerts",
     beginning: alertsBeginning,
   },

@@ -12,6 +12,8 @@ interface PagerProps {
 
 /** Leads from page to page, and says how many there are. */
 export function Pager({ page, pages, count, before, after, onPage }: PagerProps) {
+  const words = t("list.page", { page, pages, count });
+  if (pages <= 1) return <p class="muted pages">{words}</p>;
   return (
     <p class="row pages">
       <button
@@ -23,7 +25,7 @@ export function Pager({ page, pages, count, before, after, onPage }: PagerProps)
       >
         ←
       </button>
-      <span class="muted">{t("list.page", { page, pages, count })}</span>
+      <span class="muted">{words}</span>
       <button
         type="button"
         class="button"

@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import { t } from "../i18n.js";
 import { searchKeys } from "../keys/search-keys.js";
 import { hrefOf, path } from "../router.js";
@@ -5,6 +6,7 @@ import { overlay } from "../search/open.js";
 import { me } from "../session.js";
 import type { TextKey } from "../texts/texts.js";
 import { Icon, type IconName } from "./icons.js";
+import { useCurrentInSight } from "./use-current-in-sight.js";
 import { You } from "./You.js";
 
 interface Entry {
@@ -32,8 +34,10 @@ export function Rail() {
   const here = path.value;
   const isHere = (to: string): boolean =>
     to === "/" ? here === "/" : here === to || here.startsWith(`${to}/`);
+  const place = useRef<HTMLElement>(null);
+  useCurrentInSight(place, entries.find(({ to }) => isHere(to))?.to);
   return (
-    <nav class="rail" aria-label={t("nav.label")}>
+    <nav class="rail" ref={place} aria-label={t("nav.label")}>
       <a class="brand" href={hrefOf("/")}>
         <Icon name="tide" size={24} />
         <span class="word">{t("app.name")}</span>

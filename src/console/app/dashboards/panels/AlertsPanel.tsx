@@ -1,6 +1,7 @@
 import { Answer, useAsk } from "../../ask.js";
 import { wordOf } from "../../codes.js";
 import { t } from "../../i18n.js";
+import { beyondName } from "../../resources/beyond-name.js";
 import { hrefOf } from "../../router.js";
 import { Scroll } from "../../shell/Scroll.js";
 import { Status } from "../../shell/Status.js";
@@ -36,7 +37,7 @@ export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
                   ) : (
                     <span class="cut">{alert.deviceName}</span>
                   )}
-                  {alert.alertContent !== alert.alertName && <span class="cut">{alert.alertContent}</span>}
+                  <span class="cut">{beyondName(alert.alertName, alert.alertContent)}</span>
                   <span class="muted when">
                     <Moment at={alert.startTime} zone={board.zone} />
                   </span>

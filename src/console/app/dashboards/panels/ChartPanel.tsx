@@ -8,7 +8,10 @@ import { lateOf } from "../late-of.js";
 import { earlierLines, limitsOf, linesOf, type PanelLine } from "../lines-of.js";
 import { useSeries } from "../use-series.js";
 
-const readoutPixels = 26;
+/** What is read above the chart has a line, or two where one is too short and there is height for another. */
+const [readoutPixels, secondLinePixels, heightForTwo] = [26, 22, 180];
+/** About as wide as a time, a value with its unit, and a letter of a name are. */
+const [timePixels, valuePixels, letterPixels] = [165, 80, 7];
 const heightMin = 60;
 const [pointsMin, pointsMax] = [400, 10_000];
 
@@ -25,13 +28,14 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
             : earlierLines(linesOf(panel, earlier.answer), earlier.place, panel.compare ?? "");
         const all = [...lines, ...before].filter(({ times }) => times.length > 0);
         if (all.length === 0) return <p class="muted empty">{t("explore.noPoints")}</p>;
-        return (
+        const isDouble = height >= heightForTwo && readWidth(all) > width;
+        const chart = (
           <Chart
             lines={all}
             zone={board.zone}
             from={board.from}
             to={board.to}
-            height={Math.max(heightMin, height - readoutPixels)}
+            height={Math.max(heightMin, height - readoutPixels - (isDouble ? secondLinePixels : 0))}
             syncKey="dashboard"
             marks={marks}
             limits={panel.limits === true ? limitsOf(lines, now) : []}
@@ -39,10 +43,14 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
             onRange={board.onRange}
           />
         );
+        return <div class={isDouble ? "double" : undefined}>{chart}</div>;
       }}
     </Answer>
   );
 }
+
+const readWidth = (lines: readonly PanelLine[]): number =>
+  lines.reduce((sum, { name }) => sum + valuePixels + letterPixels * name.length, timePixels);
 
 const withLate = (lines: readonly PanelLine[], panel: SeriesPanel, board: Board): PanelLine[] =>
   lines.map((line) => ({ ...line, late: lateOf(board, panel.series[line.series]) }));
