@@ -166,6 +166,23 @@ consoleSuite("console: gateways, streams, tenants, messages set aside", (test, w
     assert.is(await page.evaluate("document.documentElement.scrollWidth"), 360);
   });
 
+  test("the rail says under which page a record of its own page is listed", async () => {
+    const { page } = await web.openIn(`/gateways/${gateway.id}`);
+    const here = page.locator(".rail [aria-current=page]");
+    const stream = await makeStream(world, product, {
+      streamName: unique("s"),
+      dataPoints: [await anyPoint()],
+    });
+    for (const [path, name] of [
+      [`/gateways/${gateway.id}`, "Devices"],
+      [`/streams/${stream.id}`, "Products"],
+    ] as const) {
+      await page.goto(`${world.http}/console${path}`);
+      await here.waitFor();
+      assert.is(await here.innerText(), name);
+    }
+  });
+
   test("a tenant is made, its administrator's password told once, and a name that is taken refused", async () => {
     const { page } = await web.openIn("/access?tab=tenants");
     const dialog = page.getByRole("dialog");

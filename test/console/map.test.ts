@@ -1,7 +1,15 @@
 /** Maps, in a real browser: devices in marks that are zoomed into, a device's place, its track and its areas. */
 import type { Page } from "playwright-core";
 import { mercatorY, unpacked } from "../../src/console/app/map/land.js";
-import { bboxOf, boxAround, boxOfAll, viewOf, viewText, withRoom } from "../../src/console/app/map/places.js";
+import {
+  bboxOf,
+  boxAround,
+  boxOfAll,
+  viewOf,
+  viewText,
+  withoutOverlap,
+  withRoom,
+} from "../../src/console/app/map/places.js";
 import { arrowheads, lengthOf, nearest, onward } from "../../src/console/app/map/track.js";
 import { landOutlines } from "../../src/console/land.js";
 import { openTileServer } from "../api/tile-server.js";
@@ -122,6 +130,28 @@ suite("console: places and outlines", (test) => {
       { x: 0, y: 50, isNamed: true },
     ];
     assert.equal([...withRoom(marks)], [1, 3]);
+  });
+
+  test("counts that would lie over each other are one, as bad as the worst of them", () => {
+    const single = { deviceIntID: null, deviceName: null, deviceStatus: null, latitude: 0 };
+    const clusters = [
+      { ...single, longitude: 40, count: 12, worstSeverity: 1 },
+      { ...single, longitude: 0, count: 117, worstSeverity: null },
+      { ...single, longitude: 100, count: 5, worstSeverity: 3 },
+      { ...single, longitude: 1, count: 1, deviceIntID: 7, worstSeverity: null },
+    ];
+    assert.equal(
+      withoutOverlap(clusters, ({ longitude }) => ({ x: longitude, y: 0 })).map((one) => [
+        one.longitude,
+        one.count,
+        one.worstSeverity,
+      ]),
+      [
+        [0, 129, 1],
+        [100, 5, 3],
+        [1, 1, null],
+      ],
+    );
   });
 
   test("a track goes on over the antimeridian, has its length, and arrowheads along it", () => {

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bodyOf } from "../../src/console/app/resources/form-values.js";
+import { resources } from "../../src/console/app/resources/resources.js";
 import { namedFields } from "../../src/console/app/texts/fields.js";
 import { texts } from "../../src/console/app/texts/texts.js";
 import { formsOf } from "../../src/console/forms.js";
@@ -18,6 +19,15 @@ suite("console: forms and texts", (test) => {
     assert.ok(fields.length > 200, `${fields.length}`);
     assert.equal(
       [...new Set(fields.map(({ name }) => name))].filter((name) => !namedFields.has(name)),
+      [],
+    );
+  });
+
+  test("every column of every list has a name in both languages", () => {
+    const columns = Object.values(resources).flatMap(({ columns }): readonly string[] => columns);
+    assert.ok(columns.length > 80, `${columns.length}`);
+    assert.equal(
+      columns.filter((name) => !namedFields.has(name)),
       [],
     );
   });

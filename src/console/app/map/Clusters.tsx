@@ -3,7 +3,7 @@ import { DivIcon, DomEvent, type Map as LeafletMap, Marker } from "leaflet";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Status } from "../shell/Status.js";
-import { type Cluster, turnedTo, withRoom } from "./places.js";
+import { type Cluster, turnedTo, withoutOverlap, withRoom } from "./places.js";
 import { nameOf, stateOf, toneOf } from "./states.js";
 
 interface ClustersProps {
@@ -22,11 +22,14 @@ interface Mark {
 const cellPixels = 64;
 const risen = 10_000;
 
-export function Clusters({ map, clusters, chosen, onCluster }: ClustersProps) {
+export function Clusters({ map, clusters: found, chosen, onCluster }: ClustersProps) {
   const marks = useRef(new Map<string, Mark>());
   useEffect(() => () => clear(marks.current), [map]);
   useEffect(() => {
     const seen = new Set<string>();
+    const clusters = withoutOverlap(found, ({ latitude, longitude }) =>
+      map.project([latitude, turnedTo(longitude, map.getCenter().lng)]),
+    );
     const named = namedOf(map, clusters);
     for (const [i, cluster] of clusters.entries()) {
       const key = keyOf(map, cluster);

@@ -25,7 +25,7 @@ export function MapPage() {
     <>
       <header>
         <h1>{t("nav.map")}</h1>
-        <div class="row">
+        <div class="row narrowing">
           <PlaceFilter
             path="/products"
             label="productName"

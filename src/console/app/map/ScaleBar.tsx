@@ -2,7 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { Map as LeafletMap } from "leaflet";
 import { useEffect } from "preact/hooks";
 
-const widthMax = 90;
+/** Two fifths of it, which is the least that is drawn, hold the longest figure. */
+const widthMax = 150;
 
 /** How long something is on the ground, in the middle of the map. */
 export function ScaleBar({ map }: { readonly map: LeafletMap }) {

@@ -159,3 +159,36 @@ export function withRoom(marks: readonly (Pixel & { readonly isNamed: boolean })
   for (const [i, mark] of marks.entries()) if (mark.isNamed && isFree(i, mark)) found.add(i);
   return found;
 }
+
+const countHeight = 26;
+/** Of a count's mark: its shape, and each digit. */
+const countWidth = (count: number): number => 34 + 8 * String(count).length;
+
+/** Counts whose marks would lie over each other are one, which stands where the larger of them does. */
+export function withoutOverlap(
+  clusters: readonly Cluster[],
+  pixelOf: (cluster: Cluster) => Pixel,
+): Cluster[] {
+  const shown: { readonly at: Pixel; cluster: Cluster }[] = [];
+  for (const cluster of [...clusters].sort((a, b) => b.count - a.count)) {
+    const at = pixelOf(cluster);
+    const larger = shown.find(
+      (other) =>
+        cluster.count > 1 &&
+        Math.abs(other.at.y - at.y) < countHeight &&
+        Math.abs(other.at.x - at.x) < (countWidth(other.cluster.count) + countWidth(cluster.count)) / 2,
+    );
+    if (larger === undefined) shown.push({ at, cluster });
+    else larger.cluster = together(larger.cluster, cluster);
+  }
+  return shown.map(({ cluster }) => cluster);
+}
+
+function together(larger: Cluster, smaller: Cluster): Cluster {
+  const worst = Math.min(larger.worstSeverity ?? Infinity, smaller.worstSeverity ?? Infinity);
+  return {
+    ...larger,
+    count: larger.count + smaller.count,
+    worstSeverity: worst === Infinity ? null : worst,
+  };
+}

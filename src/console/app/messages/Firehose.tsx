@@ -31,7 +31,7 @@ export function Firehose() {
   );
   return (
     <section>
-      <div class="row spread tools">
+      <div class="row spread tools heard">
         <span class="row grow">
           <Status
             tone={heard.isConnected ? "good" : "warn"}
@@ -95,9 +95,9 @@ function Row({ message }: { readonly message: MessageTold }) {
       <a href={hrefOf(`/devices/${deviceIntID}`, { tab: "messages" })} class="line name">
         {deviceName ?? deviceID}
       </a>{" "}
-      <code>{topic}</code>{" "}
-      <span class="muted">
-        {t("message.size", { bytes })} · {t("message.points", { points })}
+      <code class="topic">{topic}</code>{" "}
+      <span class="muted sizes">
+        <span>{t("message.size", { bytes })}</span> <span>{t("message.points", { points })}</span>
       </span>{" "}
       {refused.map(({ reason, key, count }) => (
         <Status

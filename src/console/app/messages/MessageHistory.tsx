@@ -100,8 +100,8 @@ function Message({ row, device }: MessageProps) {
         <Detail row={row} device={device} id={id} payload={payload} isRefused={refused === true} />
       )}
     >
-      {device === null && <span class="line name">{deviceName ?? row.deviceID}</span>} <code>{topic}</code>{" "}
-      <code class="line">{payload}</code>
+      {device === null && <span class="line name">{deviceName ?? row.deviceID}</span>}{" "}
+      <code class="topic">{topic}</code> <code class="line payload">{payload}</code>
     </MessageRow>
   );
 }

@@ -23,7 +23,10 @@ export function MessageRow({ time, children, detail }: MessageRowProps) {
         }}
       >
         <summary>
-          <span class="mono muted">{wallText(me.value?.timezone ?? "UTC", Math.round(time))}</span> {children}
+          <span class="message-line">
+            <span class="mono muted time">{wallText(me.value?.timezone ?? "UTC", Math.round(time))}</span>{" "}
+            {children}
+          </span>
         </summary>
         {isOpen.value && detail()}
       </details>

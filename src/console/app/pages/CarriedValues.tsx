@@ -50,7 +50,7 @@ export function CarriedValues({ gateway }: { readonly gateway: number }) {
                 <thead>
                   <tr>
                     <th>{t("explore.device")}</th>
-                    <th>{t("fleet.values")}</th>
+                    <th class="wide">{t("fleet.values")}</th>
                     <th>{t("gateway.newest")}</th>
                   </tr>
                 </thead>

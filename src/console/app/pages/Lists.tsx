@@ -19,20 +19,26 @@ function pageOf(title: TextKey, names: readonly Name[]) {
       if (isOfDeployment === true) return isOperating();
       return right !== "admin" || me.value?.rights.includes("admin") === true;
     });
+    const contentOf = (name: Name) => (
+      <ResourceList resource={resources[name]} {...(living.has(name) ? { everyMs: liveMs } : {})} />
+    );
+    const [only] = names;
     return (
       <>
         <header>
           <h1>{t(title)}</h1>
         </header>
-        <Tabs
-          tabs={shown.map((name) => ({
-            name,
-            title: t(resources[name].title),
-            content: () => (
-              <ResourceList resource={resources[name]} {...(living.has(name) ? { everyMs: liveMs } : {})} />
-            ),
-          }))}
-        />
+        {names.length === 1 && only !== undefined ? (
+          contentOf(only)
+        ) : (
+          <Tabs
+            tabs={shown.map((name) => ({
+              name,
+              title: t(resources[name].title),
+              content: () => contentOf(name),
+            }))}
+          />
+        )}
       </>
     );
   };

@@ -27,7 +27,7 @@ export function NewestAlerts({ count }: { readonly count: number }) {
       <h2>{t("overview.newestAlerts")}</h2>
       <ResourceTable resource={newest} items={items} chosen={null} onChosen={() => undefined} />
       {count > items.length && (
-        <p>
+        <p class="more">
           <a href={hrefOf("/alerts")}>{t("overview.allAlerts", { count })}</a>
         </p>
       )}

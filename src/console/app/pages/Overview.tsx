@@ -81,7 +81,7 @@ function Filled(overview: OverviewAnswer) {
   return (
     <>
       <HealthLine {...overview} />
-      <dl class="values">
+      <dl class="values totals">
         <Figure title={t("nav.devices")} value={devices.total} to={hrefOf("/devices")}>
           <Status tone="good" word={`${devices.online} ${wordOf("deviceStatus", 1)}`} />
           <Status tone="idle" word={`${devices.offline} ${wordOf("deviceStatus", 0)}`} />

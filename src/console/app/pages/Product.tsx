@@ -38,8 +38,10 @@ export function Product({ params: { id = "" } }: { readonly params: Readonly<Rec
             <header>
               <div>
                 <h1>{productName}</h1>
-                <p class="muted">
-                  <code>{productID}</code> · {wordOf("cloudProtocol", cloudProtocol)} {description}
+                <p class="row muted">
+                  <code>{productID}</code>
+                  <span>{wordOf("cloudProtocol", cloudProtocol)}</span>
+                  <span>{description}</span>
                 </p>
               </div>
             </header>

@@ -107,7 +107,7 @@ export function Bindings(props: BindingsProps) {
         {({ items, meta }) => (
           <>
             {items.length === 0 ? (
-              <p class="notice">{t("list.empty")}</p>
+              <p class="notice">{t(mayChange ? "bind.empty" : "list.empty")}</p>
             ) : (
               <ResourceTable
                 resource={resource}

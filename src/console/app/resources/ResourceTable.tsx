@@ -113,7 +113,10 @@ const classOf = (column: string): string => (figures.has(column) ? "figure" : ""
 
 /** A list of other records names a device as what it is. */
 const headOf = ({ links }: Pick<Resource, "links">, column: string): string =>
-  column === "deviceName" && links?.deviceName !== undefined ? "deviceIntID" : column;
+  codeNames[column] ?? (column === "deviceName" && links?.deviceName !== undefined ? "deviceIntID" : column);
+
+/** In a form a product is chosen; in a list its code stands beside its name. */
+const codeNames: Readonly<Record<string, string>> = { productID: "productCode" };
 
 function hrefFor(
   { page, links }: Pick<Resource, "page" | "links">,

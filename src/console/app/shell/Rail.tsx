@@ -30,8 +30,19 @@ export const entries: readonly Entry[] = [
   { to: "/system", icon: "system", text: "nav.system" },
 ];
 
+/** Records that have pages of their own are listed on one of these. */
+const listedOn: Readonly<Record<string, string>> = {
+  certs: "/access",
+  "contact-points": "/alerts",
+  gateways: "/devices",
+  groups: "/devices",
+  policies: "/access",
+  streams: "/products",
+};
+const listedUnder = (at: string): string => listedOn[at.split("/")[1] ?? ""] ?? at;
+
 export function Rail() {
-  const here = path.value;
+  const here = listedUnder(path.value);
   const isHere = (to: string): boolean =>
     to === "/" ? here === "/" : here === to || here.startsWith(`${to}/`);
   const place = useRef<HTMLElement>(null);

@@ -38,15 +38,17 @@ export function Health() {
       {(health) => (
         <>
           <Parts {...health} />
-          <RefusedOnes
-            title={t("health.refused")}
-            counts={(health.deployment?.refused ?? health.refused).map(({ reason, count }) => [
-              reason,
-              count,
-            ])}
-          />
-          {health.deployment !== null && <Connections />}
-          {health.deployment !== null && <About {...health.deployment} />}
+          <div class="columns">
+            <RefusedOnes
+              title={t("health.refused")}
+              counts={(health.deployment?.refused ?? health.refused).map(({ reason, count }) => [
+                reason,
+                count,
+              ])}
+            />
+            {health.deployment !== null && <Connections />}
+            {health.deployment !== null && <About {...health.deployment} />}
+          </div>
         </>
       )}
     </Answer>
@@ -139,7 +141,7 @@ function RefusedOnes({
       {counts.length === 0 ? (
         <p class="muted">{t("health.none")}</p>
       ) : (
-        <dl class="facts">
+        <dl class="facts numbers">
           {counts.flatMap(([name, count]) => [
             <dt key={`${name} name`}>
               <code>{name}</code>
@@ -157,10 +159,10 @@ function Connections() {
   return (
     <Answer asked={asked}>
       {(samples) => (
-        <div class="columns">
+        <>
           <section class="counts">
             <h2>{t("health.connections")}</h2>
-            <dl class="facts">
+            <dl class="facts numbers">
               <dt>{t("health.ofDevices")}</dt>
               <dd>{sumOf(samples, "tidemark_connections")}</dd>
               <dt>HTTP</dt>
@@ -190,7 +192,7 @@ function Connections() {
               </dd>
             </dl>
           </section>
-        </div>
+        </>
       )}
     </Answer>
   );

@@ -37,6 +37,10 @@ export const adminTexts = {
   "follower.alerts": ["alerts, places and counters", "告警、位置与计数"],
   "follower.sessions": ["sessions and retained messages", "会话与保留消息"],
   "bind.search": ["{what}: search by name", "{what}：按名称搜索"],
+  "bind.empty": [
+    "Nothing is added yet. Search for it by name, and it will stand here.",
+    "尚未添加。按名称搜索并添加后，将显示在此处。",
+  ],
   "bind.give": ["Add", "添加"],
   "bind.take": ["Take away", "移除"],
   "bind.subscriptions": [

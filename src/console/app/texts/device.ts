@@ -30,7 +30,7 @@ export const deviceTexts = {
   "session.more": ["{count} in all", "共 {count} 个"],
   "gateway.carried": ["Devices on this gateway", "此网关下的设备"],
   "gateway.own": ["The gateway itself", "网关自身"],
-  "gateway.newest": ["Newest", "最新时间"],
+  "gateway.newest": ["Newest at", "最新时间"],
   "gateway.noDevices": [
     "No device is on this gateway yet. Each one stands here with its newest values.",
     "此网关下暂无设备，添加后将显示各设备的最新值。",

@@ -14,12 +14,12 @@ export const overviewTexts = {
   "overview.allAlerts": ["All {count} alerts", "全部 {count} 条告警"],
   "overview.full": ["nothing is taken: the disk is full", "磁盘已满，暂停接收"],
   "overview.commit": [
-    "on disk after {p50} ms, at most {p99} ms of 99 in 100",
+    "on disk in {p50} ms, 99 of 100 within {p99} ms",
     "落盘 {p50} 毫秒，99% 不超过 {p99} 毫秒",
   ],
   "overview.lag": [
-    "{messages} acknowledged that cannot be read yet, {seconds} s",
-    "{messages} 条已确认消息尚不可读，{seconds} 秒",
+    "{messages} acknowledged but not readable yet, the oldest for {seconds} s",
+    "{messages} 条已确认消息尚不可读，最久 {seconds} 秒",
   ],
   "overview.free": ["{size} GB free", "剩余 {size} GB"],
   "overview.deployment": ["This deployment", "本部署"],

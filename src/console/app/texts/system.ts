@@ -29,7 +29,7 @@ export const systemTexts = {
   "health.connections": ["Connections", "连接"],
   "health.ofDevices": ["of devices", "设备"],
   "health.feeds": ["live feeds", "实时推送"],
-  "health.ended": ["Connections ended since the start", "启动以来结束的连接"],
+  "health.ended": ["Ended since the start", "启动以来结束的连接"],
   "health.process": ["Process", "进程"],
   "health.memory": ["memory", "内存"],
   "health.segments": ["segments of the journal", "日志段"],
