@@ -2,8 +2,8 @@
  * The folder in which the service keeps its backups. Nothing in it is believed: what is not a folder of its own with a
  * name of ours is neither listed nor touched, and no link is followed.
  */
-import { lstat, readdir, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { asError } from "../../store/lib/errors.js";
 import { replaceFile } from "../host/replace-file.js";
@@ -42,8 +42,11 @@ export interface KeptBackup {
 
 export interface BackupFolder {
   readonly dir: string;
-  /** The names there, newest first. @throws Error if the folder cannot be read */
-  names(): Promise<string[]>;
+  /**
+   * The names there, newest first; all, or those that come after one that need not be there any more. @throws Error if
+   * the folder cannot be read
+   */
+  names(after?: string): Promise<string[]>;
   /** Null if it is none of ours, or gone. */
   find(name: string): Promise<KeptBackup | null>;
   /** Every byte of it goes. @throws Error */
@@ -58,7 +61,7 @@ const verifiedBytesMax = 64 * 2 ** 10;
 const rememberedMax = 1000;
 
 const isWhole = (name: string): boolean => backupNameForm.test(name) && !Number.isNaN(beginOf(name));
-const isOurs = (name: string): boolean =>
+export const isOurs = (name: string): boolean =>
   isWhole(name.endsWith(unfinished) ? name.slice(0, -unfinished.length) : name);
 const verifiedFile = (name: string): string => `${name}.verified.json`;
 const numerically = new Intl.Collator("en", { numeric: true });
@@ -103,10 +106,11 @@ export function createBackupFolder(dir: string): BackupFolder {
 
   return {
     dir,
-    names: async () => {
+    names: async (after) => {
       const found: string[] = [];
       for (const entry of await readdir(dir, { withFileTypes: true })) {
         if (!entry.isDirectory() || !isOurs(entry.name)) continue;
+        if (after !== undefined && numerically.compare(entry.name, after) >= 0) continue;
         // A folder without a manifest is somebody else's.
         if (isWhole(entry.name) && !(await isThere(join(dir, entry.name, manifestName)))) continue;
         found.push(entry.name);
@@ -158,6 +162,12 @@ const isFolder = (path: string): Promise<boolean> =>
     (found) => found.isDirectory(),
     () => false,
   );
+
+/** Whether a disk of its own is mounted there. */
+export async function isMountPoint(dir: string): Promise<boolean> {
+  const [there, above] = await Promise.all([dir, dirname(dir)].map((path) => stat(path).catch(() => null)));
+  return there != null && above != null && there.dev !== above.dev;
+}
 
 /** `20261121T100000Z`, with or without something after it. */
 function beginOf(name: string): number {

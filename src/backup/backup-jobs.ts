@@ -8,7 +8,7 @@ import type { BackupFigures } from "../observability/metrics.js";
 import { type TaskContext, TaskFailure, type TaskKind, type TaskResult } from "../tasks/task-kind.js";
 import type { BackupWork } from "./backup.child.js";
 import { type BackupSource, unfinished } from "./backup.js";
-import type { BackupFolder } from "./backup-folder.js";
+import { type BackupFolder, isMountPoint } from "./backup-folder.js";
 import { type BackupEnd, workInProcess } from "./backup-process.js";
 import { failureText } from "./words.js";
 
@@ -52,6 +52,8 @@ export interface BackupJobs {
 
 interface BackupJobsDeps {
   readonly folder: BackupFolder;
+  /** Whether a disk was mounted at the folder when the service started. */
+  readonly isMounted: boolean;
   readonly source: BackupSource;
   /** Complete backups of this process that stay; null: all of them. */
   readonly keep: number | null;
@@ -67,8 +69,10 @@ interface BackupJobsDeps {
 }
 
 export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
-  const { folder, source, keep, status, log, now } = deps;
+  const { folder, isMounted, source, keep, status, log, now } = deps;
   let running: Running | null = null;
+  /** Ids of tasks that have come to run. */
+  const begun = new Set<string>();
   let failure: Failure | null = null;
   let figures: BackupFigures = { completedAt: null, completed: 0, failed: 0 };
 
@@ -100,10 +104,11 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
     await refresh();
   }
 
-  /** @returns how many went */
-  async function removeOld(): Promise<number> {
-    let [complete, removed] = [0, 0];
+  /** The one just made stays, wherever a clock that was set back has put its name. @returns how many went */
+  async function removeOld(made: string): Promise<number> {
+    let [complete, removed] = [1, 0];
     for (const name of keep === null ? [] : await folder.names()) {
+      if (name === made) continue;
       const found = await folder.find(name);
       if (found?.described?.node !== source.nodeNumber || ++complete <= (keep ?? 0)) continue;
       await folder.remove(name);
@@ -118,12 +123,16 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
     const to = join(folder.dir, name);
     const startedAt = performance.now();
     try {
+      // Else a backup would fill the disk beneath.
+      if (isMounted && !(await isMountPoint(folder.dir))) {
+        throw new Error(`${folder.dir}: the disk that was mounted there is not there any more`);
+      }
       const made = await worked(context, { kind: "make", source, dir: folder.dir, to }, deps.hold);
       if (made.kind !== "made") throw new Error(made.kind === "failed" ? made.reason : made.kind);
       const { files, bytes, bytesReused, journalID } = made.made;
       const seconds = Math.round((performance.now() - startedAt) / 1000);
       log.info("backup complete", { name, files, bytes, bytesReused, journalID, seconds });
-      const removed = await removeOld().catch((error: unknown) => {
+      const removed = await removeOld(name).catch((error: unknown) => {
         log.warn("old backups stay", { reason: failureText(asError(error)) });
         return 0;
       });
@@ -168,12 +177,18 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
     // It waits for no task of anybody: its work is in another process.
     apart: 1,
     run: async (context) => {
-      running = { kind, name: (context.task.input as BackupInput).name, taskID: context.task.id };
+      const { id, input } = context.task;
+      begun.add(id);
+      running = { kind, name: (input as BackupInput).name, taskID: id };
       try {
         return await run(context);
       } finally {
         running = null;
       }
+    },
+    // One whose begin could not be stored has left the place to nobody.
+    ended: ({ id }) => {
+      if (!begun.delete(id)) running = null;
     },
   });
 
@@ -213,7 +228,7 @@ async function worked(
   work: BackupWork,
   hold: BackupJobsDeps["hold"],
 ): Promise<BackupEnd> {
-  // Else a backup would go where the folder's disk is to be mounted.
+  // A folder that has gone is not made again.
   await stat(work.kind === "make" ? work.dir : work.folder);
   let telling: Promise<unknown> = Promise.resolve();
   const end = await workInProcess(work, {

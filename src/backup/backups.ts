@@ -47,7 +47,7 @@ interface BackupsDeps {
 
 /** The service itself, in the tenant that runs the deployment. */
 const itself: Actor = { tenant: 1, userIntID: null, username: null };
-/** A clock that is set forward is noticed after this long at the latest. */
+/** A clock that is set is noticed after this long at the latest. */
 const sleepMsMax = 60_000;
 
 /** Checks what only the disk, or a parser, can tell of the settings. @throws ConfigError */
@@ -148,10 +148,10 @@ function scheduled(text: string | null, zone: Zone, now: () => number, act: () =
     if (cron === null || nextAt === null) return;
     timer = setTimeout(
       () => {
-        if (nextAt !== null && now() >= nextAt) {
-          nextAt = nextTime(cron, zone, now());
-          void act();
-        }
+        const isDue = nextAt !== null && now() >= nextAt;
+        // Also where it is not due: the clock may have been set back.
+        nextAt = nextTime(cron, zone, now());
+        if (isDue) void act();
         wait();
       },
       Math.min(Math.max(0, nextAt - now()), sleepMsMax),

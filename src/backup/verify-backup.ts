@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, statSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { hashFile, type Throttle, unthrottled } from "../../store/files/copy-file.js";
 import { asError } from "../../store/lib/errors.js";
@@ -24,8 +24,9 @@ export async function verifyBackup(
   const there = new Set(await pathsBelow(dir));
   for (const path of there) {
     // A reader of a database leaves them behind, with nothing in them.
+    const found = lstatSync(join(dir, path));
     const isEmptyLog =
-      path.endsWith("-shm") || (path.endsWith("-wal") && statSync(join(dir, path)).size === 0);
+      found.isFile() && (path.endsWith("-shm") || (path.endsWith("-wal") && found.size === 0));
     if (!listed.has(path) && !isEmptyLog) onFault(join(dir, path), "it is not of this backup");
   }
   for (const { path, bytes, sha256 } of manifest.files) {
@@ -45,4 +46,9 @@ export async function verifyBackup(
     else if (found.sha256 !== sha256) onFault(join(dir, path), "its checksum differs");
   }
   return manifest;
+}
+
+/** Whether nothing in it is a link, a pipe or a device. */
+export async function holdsFilesAlone(dir: string): Promise<boolean> {
+  return (await pathsBelow(dir)).every((path) => lstatSync(join(dir, path)).isFile());
 }

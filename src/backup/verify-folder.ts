@@ -5,7 +5,7 @@ import type { Throttle } from "../../store/files/copy-file.js";
 import { integrityFault } from "../../store/files/integrity.js";
 import { verifyJournal } from "../../store/journal/verify.js";
 import { verifyPoints } from "../../store/series/embedded/verify.js";
-import { isBackup, verifyBackup } from "./verify-backup.js";
+import { holdsFilesAlone, isBackup, verifyBackup } from "./verify-backup.js";
 
 /** What is broken, what that means, and what can be done. */
 interface Finding {
@@ -65,6 +65,12 @@ export async function verifyFolder(dir: string, hasMetadata: boolean, throttle?:
   const find = (file: string, fault: string): void => {
     findings.push({ file, fault, ...meaningOf(file) });
   };
+  const told =
+    backup === null ? {} : { backup: { createdAt: backup.createdAt, journalID: backup.journalID } };
+  // What is no file is told of by now; whoever reads on would wait for it, or be led elsewhere.
+  if (isBackup(dir) && !(await holdsFilesAlone(dir))) {
+    return { folder: dir, sound: false, ...told, databases: [], journal: null, series: null, findings };
+  }
   const databases: string[] = [];
   if (hasMetadata && backup === null && !existsSync(join(dir, "metadata.db"))) {
     find(join(dir, "metadata.db"), "it is missing");
@@ -78,8 +84,6 @@ export async function verifyFolder(dir: string, hasMetadata: boolean, throttle?:
   }
   const journal = existsSync(join(dir, "journal")) ? await verifyJournal(join(dir, "journal"), find) : null;
   const series = existsSync(join(dir, "series")) ? await verifyPoints(join(dir, "series"), find) : null;
-  const told =
-    backup === null ? {} : { backup: { createdAt: backup.createdAt, journalID: backup.journalID } };
   return { folder: dir, sound: findings.length === 0, ...told, databases, journal, series, findings };
 }
 

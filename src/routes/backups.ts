@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { unfinished } from "../backup/backup.js";
-import type { KeptBackup } from "../backup/backup-folder.js";
+import { isOurs, type KeptBackup } from "../backup/backup-folder.js";
 import { backupMake, backupVerify } from "../backup/backup-jobs.js";
 import { type Backups, folderFailure } from "../backup/backups.js";
 import { type Caller, requireDeployment } from "../http/caller.js";
@@ -80,10 +80,10 @@ export function backupRoutes({ backups }: AppDeps): Route[] {
             .string()
             .optional()
             .openapi({ description: `page size, at most ${pageMax}`, example: "20" }),
-          before: z
-            .string()
-            .optional()
-            .openapi({ description: "a name: older ones alone", example: "20261121T030000Z" }),
+          before: z.string().optional().openapi({
+            description: "a name, also of one that has gone: older ones alone",
+            example: "20261121T030000Z",
+          }),
         }),
       },
       answer: { status: 200, schema: listed },
@@ -162,12 +162,11 @@ async function listOf(
   limit: number,
   writing: Stamped,
 ): Promise<object> {
-  const names = await folder.names().catch((error: unknown) => {
+  if (before !== "" && !isOurs(before)) throw invalid({ before: "is no name of a backup" });
+  const names = await folder.names(before || undefined).catch((error: unknown) => {
     throw folderFailure(error);
   });
-  const first = before === "" ? 0 : names.indexOf(before) + 1;
-  if (before !== "" && first === 0) throw invalid({ before: "there is no such backup" });
-  const shown = names.slice(first, first + limit);
+  const shown = names.slice(0, limit);
   const found: KeptBackup[] = [];
   for (const name of shown) {
     const one = await folder.find(name);
@@ -188,6 +187,6 @@ async function listOf(
     },
     failure: failure && { at: writing.stamp(failure.at), reason: failure.reason },
     items: found.map((one) => backupView(one, one.name === made, writing)),
-    next: first + limit < names.length ? (shown.at(-1) ?? null) : null,
+    next: limit < names.length ? (shown.at(-1) ?? null) : null,
   };
 }

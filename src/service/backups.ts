@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Zone } from "../../query/zone.js";
-import { createBackupFolder } from "../backup/backup-folder.js";
+import { createBackupFolder, isMountPoint } from "../backup/backup-folder.js";
 import { createBackupJobs } from "../backup/backup-jobs.js";
 import { type Backups, openBackups } from "../backup/backups.js";
 import { failureText } from "../backup/words.js";
@@ -40,13 +40,14 @@ export async function prepareBackups(deps: PrepareBackupsDeps): Promise<Prepared
     if (error.code !== "EEXIST") log.warn("BACKUP_DIR cannot be made", { dir, reason: failureText(error) });
   });
   const folder = createBackupFolder(dir);
+  const isMounted = await isMountPoint(dir);
   const source = {
     dataDir: resolve(dataDir),
     nodeNumber,
     influx: influx && { url: influx.url, bucket: influx.bucket },
     libsql: libsql && { url: libsql.url },
   };
-  const jobs = createBackupJobs({ folder, source, keep: settings.keep, hold, status, log, now });
+  const jobs = createBackupJobs({ folder, isMounted, source, keep: settings.keep, hold, status, log, now });
   return {
     kinds: jobs.kinds,
     open: (tasks) => openBackups({ settings: { ...settings, dir }, folder, jobs, tasks, zone, log, now }),

@@ -63,6 +63,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
       .finally(() => {
         running.delete(job);
         queue.ended(task);
+        kinds[task.kind]?.ended?.(task);
         begun.give(task.tenant, 1);
         next();
       });

@@ -34,6 +34,8 @@ export interface TaskKind {
   readonly apart?: number;
   /** Names of the files in the tasks' folder that must survive a restart for it. */
   keeps?(task: Task): readonly string[];
+  /** Called once a task is over, however it ended, and also if it could not even be begun. */
+  ended?(task: Task): void;
   /** Cleans up after a task that a restart has cut short and that is not resumed. */
   abandon?(task: Task): Promise<void>;
 }

@@ -1,4 +1,5 @@
 /** Backups over the API: who may, one at a time, what is in the folder that is not ours, and every way to fail. */
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cp, mkdir, open, readdir, readFile, rename, rm, statfs, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -158,6 +159,32 @@ backupSuite("backups", (test, world, dir) => {
     assert.is((await world.call("DELETE", `${path}/${name}`)).status, 204);
   });
 
+  test("what is about to be renamed is not copied: it may be gone before it is", async () => {
+    await writeFile(join(world.dataDir, "reserve.new"), "");
+    const name = await made(world);
+    assert.equal(
+      (await readdir(join(dir, name))).filter((one) => one.startsWith("reserve")),
+      [],
+    );
+    await world.call("DELETE", `${path}/${name}`);
+  });
+
+  test("a pipe or a link in it is named as a fault, and neither waited for nor followed", async () => {
+    const name = await made(world);
+    await mkdir(join(dir, "29990101T000000Z"));
+    execFileSync("mkfifo", [
+      ...[join(dir, name, "journal", "9999.journal"), join(dir, name, "events.db-shm")],
+      join(dir, "29990101T000000Z", "manifest.json"),
+    ]);
+    const { state, msg } = await ended(world, await world.call("POST", `${path}/${name}/verify`));
+    assert.is(state, "FAILURE");
+    assert.match(String(msg), "2 places are not as written");
+    const next = await made(world);
+    for (const one of [name, next, "29990101T000000Z"]) {
+      assert.is((await world.call("DELETE", `${path}/${one}`)).status, 204, one);
+    }
+  });
+
   test("one at a time: a second one, a verification and a removal of what is being made are refused", async () => {
     const earlier = await made(world);
     await addBallast(world);
@@ -241,6 +268,13 @@ backupSuite("backups", (test, world, dir) => {
       refused(await world.call("GET", `${path}?_limit=${limit}`), "PARAMETER_INVALID", "_limit");
     }
     refused(await world.call("GET", `${path}?before=nobody`), "PARAMETER_INVALID", "before");
+    await world.call("DELETE", `${path}/${first.next}`);
+    const later = await listOf(world, `?_limit=2&before=${first.next}`);
+    assert.equal(
+      later.items.map(({ name }) => name),
+      names.slice(2),
+      "the page after one that has gone",
+    );
     for (const name of names) await world.call("DELETE", `${path}/${name}`);
   });
 
@@ -287,9 +321,21 @@ backupSuite(
       await rename(`${dir}.away`, dir);
       assert.is((await namesOf(world)).length, 4, "one that failed has removed others");
     });
+
+    test("the one just made stays, also where the clock was ahead when the others were made", async () => {
+      const [newest = ""] = await namesOf(world);
+      for (const name of ["29990101T000000Z", "29990102T000000Z"]) {
+        await cp(join(dir, newest), join(dir, name), { recursive: true });
+      }
+      const name = await made(world);
+      assert.equal((await completeOf(world)).slice(0, 2), ["29990102T000000Z", name]);
+    });
   },
   { BACKUP_KEEP: "2" },
 );
+
+const completeOf = async (world: World): Promise<string[]> =>
+  (await listOf(world)).items.filter(({ state }) => state === "complete").map(({ name }) => name);
 
 /** A backup that another process has made: by its manifest. */
 async function copyOfNode(from: string, to: string, node: number): Promise<void> {
@@ -307,6 +353,30 @@ worldSuite("backups without a folder for them", (test, world) => {
     assert.is(await metricOf(world, "tidemark_backup_completed_seconds"), undefined);
   });
 });
+
+const gone = mountSmallDisk(64 * 2 ** 20);
+if ("reason" in gone) {
+  suite("backups on a disk that goes", (test) => test.skip("a mount that has gone", gone.reason));
+} else {
+  worldSuite(
+    "backups on a disk that goes",
+    (test, world) => {
+      test.after(() => gone.close());
+      test("a mount that has gone fills nothing beneath it", async () => {
+        gone.resize(400 * 2 ** 20);
+        await made(world);
+        execFileSync("umount", [gone.path]);
+        const { state, msg } = await ended(world, await world.call("POST", path));
+        assert.is(state, "FAILURE");
+        assert.match(String(msg), "the disk that was mounted there is not there any more");
+        assert.equal(await readdir(gone.path), []);
+        execFileSync("mount", ["-t", "tmpfs", "tmpfs", gone.path]);
+        await made(world);
+      });
+    },
+    { BACKUP_DIR: gone.path },
+  );
+}
 
 const disk = mountSmallDisk(16 * 2 ** 20);
 if ("reason" in disk) {

@@ -59,6 +59,32 @@ async function withRunner(
 }
 
 suite("task runner", (test) => {
+  test("its kind hears that a task is over, also of one whose begin cannot be stored", async () => {
+    let [runs, ends] = [0, 0];
+    const kind: TaskKind = {
+      resumes: false,
+      run: async () => {
+        runs++;
+        return {};
+      },
+      ended: () => {
+        ends++;
+      },
+    };
+    await withRunner({ kind }, async (open, _, db) => {
+      const tasks = await open();
+      await tasks.start(actor, "kind", {});
+      await until(() => ends === 1, { what: "the end of the first" });
+      const refuse =
+        "create trigger refuse before update on task when new.state = 'STARTED' begin select raise(abort, 'no room'); end";
+      await db.write([{ sql: refuse, args: [] }]);
+      const id = await tasks.start(actor, "kind", {});
+      await until(() => ends === 2, { what: "the end of the second" });
+      assert.equal([runs, (await getTask(db, 1, id)).state], [1, "FAILURE"]);
+      await tasks.close();
+    });
+  });
+
   test("a restart takes up what resumes, fails what does not, and clears the files", async () => {
     const ran: string[] = [];
     const left: string[] = [];

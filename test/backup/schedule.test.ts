@@ -28,13 +28,16 @@ async function withSchedule(
     readonly backups: ReturnType<typeof openBackups>;
     readonly logged: readonly string[];
     failures(): number;
+    setBack(ms: number): void;
   }) => Promise<void>,
 ): Promise<void> {
   await withTempDir(async (dir) => {
     const started: Started[] = [];
     const logged: string[] = [];
     let figures: BackupFigures | null = null;
-    const now = nearlyAMinute(300);
+    let behindMs = 0;
+    const clock = nearlyAMinute(300);
+    const now = (): number => clock() - behindMs;
     const log = createLogger("info", (line) => logged.push(line), now);
     const folder = createBackupFolder(dir);
     const status = {
@@ -44,7 +47,10 @@ async function withSchedule(
       },
     };
     const source = { dataDir: dir, nodeNumber: 0, influx: null, libsql: null };
-    const jobs = createBackupJobs({ folder, source, keep: null, hold: async () => 0, status, log, now });
+    const jobs = createBackupJobs({
+      ...{ folder, isMounted: false, source, keep: null },
+      ...{ hold: async () => 0, status, log, now },
+    });
     const tasks = {
       start: (actor: Actor, kind: string) => {
         started.push({ actor, kind });
@@ -54,7 +60,10 @@ async function withSchedule(
     const settings = { dir, keep: null, schedule };
     const backups = openBackups({ settings, folder, jobs, tasks, zone: zone("Asia/Shanghai"), log, now });
     try {
-      await use({ started, backups, logged, failures: () => figures?.failed ?? 0 });
+      const setBack = (ms: number): void => {
+        behindMs = ms;
+      };
+      await use({ started, backups, logged, failures: () => figures?.failed ?? 0, setBack });
     } finally {
       backups.close();
     }
@@ -90,6 +99,17 @@ suite("the schedule of backups", (test) => {
       },
     );
   });
+
+  test("a clock that is set back by years does not put the next one off by years", () =>
+    withSchedule(
+      "* * * * *",
+      async () => "a",
+      async ({ started, backups, setBack }) => {
+        setBack(5 * 365 * 86_400_000 + 20_000);
+        await until(() => (backups.nextAt ?? 0) < Date.UTC(2022, 0, 1), { what: "the next one to be near" });
+        assert.equal(started, []);
+      },
+    ));
 
   test("one that is due while another goes on is left out; one that cannot begin is a failure in words", async () => {
     await withSchedule(

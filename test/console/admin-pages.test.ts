@@ -134,12 +134,16 @@ consoleSuite("console: gateways, streams, tenants, messages set aside", (test, w
     await areNow(first.dataPointName, "Second");
     await page.getByRole("button", { name: "Second: one place up" }).click();
     await areNow("Second", first.dataPointName);
+    const third = await makeDataPoint(world, product, { dataPointName: unique("Third") });
+    const { dataPoints } = (await world.call("GET", `/api/v1/data_streams/${stream.id}`)).record;
+    const more = { dataPoints: [...(dataPoints as number[]), third.id] };
+    assert.is((await world.call("PUT", `/api/v1/data_streams/${stream.id}`, more)).status, 200);
     const row = page.getByRole("row").filter({ hasText: String(first.dataPointName) });
     await row.getByRole("checkbox").check();
     await page.getByRole("button", { name: "Take away" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Take away" }).click();
     await row.waitFor({ state: "detached" });
-    assert.equal(await pointsOf(), ["Second"]);
+    assert.equal(await pointsOf(), ["Second", third.dataPointName], "what somebody else has added stays");
     await page.getByLabel("Data points: search by name").fill("Second");
     await page.getByRole("row").filter({ hasText: "Second" }).getByRole("button", { name: "Edit" }).click();
     await dialog.getByLabel("Symbol of the unit").fill("bar");

@@ -538,6 +538,29 @@ consoleSuite(
       await page.getByText("Tiles are missing: outlines instead").waitFor({ state: "detached" });
     });
 
+    test("tiles that are asked for once more while the map is zoomed are not missed for ever", async () => {
+      tiles.answer = (response) => response.destroy();
+      const { page } = await web.openIn("/map?at=40,-100,8");
+      const missing = page.getByText("Tiles are missing: outlines instead");
+      await missing.waitFor();
+      const areAllOver = "[...document.querySelectorAll('.map-tiles img')].every(({ complete }) => complete)";
+      await until(() => page.evaluate<boolean>(areAllOver), { what: "all tiles to have failed" });
+      world.clock.pass(6000);
+      const held: (() => void)[] = [];
+      tiles.answer = (response, request) => held.push(() => usual(response, request));
+      // As the map does by and by.
+      await page.evaluate(
+        "for (const tile of document.querySelectorAll('.map-tiles img')) tile.src = tile.src",
+      );
+      await until(() => held.length > 0, { what: "a tile to be asked for once more" });
+      tiles.answer = usual;
+      await page.getByRole("button", { name: "Zoom in" }).click();
+      await until(() => tiles.asked.some((path) => path.startsWith("/9/")), { what: "the nearer tiles" });
+      for (const release of held) release();
+      await shown(page).first().waitFor();
+      await missing.waitFor({ state: "detached" });
+    });
+
     test("on a phone the source takes no more than the map's width", async () => {
       const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
       const { page } = await web.openIn("/map?at=47,8,6", phone);

@@ -75,6 +75,11 @@ consoleSuite("console: metrics", (test, world, web) => {
     await formula.fill("dataPoint * 3");
     await reading(page, "Metric 90").waitFor();
     assert.is(await dialog.locator(".excerpt").count(), 0);
+    await formula.fill("dataPoint * foo");
+    await dialog.locator(".excerpt").waitFor();
+    await formula.fill("dataPoint * 3");
+    await dialog.locator(".excerpt").waitFor({ state: "detached" });
+    await dialog.locator(".preview .stale").waitFor({ state: "detached" });
   });
 
   test("points without a number are counted", async () => {

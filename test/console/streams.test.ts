@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { createReader } from "../../src/console/app/live/events.js";
 import type { Topic, Want } from "../../src/console/app/live/protocol.js";
 import { bring, pathOf, questionsOf } from "../../src/console/app/live/questions.js";
-import { assert, suite } from "../suite.js";
+import { openStream } from "../../src/console/app/live/stream.js";
+import { assert, suite, until } from "../suite.js";
 
 const topics: readonly Topic[] = ["points", "messages", "presence", "alerts", "commands", "overview"];
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `d${String(i).padStart(3, "0")}`);
@@ -82,5 +83,35 @@ suite("console: events of live streams", (test) => {
     assert.is(reader.lastID, "r.0");
     assert.equal(reader.take("\n"), [{ name: "message", data: "1" }]);
     assert.is(reader.lastID, "r.1");
+  });
+});
+
+suite("console: a live stream that breaks off", (test) => {
+  const [fetchOf, nowOf] = [globalThis.fetch, Date.now];
+  test.after.each(() => {
+    globalThis.fetch = fetchOf;
+    Date.now = nowOf;
+  });
+
+  test("it goes on where it was; what was missed for long is a gap, not told as if it came late", async () => {
+    let passedMs = 0;
+    Date.now = () => nowOf() + passedMs;
+    const asked: (string | null)[] = [];
+    globalThis.fetch = async (_, init) => {
+      asked.push(new Headers(init?.headers).get("last-event-id"));
+      return new Response(`id: r.${asked.length}\nevent: hello\ndata: {}\n\n`);
+    };
+    const events: string[] = [];
+    const stream = openStream("/live", {
+      event: (name) => events.push(`${name} ${asked.length}`),
+      connected: () => undefined,
+      lost: () => undefined,
+    });
+    await until(() => asked.length === 2, { what: "the second question" });
+    assert.equal([asked, events], [[null, "r.1"], []]);
+    passedMs = 3_600_000;
+    await until(() => asked.length === 4, { what: "the fourth question" });
+    stream.close();
+    assert.equal([asked, events], [[null, "r.1", null, "r.3"], ["gap 3"]]);
   });
 });

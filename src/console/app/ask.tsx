@@ -44,7 +44,12 @@ export function useAsk<T>(
   useEffect(() => {
     const question = `${key} ${round.value} ${missedAt.value}`;
     // Whoever comes back into sight with the same question has its answer still.
-    if (key === null || (everyMs === undefined && answered.current === question)) return;
+    if (key === null) return;
+    if (everyMs === undefined && answered.current === question) {
+      // What was asked in between, and failed or was given up, is of no matter any more.
+      state.value = { ...state.value, failure: null, isLoading: false };
+      return;
+    }
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let delayMs = firstDelayMs;

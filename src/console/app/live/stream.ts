@@ -19,24 +19,37 @@ export interface Stream {
 const [firstDelayMs, longestDelayMs] = [250, 3000];
 /** The service shows a sign of life every 15 s. */
 const silenceMs = 40_000;
+/** What was missed for longer, by a machine that slept, is asked for anew: told now, it would seem to have come late. */
+const missedMsMax = 5 * 60_000;
 
 export function openStream(path: string, told: StreamTold): Stream {
   const end = new AbortController();
   let lastID = "";
+  let heardAt = Date.now();
+  /** Something was missed that will not be told. */
+  let isGap = false;
+  const isLongAgo = (): boolean => Date.now() - heardAt > missedMsMax;
 
   async function read(response: Response, alive: () => void): Promise<void> {
     const reader = createReader(lastID);
     const pieces = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const next = await pieces?.read();
-      if (next === undefined || next.done) return;
+      if (next === undefined || next.done || isLongAgo()) return;
+      heardAt = Date.now();
       alive();
       for (const { name, data } of reader.take(next.value)) {
-        if (name === "hello") told.connected();
+        if (name === "hello") greeted();
         else told.event(name, JSON.parse(data));
       }
       lastID = reader.lastID;
     }
+  }
+
+  function greeted(): void {
+    told.connected();
+    if (isGap) told.event("gap", {});
+    isGap = false;
   }
 
   /** Until it breaks off. Null: it did so by itself, and may be asked for again at once. */
@@ -50,6 +63,10 @@ export function openStream(path: string, told: StreamTold): Stream {
       timer = setTimeout(stop, silenceMs);
     };
     let isThere = false;
+    if (lastID !== "" && isLongAgo()) {
+      lastID = "";
+      isGap = true;
+    }
     try {
       const response = await fetch(path, {
         headers: lastID === "" ? {} : { "Last-Event-ID": lastID },
@@ -58,6 +75,7 @@ export function openStream(path: string, told: StreamTold): Stream {
       });
       isThere = response.ok;
       if (!isThere) return lossOf(response);
+      heardAt = Date.now();
       await read(response, alive);
       return null;
     } catch {

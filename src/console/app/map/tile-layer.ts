@@ -30,6 +30,8 @@ export function addTiles(
   };
   layer.on("tileload", settle);
   layer.on("tileunload", settle);
+  // One that is asked for once more when the map is zoomed is given up without a word of unloading.
+  layer.on("tileabort", settle);
   const timer = setInterval(() => {
     for (const tile of failed) {
       const { src } = tile;

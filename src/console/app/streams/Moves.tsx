@@ -1,19 +1,24 @@
 import { t } from "../i18n.js";
 import type { Row } from "../resources/resources.js";
 
+/** What becomes of the record ids of a stream's data points. */
+export type Change = (ids: readonly number[]) => readonly number[];
+
 interface MovesProps {
   readonly row: Row;
   readonly order: readonly number[];
   readonly isBusy: boolean;
-  onOrder(order: readonly number[]): void;
+  onMove(change: Change): void;
 }
 
 /** One place up or down. */
-export function Moves({ row, order, isBusy, onOrder }: MovesProps) {
-  const at = order.indexOf(row.id);
-  const move = (by: -1 | 1): void => {
-    const others = order.filter((one) => one !== row.id);
-    onOrder([...others.slice(0, at + by), row.id, ...others.slice(at + by)]);
+export function Moves({ row: { id, dataPointName }, order, isBusy, onMove }: MovesProps) {
+  const at = order.indexOf(id);
+  const moved = (ids: readonly number[], by: -1 | 1): readonly number[] => {
+    if (!ids.includes(id)) return ids;
+    const others = ids.filter((one) => one !== id);
+    const to = Math.max(0, ids.indexOf(id) + by);
+    return [...others.slice(0, to), id, ...others.slice(to)];
   };
   const button = (by: -1 | 1, sign: string, text: string, isEnd: boolean) => (
     <button
@@ -22,12 +27,12 @@ export function Moves({ row, order, isBusy, onOrder }: MovesProps) {
       aria-label={text}
       title={text}
       disabled={isBusy || at < 0 || isEnd}
-      onClick={() => move(by)}
+      onClick={() => onMove((ids) => moved(ids, by))}
     >
       {sign}
     </button>
   );
-  const name = String(row.dataPointName);
+  const name = String(dataPointName);
   return (
     <>
       {button(-1, "↑", t("stream.up", { name }), at === 0)}

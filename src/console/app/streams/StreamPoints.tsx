@@ -11,7 +11,7 @@ import { dataPoint, type Row, resources } from "../resources/resources.js";
 import { me } from "../session.js";
 import { shownHeaders } from "../shown.js";
 import { useAct } from "../use-act.js";
-import { Moves } from "./Moves.js";
+import { type Change, Moves } from "./Moves.js";
 import type { StreamRecord } from "./stream-record.js";
 
 interface StreamPointsProps {
@@ -36,13 +36,16 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
     call<Page<Row>>("GET", path, { query: { _limit: pointsMax }, headers: shownHeaders(), signal }),
   );
 
-  const send = (ids: readonly number[]): Promise<unknown> =>
-    call("PUT", `/data_streams/${id}`, { body: { dataPoints: ids } });
+  /** Of the points as they are now: what somebody else has changed since they were shown stays. */
+  async function send(change: Change): Promise<void> {
+    const now = await call<StreamRecord>("GET", `/data_streams/${id}`);
+    await call("PUT", `/data_streams/${id}`, { body: { dataPoints: change(now.dataPoints) } });
+  }
 
   /** Whether it is so now. */
-  async function put(ids: readonly number[]): Promise<boolean> {
+  async function put(change: Change): Promise<boolean> {
     const isDone = await act(async () => {
-      await send(ids);
+      await send(change);
       return true;
     });
     if (isDone === true) onChanged();
@@ -55,7 +58,11 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
       <p class="muted prose">{t(isBinary ? "stream.binary" : "stream.json")}</p>
       {mayChange && (
         <div class="row spread tools">
-          <Choosing productID={productID} isBusy={isBusy} onChosen={(point) => put([...dataPoints, point])} />
+          <Choosing
+            productID={productID}
+            isBusy={isBusy}
+            onChosen={(point) => put((ids) => [...ids, point])}
+          />
           <span class="row">
             {chosen.value.size > 0 && (
               <Deletion
@@ -63,7 +70,7 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
                 ids={[...chosen.value]}
                 verb="bind.take"
                 question="bind.sure"
-                remove={() => send(dataPoints.filter((one) => !chosen.value.has(one)))}
+                remove={() => send((ids) => ids.filter((one) => !chosen.value.has(one)))}
                 onDone={() => {
                   chosen.value = nobody;
                   onChanged();
@@ -111,7 +118,12 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
                       open.value = row;
                     },
                     more: (row: Row) => (
-                      <Moves row={row} order={dataPoints} isBusy={isBusy} onOrder={(ids) => void put(ids)} />
+                      <Moves
+                        row={row}
+                        order={dataPoints}
+                        isBusy={isBusy}
+                        onMove={(change) => void put(change)}
+                      />
                     ),
                   }
                 : {})}
@@ -127,7 +139,8 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
           within={{ productID }}
           onClose={(isChanged, made) => {
             open.value = null;
-            if (typeof made?.id === "number") void put([...dataPoints, made.id]);
+            const added = made?.id;
+            if (typeof added === "number") void put((ids) => [...ids, added]);
             else if (isChanged) list.again();
           }}
         />
