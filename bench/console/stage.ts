@@ -1,8 +1,8 @@
 /** What every flow of the console has: a service, a browser, somebody who is logged in, and an empty page beside it. */
 import type { Browser, BrowserContext } from "playwright-core";
 import { launchChromium } from "../../test/console/chromium.js";
-import { freePort } from "../../test/free-port.js";
 import { takeSession, type User } from "../../test/console/session-cookie.js";
+import { freePort } from "../../test/free-port.js";
 import { startEmptyPage } from "../baselines/empty-page.js";
 import { percentileOf } from "../load/histogram.js";
 import type { BenchOptions } from "../options.js";

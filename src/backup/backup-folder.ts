@@ -144,6 +144,20 @@ export function createBackupFolder(dir: string): BackupFolder {
   };
 }
 
+/**
+ * The folder of the newest complete backup among those of one folder, from which the next one may take what has not
+ * changed; none that was found damaged: its damage would go on. Null if there is none.
+ */
+export async function newestSoundBackup(dir: string): Promise<string | null> {
+  if (!(await isFolder(dir))) return null;
+  const { names, find } = createBackupFolder(dir);
+  for (const name of await names()) {
+    const found = await find(name);
+    if (found?.state === "complete" && (found.verified?.fault ?? null) === null) return found.folder;
+  }
+  return null;
+}
+
 /** Tells one version of a file from another; null for what is no file, or too large. */
 async function fileVersion(path: string, bytesMax: number): Promise<string | null> {
   const found = await lstat(path, { bigint: true }).catch(() => null);

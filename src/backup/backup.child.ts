@@ -4,7 +4,8 @@ import { relative } from "node:path";
 import { createThrottle, type Throttle } from "../../store/files/copy-file.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
-import { type BackupMade, type BackupSource, makeBackup, newestBackup, sizeOf } from "./backup.js";
+import { type BackupMade, type BackupSource, makeBackup, sizeOf } from "./backup.js";
+import { newestSoundBackup } from "./backup-folder.js";
 import { readManifest } from "./manifest.js";
 import { verifyFolder } from "./verify-folder.js";
 import { failureText } from "./words.js";
@@ -77,7 +78,7 @@ async function make({ source, dir, to }: Extract<BackupWork, { kind: "make" }>):
   return makeBackup({
     config: source,
     to,
-    previous: await newestBackup(dir),
+    previous: await newestSoundBackup(dir),
     throttle: counted(bytes, 100),
     now: systemClock.now,
     service: {

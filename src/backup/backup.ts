@@ -1,6 +1,6 @@
 /** Copies a data folder that may be in use, so that the copy is what a crash at one moment would have left. */
 import { existsSync } from "node:fs";
-import { link, lstat, mkdir, readdir, realpath, rename, rm, stat, statfs } from "node:fs/promises";
+import { link, mkdir, readdir, realpath, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { beginDatabaseCopy, copyDatabase } from "../../store/files/copy-database.js";
 import { copyFile, hashFile, type Throttle } from "../../store/files/copy-file.js";
@@ -305,24 +305,6 @@ export async function pathsBelow(dir: string): Promise<string[]> {
 
 /** Names of backups within a folder: the time at which each began. */
 export const backupNameForm = /^\d{8}T\d{6}Z(?:-\d{1,6})?$/;
-
-/** The newest whole backup among the folders of one folder; null if there is none. */
-export async function newestBackup(dir: string): Promise<string | null> {
-  if (!existsSync(dir)) return null;
-  const names = (await readdir(dir, { withFileTypes: true }))
-    .filter((entry) => entry.isDirectory() && backupNameForm.test(entry.name))
-    .map(({ name }) => name)
-    .sort();
-  // A pipe would be waited for.
-  for (const name of names.reverse()) if (await isFile(join(dir, name, manifestName))) return join(dir, name);
-  return null;
-}
-
-const isFile = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 
 /** A name for a backup made now, by which they sort. */
 export function backupName(now: number, dir: string): string {

@@ -5,7 +5,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createThrottle } from "../../store/files/copy-file.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { isArchive, packFolder, withUnpacked } from "../backup/archive.js";
-import { type BackupMade, backupName, makeBackup, newestBackup, type ServiceHold } from "../backup/backup.js";
+import { type BackupMade, backupName, makeBackup, type ServiceHold } from "../backup/backup.js";
+import { newestSoundBackup } from "../backup/backup-folder.js";
 import { restoreBackup } from "../backup/restore.js";
 import type { Config } from "../config/config.js";
 import { endTool, lockDataDir } from "../host/lock.js";
@@ -53,7 +54,7 @@ async function backupTo(
   const shared = { config, service, throttle: createThrottle(rate * megabyte), now: systemClock.now };
   if (!isArchive(to)) {
     await mkdir(to, { recursive: true, mode: 0o700 });
-    const previous = await newestBackup(to);
+    const previous = await newestSoundBackup(to);
     return makeBackup({ ...shared, to: join(to, backupName(now, to)), previous });
   }
   await mkdir(dirname(to), { recursive: true });

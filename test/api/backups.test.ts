@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cp, mkdir, open, readdir, readFile, rename, rm, statfs, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { newestSoundBackup } from "../../src/backup/backup-folder.js";
 import { checkBackupSettings } from "../../src/backup/backups.js";
 import { readManifest, writeManifest } from "../../src/backup/manifest.js";
 import { readConfig } from "../../src/config/config.js";
@@ -129,6 +130,7 @@ backupSuite("backups", (test, world, dir) => {
     assert.is(verified.state, "SUCCESS", JSON.stringify(verified.msg));
     const [sound] = (await listOf(world)).items;
     assert.equal([sound?.isSound, sound?.fault], [true, null]);
+    assert.is(await newestSoundBackup(dir), join(dir, name));
     assert.match(String(sound?.verifiedAt), stampPattern);
 
     const file = await open(join(dir, name, "master.key"), "r+");
@@ -140,6 +142,7 @@ backupSuite("backups", (test, world, dir) => {
     const [broken] = (await listOf(world)).items;
     assert.is(broken?.isSound, false);
     assert.match(String(broken?.fault), "1 place is not as written");
+    assert.is(await newestSoundBackup(dir), null, "the next one takes nothing of it");
 
     assert.is((await world.call("DELETE", `${path}/${name}`)).status, 204);
     assert.equal(await readdir(dir), []);

@@ -242,6 +242,7 @@ suite("console: the grid of a dashboard", (test) => {
     const day = 86_400_000;
     assert.is(dueAt("chart", day, 1000, undefined), 3000);
     assert.is(dueAt("chart", day, 50_000, 10_000), 10_000 + day / 1000);
+    assert.is(dueAt("chart", day, 50_000, 49_000, true), 59_000, "what is late is seen wherever it lies");
     assert.is(dueAt("value", day, 10_500, 10_000), 20_000);
     assert.is(dueAt("alerts", 1000, 10_500, 10_000), 12_500);
   });

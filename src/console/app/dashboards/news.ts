@@ -37,9 +37,18 @@ const pixels = 1000;
 /** Values and tables are read, not looked at: theirs are never older than this. */
 const readMs = 10_000;
 
-/** When a panel is asked again for what is told now, milliseconds. */
-export function dueAt(type: Panel["type"], rangeMs: number, now: number, last: number | undefined): number {
+/**
+ * When a panel is asked again for what is told now, milliseconds.
+ * @param isLate it does not lie at the end of the line, where it could not be told from the one before
+ */
+export function dueAt(
+  type: Panel["type"],
+  rangeMs: number,
+  now: number,
+  last: number | undefined,
+  isLate = false,
+): number {
   const pixelMs = rangeMs / pixels;
-  const everyMs = Math.max(crowdMs, type === "chart" ? pixelMs : Math.min(pixelMs, readMs));
+  const everyMs = Math.max(crowdMs, type === "chart" && !isLate ? pixelMs : Math.min(pixelMs, readMs));
   return Math.max(now + crowdMs, (last ?? Number.NEGATIVE_INFINITY) + everyMs);
 }

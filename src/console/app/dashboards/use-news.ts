@@ -32,8 +32,10 @@ export function useNews(news: News): void {
     devices: isOn ? watched.devices : [],
     onPoints: (points) => {
       const now = Date.now();
-      for (const { deviceID, dataPointIntID, time } of points) late.add(deviceID, dataPointIntID, time, now);
-      gather(points.flatMap(({ deviceID }) => watched.panelsOf.get(deviceID) ?? []));
+      for (const { deviceID, dataPointIntID, time } of points) {
+        const isLate = late.add(deviceID, dataPointIntID, time, now);
+        gather(watched.panelsOf.get(deviceID) ?? [], isLate);
+      }
     },
   });
   useEffect(() => {
@@ -53,7 +55,7 @@ export function useNews(news: News): void {
 }
 
 /** Gathers what is told, by panel; what is told while nobody looks is told when somebody does. */
-function useGathered(news: News): (panels: readonly string[]) => void {
+function useGathered(news: News): (panels: readonly string[], isLate?: boolean) => void {
   const newest = useRef(news);
   newest.current = news;
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -81,12 +83,13 @@ function useGathered(news: News): (panels: readonly string[]) => void {
     };
   }, []);
 
-  return (panels) => {
+  return (panels, isLate = false) => {
     const { document, rangeMs } = newest.current;
     for (const id of panels) {
       const type = document.panels.find((panel) => panel.id === id)?.type;
-      if (type === undefined || due.current.has(id)) continue;
-      due.current.set(id, dueAt(type, rangeMs, performance.now(), last.current.get(id)));
+      if (type === undefined) continue;
+      const at = dueAt(type, rangeMs, performance.now(), last.current.get(id), isLate);
+      due.current.set(id, Math.min(at, due.current.get(id) ?? at));
     }
     tell();
   };

@@ -107,7 +107,17 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
 /** Figures stand below each other by their last digit. */
 const figures: ReadonlySet<string> = new Set([
   ...(["alertCount", "alertTimes", "attempts", "dataPointCount", "deviceCount"] as const),
-  ...(["duration", "keepAlive", "recordID", "repeatInterval", "version", "wait"] as const),
+  ...([
+    "binarySize",
+    "duration",
+    "keepAlive",
+    "lowerLimit",
+    "recordID",
+    "repeatInterval",
+    "upperLimit",
+    "version",
+    "wait",
+  ] as const),
 ]);
 const classOf = (column: string): string => (figures.has(column) ? "figure" : "");
 
