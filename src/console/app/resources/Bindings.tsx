@@ -7,8 +7,8 @@ import { query } from "../router.js";
 import { me } from "../session.js";
 import { shownHeaders } from "../shown.js";
 import { useAct } from "../use-act.js";
+import { Choosing } from "./Choosing.js";
 import { Deletion } from "./Deletion.js";
-import { ReferenceInput } from "./ReferenceInput.js";
 import { Pages } from "./ResourceList.js";
 import { ResourceTable } from "./ResourceTable.js";
 import type { Reference, Resource, Row } from "./resources.js";
@@ -33,7 +33,6 @@ export function Bindings(props: BindingsProps) {
   const { resource, from, field = "ids", fromOther, pageParameter = "page" } = props;
   const { path } = resource;
   const chosen = useSignal(nobody);
-  const wanted = useSignal("");
   const { act, failure, isBusy } = useAct();
   const asked = {
     _page: Math.max(1, Math.trunc(Number(query.value[pageParameter])) || 1),
@@ -42,40 +41,29 @@ export function Bindings(props: BindingsProps) {
   const list = useAsk(`${path} ${JSON.stringify(asked)} ${language.value}`, (signal) =>
     call<Page<Row>>("GET", path, { query: asked, headers: shownHeaders(), signal }),
   );
-  const words = t("bind.search", { what: t(resource.title) });
   const mayChange = me.value?.rights.includes("write") === true;
 
-  async function give(event: SubmitEvent): Promise<void> {
-    event.preventDefault();
+  async function give(other: number): Promise<boolean> {
     const isGiven = await act(async () => {
-      const other = Number(wanted.value);
       if (fromOther === undefined) await call("POST", path, { body: { [field]: [other] } });
       else await call("POST", fromOther.pathOf(other), { body: { ids: [fromOther.id] } });
       return true;
     });
-    if (isGiven !== true) return;
-    wanted.value = "";
-    list.again();
+    if (isGiven === true) list.again();
+    return isGiven === true;
   }
 
   return (
     <section>
       {mayChange && (
-        <form class="row tools" onSubmit={give}>
-          <span class="pick-one">
-            <ReferenceInput
-              shared={{ class: "input", "aria-label": words, placeholder: words }}
-              text={wanted.value}
-              reference={from}
-              within={{}}
-              onText={(text) => {
-                wanted.value = text;
-              }}
-            />
-          </span>
-          <button type="submit" class="button main" disabled={!/^\d+$/.test(wanted.value) || isBusy}>
-            {t("bind.give")}
-          </button>
+        <Choosing
+          what={t(resource.title)}
+          from={from}
+          within={{}}
+          isBusy={isBusy}
+          className="row tools"
+          onChosen={give}
+        >
           {chosen.value.size > 0 && (
             <Deletion
               path={path}
@@ -96,7 +84,7 @@ export function Bindings(props: BindingsProps) {
               }}
             />
           )}
-        </form>
+        </Choosing>
       )}
       {failure !== null && (
         <p class="notice bad" role="alert">

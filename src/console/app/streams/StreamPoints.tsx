@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
+import { Choosing } from "../resources/Choosing.js";
 import { Deletion } from "../resources/Deletion.js";
-import { ReferenceInput } from "../resources/ReferenceInput.js";
 import { ResourceForm } from "../resources/ResourceForm.js";
 import { ResourceTable } from "../resources/ResourceTable.js";
 import { dataPoint, type Row, resources } from "../resources/resources.js";
@@ -59,8 +59,11 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
       {mayChange && (
         <div class="row spread tools">
           <Choosing
-            productID={productID}
+            what={t("title.dataPoints")}
+            from={dataPoint}
+            within={{ productID }}
             isBusy={isBusy}
+            className="row grow"
             onChosen={(point) => put((ids) => [...ids, point])}
           />
           <span class="row">
@@ -146,41 +149,5 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
         />
       )}
     </section>
-  );
-}
-
-interface ChoosingProps {
-  readonly productID: string;
-  readonly isBusy: boolean;
-  /** Whether it could be added. */
-  onChosen(id: number): Promise<boolean>;
-}
-
-function Choosing({ productID, isBusy, onChosen }: ChoosingProps) {
-  const wanted = useSignal("");
-  const words = t("bind.search", { what: t("title.dataPoints") });
-  return (
-    <form
-      class="row grow"
-      onSubmit={async (event) => {
-        event.preventDefault();
-        if (await onChosen(Number(wanted.value))) wanted.value = "";
-      }}
-    >
-      <span class="pick-one">
-        <ReferenceInput
-          shared={{ class: "input", "aria-label": words, placeholder: words }}
-          text={wanted.value}
-          reference={dataPoint}
-          within={{ productID }}
-          onText={(text) => {
-            wanted.value = text;
-          }}
-        />
-      </span>
-      <button type="submit" class="button main" disabled={!/^\d+$/.test(wanted.value) || isBusy}>
-        {t("bind.give")}
-      </button>
-    </form>
   );
 }
