@@ -32,10 +32,14 @@ export function useNews(news: News): void {
     devices: isOn ? watched.devices : [],
     onPoints: (points) => {
       const now = Date.now();
-      for (const { deviceID, dataPointIntID, time } of points) {
-        const isLate = late.add(deviceID, dataPointIntID, time, now);
-        gather(watched.panelsOf.get(deviceID) ?? [], isLate);
-      }
+      const isLate = points.map(({ deviceID, dataPointIntID, time }) =>
+        late.add(deviceID, dataPointIntID, time, now),
+      );
+      const panelsOf = (some: typeof points): string[] => [
+        ...new Set(some.flatMap(({ deviceID }) => watched.panelsOf.get(deviceID) ?? [])),
+      ];
+      gather(panelsOf(points));
+      if (isLate.includes(true)) gather(panelsOf(points.filter((_, i) => isLate[i])), true);
     },
   });
   useEffect(() => {
