@@ -180,27 +180,20 @@ consoleSuite("console: dashboards", (test, world, web) => {
       },
       { what: "the first point" },
     );
+    // Another one comes by the stream alone: what was there before a page listens is not known to be late.
+    await world.publish(own, { temp: 12.5 });
+    await climate.getByText("12.5").waitFor();
+    await world.publish(own, [{ time: Date.now() - 3 * 3_600_000 - 60_000, temp: 7.25 }]);
     await climate.locator(".plot").focus();
-    const [lateMs, againMs] = [3 * 3_600_000 + 60_000, 5000];
-    let sentAt = Number.NEGATIVE_INFINITY;
     await until(
       async () => {
-        // A device that was away sends more than one.
-        if (performance.now() - sentAt > againMs) {
-          sentAt = performance.now();
-          await world.publish(own, [{ time: Date.now() - lateMs, temp: 7.25 }]);
-        }
         await page.keyboard.press("Home");
         return (await climate.locator(".readout").innerText()).includes("came 3 h later");
       },
       { what: "the late point to be read" },
     );
-    await table
-      .getByRole("row", { name: /7\.25 came 3 h later/ })
-      .first()
-      .waitFor();
-    const rows = await table.getByRole("row").filter({ hasText: "7.25" }).count();
-    assert.is(await table.locator(".status.late").count(), rows);
+    await table.getByRole("row", { name: /7\.25 came 3 h later/ }).waitFor();
+    assert.is(await table.locator(".status.late").count(), 1);
   });
 
   test("an earlier time stands beside the present one, and alerts on the axis", async () => {
