@@ -121,13 +121,23 @@ interface Opened {
   readonly dataDir: string;
   readonly clock: SetClock;
   readonly first: World["first"];
+  /** Whether the server may still end connections whose idle time the suite let pass. */
+  endsIdle(): boolean;
   close(): Promise<void>;
 }
+
+/** Real milliseconds in which the server has looked for idle connections. */
+const idleCheckMs = 5000;
 
 async function open(environment: Readonly<Record<string, string>>): Promise<Opened> {
   const dir = await openTempDir();
   const troubles: unknown[] = [];
   const clock = createSetClock();
+  let passedAt = Number.NEGATIVE_INFINITY;
+  const pass = (ms: number): void => {
+    passedAt = performance.now();
+    clock.pass(ms);
+  };
   const ports = { HTTP_PORT: "0", MQTT_PORT: "0", ...listenersOff, FREE_BYTES_MIN: "0" };
   const config = readConfig({ DATA_DIR: dir.path, ...ports, ...environment });
   const log = createLogger("error", (line) => troubles.push(line), clock.now);
@@ -138,8 +148,9 @@ async function open(environment: Readonly<Record<string, string>>): Promise<Open
     mqtt: service.mqtt ?? "",
     service,
     dataDir: dir.path,
-    clock,
+    clock: { ...clock, pass },
     first,
+    endsIdle: () => performance.now() - passedAt < idleCheckMs,
     close: async () => {
       await service.close();
       await dir.close();
@@ -213,21 +224,27 @@ function createWorld(service: () => Opened): World {
 }
 
 async function send(
-  { http, first }: Opened,
+  { http, first, endsIdle }: Opened,
   method: string,
   path: string,
   body: unknown,
   { key = first.apiKey, headers = {} }: CallOptions,
 ): Promise<Reply> {
   const raw = typeof body === "string" || body instanceof Uint8Array;
-  const response = await fetch(http + path, {
-    method,
-    headers: {
-      ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: raw ? Buffer.from(body) : JSON.stringify(body) }),
+  const request = () =>
+    fetch(http + path, {
+      method,
+      headers: {
+        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: raw ? Buffer.from(body) : JSON.stringify(body) }),
+    });
+  const response = await request().catch((error: unknown) => {
+    // It took a connection that the server was about to end (RFC 9112 §9.3.1): nothing of it was handled.
+    if (endsIdle()) return request();
+    throw error;
   });
   const text = await response.text();
   const type = response.headers.get("content-type");

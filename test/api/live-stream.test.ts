@@ -143,6 +143,8 @@ worldSuite("live stream of a tenant", (test, world) => {
 
   test("alerts that begin and end, by a value and by hand, and commands with their receipts", async () => {
     const { device } = await station();
+    // Those of other tests are told before.
+    await world.alertsSettled();
     const stream = await listen(world, "topics=alerts,commands");
     await arrived(stream, "hello", 1);
     await world.publish(device, { temp: 60 });

@@ -16,7 +16,7 @@ import {
   makeProduct,
   makeStream,
 } from "../factories.js";
-import { assert } from "../suite.js";
+import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
 
@@ -171,7 +171,9 @@ consoleSuite(
       assert.is(await scrolled.getAttribute("aria-label"), "As table");
       await scrolled.focus();
       await page.keyboard.press("ArrowRight");
-      await page.waitForFunction("document.querySelector('section.scroll').scrollLeft > 0");
+      await until(() => page.evaluate<boolean>("document.querySelector('section.scroll').scrollLeft > 0"), {
+        what: "the table to scroll",
+      });
     });
 
     /** With all that it shows. */
