@@ -40,6 +40,7 @@ export async function startService(environment: NodeJS.ProcessEnv): Promise<Serv
       DATA_DIR: join(dir, "data"),
       API_KEY: key,
       HTTP_PORT: "0",
+      HTTPS_PORT: "off",
       MQTT_PORT: "0",
       MQTTS_PORT: "off",
       MQTTSS_PORT: "off",

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "../../src/demo/client.js";
 import { publishYear, settled } from "../../src/demo/edge-node.js";
@@ -57,6 +58,22 @@ suite("demo: a year of weather through the service", (test) => {
   });
   test.after(async () => {
     await service.close();
+  });
+
+  test("runs beside another service: it takes none of the usual ports", async () => {
+    const log = readFileSync(join(service.own?.dir ?? "", "service.log"), "utf8").split("\n");
+    const told = JSON.parse(log.find((line) => line.includes('"msg":"listening"')) ?? "{}");
+    const {
+      time: _,
+      level: __,
+      msg: ___,
+      console: ____,
+      ...listeners
+    } = told as Record<string, string | null>;
+    const off = Object.keys(listeners).filter((name) => listeners[name] === null);
+    assert.equal(off.sort(), ["https", "mqtts", "mqttss", "ws", "wss"]);
+    assert.equal([listeners.http, listeners.mqtt], [service.http, service.mqtt]);
+    assert.is(Object.keys(listeners).length, off.length + 2);
   });
 
   const units = [
