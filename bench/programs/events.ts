@@ -27,7 +27,7 @@ export async function benchEvents(options: BenchOptions): Promise<Figure[]> {
   });
   const journal = await openJournal({
     dir: join(options.dir, "journal"),
-    node: 0,
+    shard: 0,
     now: Date.now,
     segmentBytesMax: 64 * 1024 * 1024,
     segmentAgeMaxMs: 3_600_000,

@@ -83,7 +83,7 @@ async function contender(
 async function openJournalCommit(dir: string) {
   const journal = await openJournal({
     dir,
-    node: 0,
+    shard: 0,
     now: Date.now,
     segmentBytesMax: 64 * 1024 * 1024,
     segmentAgeMaxMs: 3_600_000,

@@ -53,8 +53,8 @@ async function moveBothWays(
   const embedded = await openLibsqlSeriesStore({ dir: join(dir, bucket) });
   const back = await openLibsqlSeriesStore({ dir: join(dir, `${bucket}-back`) });
   const influx = await openInfluxSeriesStore({
-    ...{ url, token, org, bucket, nodeNumber: 0 },
-    checkpoint: { read: async () => 0, write: async () => undefined },
+    ...{ url, token, org, bucket, firstShard: 0 },
+    checkpoint: () => ({ read: async () => 0, write: async () => undefined }),
     ledger: {
       bucketOrigin: async () => "made",
       keepBucketOrigin: async () => undefined,

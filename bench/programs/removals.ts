@@ -48,14 +48,14 @@ export async function benchRemovals(options: BenchOptions): Promise<Figure[]> {
       token: server.token,
       org: server.org,
       bucket: server.bucket,
-      nodeNumber: 0,
+      firstShard: 0,
       ledger: memoryLedger(),
-      checkpoint: {
+      checkpoint: () => ({
         read: async () => checkpoint,
         write: async (id) => {
           checkpoint = id;
         },
-      },
+      }),
     });
     const { devices, influxDevices, influxAlone } = counts;
     figures.push(...(await benchEngine(dir, "influx", series, devices, influxDevices, influxAlone)));
@@ -126,8 +126,7 @@ async function drain(db: Db, series: SeriesStore): Promise<void> {
   await createRemovals({
     db,
     series,
-    journal: { appendedID: 0 },
-    settledID: () => 0,
+    journals: [{ journal: { appendedID: 0 }, settledID: 0 }],
     followed: async () => {},
     historySettled: async () => {},
     isHeld: () => false,

@@ -14,7 +14,7 @@ import type { SessionRecords } from "../sessions/records.js";
 import type { SessionRegistry } from "../sessions/session-registry.js";
 import type { Link, Message, SessionState } from "../sessions/state.js";
 import { isExpired } from "../sessions/state.js";
-import { type Origin, payloadBytesMax, sessionOf } from "../uplinks/accept.js";
+import { type Accept, type Origin, payloadBytesMax, sessionOf } from "../uplinks/accept.js";
 import type { RecentIDs } from "../uplinks/recent-ids.js";
 import { lightWorkMax } from "../uplinks/work-budget.js";
 import type { DeviceIDs, IDMemory } from "./device-ids.js";
@@ -176,6 +176,15 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   get isSilent(): boolean {
     const { keepAlive } = this.#request;
     return keepAlive > 0 && this.#context.monotonic() - this.#heardAt > keepAlive * 1000;
+  }
+
+  /** What takes its messages, and whoever waits for that. */
+  get accept(): Accept {
+    return this.#context.accept;
+  }
+
+  get waiting(): WaitingForDisk {
+    return this.#context.waiting;
   }
 
   /** How its messages come down. @throws Error before it is open */

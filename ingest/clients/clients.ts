@@ -2,6 +2,7 @@ import { createShares } from "../../store/lib/shares.js";
 import { createSlice } from "../../store/lib/turns.js";
 import { type ClientCertificate, type Denied, isEntitled, isValidAt } from "../access/credentials.js";
 import type { Denials } from "../access/denials.js";
+import type { ByShard } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import { count, type EndReason } from "../meter.js";
 import {
@@ -11,6 +12,7 @@ import {
   DeviceClient,
   type LinkMaker,
 } from "./client.js";
+import type { WaitingForDisk } from "./waiting-for-disk.js";
 
 /** What a client shows of itself. */
 interface Credentials {
@@ -57,6 +59,13 @@ interface Opening<L extends ClientLink> {
   readonly client: DeviceClient<L>;
   /** Resolves once its connect record is on disk. */
   readonly opened: Promise<void>;
+  readonly waiting: WaitingForDisk;
+}
+
+interface Identified {
+  readonly entry: DeviceEntry;
+  /** Of its shard. */
+  readonly context: ClientsContext;
 }
 
 /** Clients of a tenant that are looked at for one that can give way. */
@@ -64,15 +73,15 @@ const looksMax = 64;
 
 /** @param isBusy whether somebody waits for the client: then it is not silent, and does not give way */
 export function createClients<L extends ClientLink>(
-  context: ClientsContext,
+  shards: ByShard<ClientsContext>,
   isBusy: (client: DeviceClient<L>) => boolean,
 ): Clients<L> {
-  const { accept, connections, limits, denials, now } = context;
+  const [{ limits, now, meter, clientsMax, authenticate: identifyBy }] = shards.all;
   /** By device, the one that is open or being opened under each client id. */
   const open = new Map<string, Opening<L>>();
   /** Under way. */
   const attempts = new Map<string, Promise<DeviceEntry | Denied>>();
-  const places = createShares<number>(context.clientsMax);
+  const places = createShares<number>(clientsMax);
   /** By tenant, in the order in which they came. */
   const byTenant = new Map<number, Set<DeviceClient<L>>>();
 
@@ -106,7 +115,7 @@ export function createClients<L extends ClientLink>(
     { username, token, certificate }: Credentials,
     ip: string,
   ): Promise<DeviceEntry | Denied> {
-    const attempt = () => context.authenticate(username, token, certificate, ip);
+    const attempt = () => identifyBy(username, token, certificate, ip);
     if (username === undefined || token === undefined) return attempt();
     const name = `${ip} ${certificate?.fingerprint} ${username.length} ${username}${token}`;
     const pending = attempts.get(name) ?? attempt().finally(() => attempts.delete(name));
@@ -119,20 +128,25 @@ export function createClients<L extends ClientLink>(
     credentials: Credentials,
     ip: string,
     { clientID, keepAlive }: ClientTerms<L>,
-  ): Promise<DeviceEntry | Turned> {
-    if (accept.full) return { reason: "unavailable" };
+  ): Promise<Identified | Turned> {
+    if (shards.all.every(({ accept }) => accept.full)) return { reason: "unavailable" };
     const found = await authenticate(credentials, ip);
     if ("denial" in found) {
-      if (found.device !== null) denials.add(found.device, ip, clientID, keepAlive);
-      count(context.meter.ended, found.denial);
+      if (found.device !== null) {
+        const { denials } = await shards.of(found.device);
+        denials.add(found.device, ip, clientID, keepAlive);
+      }
+      count(meter.ended, found.denial);
       return { reason: found.denial };
     }
+    const context = await shards.of(found);
+    if (context.accept.full) return { reason: "unavailable" };
     // What the feed brought since the answer was given has found no client to throw out.
-    return isEntitled(found, proofOf(credentials)) ? found : { reason: "credentials" };
+    return isEntitled(found, proofOf(credentials)) ? { entry: found, context } : { reason: "credentials" };
   }
 
   function start(
-    entry: DeviceEntry,
+    { entry, context }: Identified,
     credentials: Credentials,
     ip: string,
     { link, ...terms }: ClientTerms<L>,
@@ -142,6 +156,7 @@ export function createClients<L extends ClientLink>(
     if (!makeRoom(tenant)) return { reason: "room" };
     const client = new DeviceClient<L>(context, entry, request, ended);
     // One of the same client id ends first.
+    const { connections } = context;
     if (!connections.open(client)) {
       places.give(tenant, 1);
       return { reason: "sessions" };
@@ -151,30 +166,30 @@ export function createClients<L extends ClientLink>(
       places.give(tenant, 1);
       return { reason: "connections" };
     }
-    const starting = { client, opened: client.open(link) };
+    const starting = { client, opened: client.open(link), waiting: context.waiting };
     open.set(nameOf(entry, request.clientID), starting);
     byTenant.set(tenant, (byTenant.get(tenant) ?? new Set()).add(client));
     return untilOpen(starting);
   }
 
   /** While the journal takes nothing it stays as it is: who waits for it is told to come again. */
-  async function untilOpen({ client, opened }: Opening<L>): Promise<DeviceClient<L> | Turned> {
+  async function untilOpen({ client, opened, waiting }: Opening<L>): Promise<DeviceClient<L> | Turned> {
     if (client.state !== null && !client.isEnded) return client;
-    const kept = await context.waiting.untilKept((done) => void opened.then(done));
+    const kept = await waiting.untilKept((done) => void opened.then(done));
     return kept === "kept" && !client.isEnded ? client : { reason: "unavailable" };
   }
 
   return {
     enter: async (credentials, ip, terms) => {
-      const entry = await identify(credentials, ip, terms);
-      if ("reason" in entry) return entry;
-      const known = open.get(nameOf(entry, terms.clientID));
-      if (known === undefined) return start(entry, credentials, ip, terms);
+      const identified = await identify(credentials, ip, terms);
+      if ("reason" in identified) return identified;
+      const known = open.get(nameOf(identified.entry, terms.clientID));
+      if (known === undefined) return start(identified, credentials, ip, terms);
       return untilOpen(known);
     },
     open: async (credentials, ip, terms) => {
-      const entry = await identify(credentials, ip, terms);
-      return "reason" in entry ? entry : start(entry, credentials, ip, terms);
+      const identified = await identify(credentials, ip, terms);
+      return "reason" in identified ? identified : start(identified, credentials, ip, terms);
     },
     sweep: async () => {
       const slice = createSlice();

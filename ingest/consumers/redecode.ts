@@ -1,4 +1,5 @@
 import type { EventLog } from "../../store/events/events.js";
+import { shardOfID } from "../../store/journal/shard-ids.js";
 import { asError } from "../../store/lib/errors.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
@@ -60,6 +61,8 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   const seen = createSeenTimes();
   let waiting: Point[] = [];
   let payloads = 0;
+  /** Whose journal stamped the points that wait. */
+  let shard = 0;
 
   async function flush(): Promise<void> {
     const points = waiting;
@@ -74,7 +77,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   }
 
   async function write({ missing }: Compared): Promise<number> {
-    const refused = await series.write(missing, 0);
+    const refused = await series.write(missing, 0, shard);
     if (refused.length > 0) await options.refused(refused);
     return missing.length - refused.length;
   }
@@ -85,6 +88,8 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     // A message that a policy refused has no points.
     if (!isDecodable(record) || options.isAside(record.id)) continue;
     counts.messages++;
+    if (shardOfID(record.id) !== shard) await flush();
+    shard = shardOfID(record.id);
     const own: DecodedPoint[] = [];
     try {
       decodePoints(

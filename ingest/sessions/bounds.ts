@@ -1,3 +1,5 @@
+import type { HeldBytes } from "./held-bytes.js";
+
 /** What the sessions of a device may hold. Anything beyond is counted and not taken. */
 
 /** Sessions that one device may have, connected or not; the one longest away goes first. */
@@ -15,6 +17,8 @@ export interface SessionBounds {
   readonly outgoingMessagesMax: number;
   /** All that is held for clients of the process, bytes; tenants share it. */
   readonly heldBytesMax: number;
+  /** Where it is counted, if sessions are kept in several places; without it they count for themselves. */
+  readonly held?: HeldBytes;
 }
 
 export const sessionBounds: SessionBounds = {

@@ -112,3 +112,13 @@ function handedOut({ outgoing }: SessionState): number {
   for (const { sent } of outgoing.values()) if (sent) count++;
   return count;
 }
+
+/** Of every shard of the process: a device has its sessions in one of them. */
+export function sessionsOfShards(shards: readonly [ClientSessions, ...ClientSessions[]]): ClientSessions {
+  const [first, ...others] = shards;
+  if (others.length === 0) return first;
+  return {
+    of: (device) => shards.flatMap((one) => one.of(device)),
+    end: (of, clientIDs) => (shards.find((one) => one.of(of.device).length > 0) ?? first).end(of, clientIDs),
+  };
+}

@@ -132,3 +132,17 @@ export function createConnections({ registry, now }: ConnectionsDeps): Connectio
     },
   };
 }
+
+/** What is asked of the connections of every shard of the process. */
+export function connectionsOfShards(
+  shards: readonly [Connections, ...Connections[]],
+): Pick<Connections, "has" | "sendToAll" | "waitingBytes"> {
+  const [first, ...others] = shards;
+  if (others.length === 0) return first;
+  return {
+    has: (device) => shards.some((one) => one.has(device)),
+    sendToAll: (device, topic, payload) =>
+      shards.find((one) => one.has(device))?.sendToAll(device, topic, payload) ?? false,
+    waitingBytes: (tenant) => shards.reduce((sum, one) => sum + one.waitingBytes(tenant), 0),
+  };
+}

@@ -1,4 +1,5 @@
 import { endsWithConnection, type MessageProperties } from "../../store/journal/message.js";
+import type { ByShard } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import { mayReceive } from "../policies.js";
 import { createWorkBudget } from "../uplinks/work-budget.js";
@@ -52,7 +53,7 @@ export interface Downlinks {
   send(to: DeviceEntry, message: Downlink, settled: Settled, kept: () => void): Sent;
 }
 
-interface DownlinksDeps {
+export interface DownlinksDeps {
   readonly registry: Pick<SessionRegistry, "get" | "send" | "held" | "publishCost">;
   readonly records: Pick<SessionRecords, "send" | "openInbox">;
   readonly directory: {
@@ -148,4 +149,20 @@ export function mayBeSent(entry: DeviceEntry, topic: string): boolean {
 
 function expiry(ttl: number): MessageProperties | null {
   return ttl === 0 ? null : { messageExpiryInterval: ttl };
+}
+
+/** Of every shard of the process. */
+export function downlinksOfShards(
+  shards: ByShard<Downlinks>,
+  directory: DownlinksDeps["directory"],
+): Downlinks {
+  if (shards.all.length === 1) return shards.all[0];
+  return {
+    reach: async (device, ...asked) => {
+      const entry = directory.peek(device) ?? (await directory.get(device));
+      return entry === undefined ? null : (await shards.of(entry)).reach(device, ...asked);
+    },
+    // Those above the device were at hand when it was asked how far the message would get.
+    send: (to, ...message) => shards.peek(to)?.send(to, ...message) ?? "none",
+  };
 }

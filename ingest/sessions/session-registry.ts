@@ -1,7 +1,7 @@
 /** The sessions of all devices, and the one way in which each kind of record changes them. */
 import { ownSet } from "../messages/shared-empty.js";
 import type { Meter } from "../meter.js";
-import { sessionBounds } from "./bounds.js";
+import { type SessionBounds, sessionBounds } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import { createDelivery } from "./delivery.js";
 import { createDirtySet } from "./dirty-set.js";
@@ -38,11 +38,10 @@ export function createSessionRegistry(
   changes: Changes,
   meter: Meter,
   loaded: Iterable<DeviceSessions> = [],
-  { heldBytesMax, outgoingMessagesMax } = sessionBounds,
+  { outgoingMessagesMax, heldBytesMax, held = createHeldBytes(heldBytesMax) }: SessionBounds = sessionBounds,
 ): SessionRegistry {
   const registry = new Map<number, DeviceSessions>();
   const dirtySet = createDirtySet(changes, registry);
-  const held = createHeldBytes(heldBytesMax);
   const queues = createMessageQueues({ changes, dirtySet, meter, held, outgoingMessagesMax });
   const wills = createPendingWills(changes, registry, held);
   const delivery = createDelivery(queues);

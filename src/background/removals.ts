@@ -32,11 +32,16 @@ export interface RemovalCounts {
   readonly done: number;
 }
 
+interface JournalProgress {
+  readonly journal: Pick<Journal, "appendedID">;
+  readonly settledID: number;
+}
+
 export interface RemovalDeps {
   readonly db: Db;
-  readonly journal: Pick<Journal, "appendedID">;
+  /** Each with the id up to which its points are in the store. */
+  readonly journals: readonly JournalProgress[];
   readonly series: Pick<SeriesStore, "whichHavePoints" | "removeDevices" | "removeFields">;
-  readonly settledID: () => number;
   /** Resolves when every follower in this process knows of the deletions that are stored. */
   readonly followed: () => Promise<void>;
   /** Resolves when no import can still write points of what has been deleted. */
@@ -172,8 +177,9 @@ function createSettling(deps: RemovalDeps, stopping: AbortSignal) {
       if (newest <= settledThrough) return true;
       await deps.followed();
       // What was appended before the deletion was known; messages that come later find no device.
-      const sentBefore = deps.journal.appendedID;
-      for (let waitedMs = 0; deps.settledID() < sentBefore; waitedMs += settleLookMs) {
+      const sentBefore = deps.journals.map((one) => ({ one, id: one.journal.appendedID }));
+      const isSettled = () => sentBefore.every(({ one, id }) => one.settledID >= id);
+      for (let waitedMs = 0; !isSettled(); waitedMs += settleLookMs) {
         if (stopping.aborted || waitedMs >= settleWaitMs) return false;
         await new Promise((resolve) => setTimeout(resolve, settleLookMs));
       }

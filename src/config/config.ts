@@ -46,6 +46,8 @@ export interface Config {
   readonly tlsSuites: "aead" | "compatible";
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
+  /** The shards of the journal that this process keeps. */
+  readonly shards: readonly number[];
   readonly eventRetentionDays: number;
   readonly eventRetentionBytes: number;
   /** Bytes that the control logs of one tenant may have. */
@@ -338,6 +340,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     tlsSuites: env.TLS_SUITES,
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
+    shards: [env.NODE_NUMBER],
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     eventRetentionBytes: env.EVENT_RETENTION_BYTES,
     controlLogBytes: env.CONTROL_LOG_BYTES,

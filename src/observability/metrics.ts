@@ -3,14 +3,14 @@ import type { IntervalHistogram } from "node:perf_hooks";
 import type { LiveFeed } from "../../ingest/live/feed.js";
 import type { Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
-import type { Journal } from "../../store/journal/journal.js";
 import type { ClockJump } from "./clock-watch.js";
 import { type Histogram, type Labels, samples } from "./prometheus.js";
 
 /** Everything that the metrics are read from, at one instant. */
 interface Readings {
   readonly meter: Meter;
-  readonly journal: Pick<Journal, "pendingBytes" | "segments">;
+  /** Of all shards together. */
+  readonly journal: { readonly pendingBytes: number; readonly segments: number };
   readonly live: ReturnType<LiveFeed["counts"]>;
   readonly damage: DamageLog["counts"];
   /** Messages set aside, by follower of the journal. */
@@ -206,7 +206,7 @@ const metrics: readonly Metric[] = [
   gauge("tidemark_journal_pending_bytes", "Appended, not committed.", ({ journal }) =>
     one(journal.pendingBytes),
   ),
-  gauge("tidemark_journal_segments", "Segments kept.", ({ journal }) => one(journal.segments.length)),
+  gauge("tidemark_journal_segments", "Segments kept.", ({ journal }) => one(journal.segments)),
   gauge("tidemark_journal_lag_messages", "Records a consumer has not settled.", ({ lag }) => [
     [{ consumer: "series" }, lag.series],
     [{ consumer: "alerts" }, lag.alerts],

@@ -67,14 +67,19 @@ export function createTroubles(): Troubles {
   };
 }
 
+interface JournalProgress {
+  readonly journal: Journal;
+  readonly settledID: number;
+  readonly alertsID: number;
+}
+
 interface StatusSources {
   readonly troubles: Troubles;
-  readonly journal: Journal;
+  /** Of each shard, with how far its consumers have come. */
+  readonly journals: readonly JournalProgress[];
   readonly meter: Meter;
   readonly live: Pick<LiveFeed, "counts">;
   readonly damage: Pick<DamageLog, "counts">;
-  readonly settledID: () => number;
-  readonly alertsID: () => number;
   readonly removals: () => RemovalFigures;
   /** Messages that ended the service and are set aside, by follower of the journal. */
   readonly setAside: () => ReadonlyMap<string, number>;
@@ -101,7 +106,7 @@ const commitBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 
 const writeBuckets = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 
 export function createStatus(sources: StatusSources): Status {
-  const { journal, meter } = sources;
+  const { journals, meter } = sources;
   const certificateEnds = new Map<string, number>();
   const clockJumps = new Map<ClockJump, number>();
   let backups: BackupFigures | null = null;
@@ -113,19 +118,26 @@ export function createStatus(sources: StatusSources): Status {
     windowMs,
     sources.monotonic,
   );
-  const lag = createJournalLag({
-    committedID: () => journal.committedID,
-    settledID: sources.settledID,
-    monotonic: sources.monotonic,
+  const lags = journals.map((one) => {
+    const lag = createJournalLag({
+      committedID: () => one.journal.committedID,
+      settledID: () => one.settledID,
+      monotonic: sources.monotonic,
+    });
+    one.journal.onCommitTime((seconds) => {
+      commits.observe(seconds);
+      const micros = Math.min(commitMicrosMax, Math.max(1, Math.round(seconds * 1e6)));
+      for (const window of recentCommits.both) window.record(micros);
+      lag.committed();
+    });
+    return lag;
   });
-  journal.onCommitTime((seconds) => {
-    commits.observe(seconds);
-    const micros = Math.min(commitMicrosMax, Math.max(1, Math.round(seconds * 1e6)));
-    for (const window of recentCommits.both) window.record(micros);
-    lag.committed();
-  });
+  const lagSeconds = (): number => Math.max(...lags.map(({ seconds }) => seconds));
 
-  const lagMessages = (): number => Math.max(0, journal.committedID - sources.settledID());
+  /** Records that a consumer, which has come to `reached`, has not settled. */
+  const behind = (reached: (one: JournalProgress) => number): number =>
+    sum(journals, (one) => Math.max(0, one.journal.committedID - reached(one)));
+  const lagMessages = (): number => behind((one) => one.settledID);
 
   const notReady = (): string | null => (sources.closing() ? "shutting down" : sources.stopped());
 
@@ -140,15 +152,18 @@ export function createStatus(sources: StatusSources): Status {
   function metrics(): string {
     return metricsText({
       meter,
-      journal,
+      journal: {
+        pendingBytes: sum(journals, ({ journal }) => journal.pendingBytes),
+        segments: sum(journals, ({ journal }) => journal.segments.length),
+      },
       live: sources.live.counts(),
       damage: sources.damage.counts,
       setAside: sources.setAside(),
       heldBytes: sources.heldBytes(),
       lag: {
         series: lagMessages(),
-        alerts: Math.max(0, journal.committedID - sources.alertsID()),
-        seriesSeconds: lag.seconds,
+        alerts: behind((one) => one.alertsID),
+        seriesSeconds: lagSeconds(),
       },
       removals: sources.removals(),
       backups,
@@ -170,11 +185,12 @@ export function createStatus(sources: StatusSources): Status {
     const recent = recentCommits.longer;
     const commitMs = (percentile: number) => (recent.count === 0 ? 0 : recent.percentile(percentile) / 1000);
     return {
-      lag: { messages: lagMessages(), seconds: lag.seconds },
+      lag: { messages: lagMessages(), seconds: lagSeconds() },
       commit: { p50Ms: commitMs(50), p99Ms: commitMs(99) },
       disk: {
         freeBytes: freeDiskBytes,
-        isFull: journal.stopped !== null || freeDiskBytes < sources.freeBytesMin,
+        isFull:
+          journals.some(({ journal }) => journal.stopped !== null) || freeDiskBytes < sources.freeBytesMin,
       },
       eventLoopDelayP99Ms: loopDelay.longer.percentile(99) / nsPerMs,
       startedAt: sources.startedAt,
@@ -207,6 +223,10 @@ function watchedLoopDelay(): IntervalHistogram {
   const watched = monitorEventLoopDelay({ resolution: 1 });
   watched.enable();
   return watched;
+}
+
+function sum<T>(all: readonly T[], of: (one: T) => number): number {
+  return all.reduce((total, one) => total + of(one), 0);
 }
 
 function freeBytes(dir: string): number {

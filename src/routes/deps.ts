@@ -108,7 +108,7 @@ export interface AppDeps {
   /**
    * The messages and values of a device that this process has accepted and refused; undefined before its first message.
    */
-  readonly ingestOf: (deviceIntID: number) => Promise<DeviceIngest | undefined>;
+  readonly ingestOf: (deviceIntID: number) => Promise<readonly DeviceIngest[]>;
   /** Writes at once this process's counts of the alerts of these devices. */
   readonly settleAlerts: (devices: readonly number[]) => Promise<void>;
 }

@@ -32,8 +32,7 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND"],
       handle: async ({ caller, variant, writing, params }) => {
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
-        const own = await deps.ingestOf(id);
-        const all = [...(own ? [own] : []), ...(await ingestElsewhere(db, config.nodeNumber, id))];
+        const all = [...(await deps.ingestOf(id)), ...(await ingestElsewhere(db, config.shards, id))];
         const { lastAt, points, refused, messages } = sumOf(all);
         // Counted as decoded; values that the series store then refused are not subtracted.
         const notStored = await pointsRefused(db, id);

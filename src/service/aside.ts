@@ -9,6 +9,7 @@ import {
   openSetAside,
   type SetAside,
 } from "../../store/journal/set-aside.js";
+import { shardOfID } from "../../store/journal/shard-ids.js";
 import { openWorkMark } from "../../store/journal/work-mark.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -30,19 +31,25 @@ type Replay = (record: JournalRecord) => Promise<void>;
 
 /** Records that crash their followers: found at starts, tried in a thread, set aside, and replayed on request. */
 export interface AsideKeeper extends SetAsideMessages {
-  /** For one follower's start. */
-  narrow(follower: Follower, context?: TrialContext): Narrow;
+  /** For one follower's start, of one shard. */
+  narrow(shard: ShardPlace, follower: Follower, context?: TrialContext): Narrow;
   isAside(follower: Follower, id: number): boolean;
   /** How many records are set aside, by follower. */
   counts(): ReadonlyMap<Follower, number>;
-  /** Called when the series consumer waits for its store, so that the others need not wait for it. */
-  letOthersOn(): void;
-  /** Registers the replay of records that were set aside for a follower. */
-  replaysBy(follower: Follower, replay: Replay): void;
+  /** Called when a shard's series consumer waits for its store, so that the others need not wait for it. */
+  letOthersOn(shard: number): void;
+  /** Registers the replay of a shard's records that were set aside for a follower. */
+  replaysBy(shard: number, follower: Follower, replay: Replay): void;
+}
+
+/** Where the marks of a shard's followers are. */
+interface ShardPlace {
+  readonly number: number;
+  readonly dir: string;
 }
 
 interface AsideDeps {
-  readonly config: Pick<Config, "dataDir" | "nodeNumber" | "timezone" | "oldestTime">;
+  readonly config: Pick<Config, "dataDir" | "timezone" | "oldestTime">;
   readonly db: Db;
   readonly log: Logger;
   readonly troubles: Troubles;
@@ -62,7 +69,12 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
   const store = await openSetAside(join(config.dataDir, "set-aside"));
   const trials = createTrials(deps);
   const replays = createReplays(store, trials, log);
-  const order = createStartOrder();
+  const orders = new Map<number, StartOrder>();
+  const orderOf = (shard: number): StartOrder => {
+    const order = orders.get(shard) ?? createStartOrder();
+    orders.set(shard, order);
+    return order;
+  };
 
   function show(): void {
     const ids = [...new Set(store.all().map(({ id }) => id))];
@@ -103,13 +115,13 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
 
   show();
   return {
-    narrow: (follower, context) => (from, end) => {
-      if (context !== undefined) trials.contextBy(follower, context);
+    narrow: (shard, follower, context) => (from, end) => {
+      if (context !== undefined) trials.contextBy(shard.number, follower, context);
       return createNarrowing({
         from,
         end,
-        mark: openWorkMark(join(config.dataDir, "work", `${follower}.json`)),
-        ...order.of(follower),
+        mark: openWorkMark(join(shard.dir, "work", `${follower}.json`)),
+        ...orderOf(shard.number).of(follower),
         isAside: (id) => store.has(follower, id),
         tryAlone: (record) => tryAlone(follower, record),
       });
@@ -120,7 +132,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
       const countOf = (follower: Follower) => store.all().filter((one) => one.follower === follower).length;
       return new Map(followers.map((one) => [one, countOf(one)] as const));
     },
-    letOthersOn: order.letOn,
+    letOthersOn: (shard) => orderOf(shard).letOn(),
     replaysBy: replays.by,
     replay: async (id) => {
       const replayed: Follower[] = [];
@@ -145,6 +157,8 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
 }
 
 /** Alerts wait until the series consumer has started and is not narrow; sessions start before both. */
+type StartOrder = ReturnType<typeof createStartOrder>;
+
 function createStartOrder() {
   let release: () => void = () => undefined;
   let isHeld = true;
@@ -169,20 +183,22 @@ function createStartOrder() {
 
 interface Trials {
   /** Registers the input of a follower's trials besides the record. */
-  contextBy(follower: Follower, context: TrialContext): void;
+  contextBy(shard: number, follower: Follower, context: TrialContext): void;
   try(follower: Follower, record: JournalRecord): Promise<Verdict>;
 }
 
 /** Tries a record alone, in a thread, with the data that the follower would have. */
 function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
-  const contexts = new Map<Follower, TrialContext>();
+  const contexts = new Map<string, TrialContext>();
   return {
-    contextBy: (follower, context) => void contexts.set(follower, context),
+    contextBy: (shard, follower, context) => void contexts.set(nameOf(shard, follower), context),
     try: async (follower, record) => {
-      const { saved, before } = (await contexts.get(follower)?.(record)) ?? { saved: null, before: [] };
+      const shard = shardOfID(record.id);
+      const context = contexts.get(nameOf(shard, follower));
+      const { saved, before } = (await context?.(record)) ?? { saved: null, before: [] };
       const start = {
         follower,
-        node: config.nodeNumber,
+        node: shard,
         timezone: config.timezone,
         earliest: config.oldestTime,
         oldest: oldest(),
@@ -204,18 +220,20 @@ function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
   };
 }
 
+const nameOf = (shard: number, follower: Follower): string => `${shard} ${follower}`;
+
 interface Replays {
-  by(follower: Follower, replay: Replay): void;
+  by(shard: number, follower: Follower, replay: Replay): void;
   /** Tries the record once more and lets it have its effect; null if it did, otherwise the reason why not. */
   run(aside: Aside): Promise<string | null>;
 }
 
 function createReplays(store: SetAside, trials: Trials, log: Logger): Replays {
-  const replays = new Map<Follower, Replay>();
+  const replays = new Map<string, Replay>();
   return {
-    by: (follower, replay) => void replays.set(follower, replay),
+    by: (shard, follower, replay) => void replays.set(nameOf(shard, follower), replay),
     run: async (aside) => {
-      const replay = replays.get(aside.follower);
+      const replay = replays.get(nameOf(shardOfID(aside.id), aside.follower));
       if (replay === undefined) return "nothing follows the journal for it now";
       const record = await store.read(aside);
       const verdict = await trials.try(aside.follower, record);

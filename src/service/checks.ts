@@ -7,7 +7,7 @@ import type { SeriesStore } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
 import { metadataFile } from "../host/metadata.js";
 import type { Logger } from "../observability/log.js";
-import type { MessageLayer } from "./message-layer.js";
+import type { Shard } from "./shard.js";
 
 /** Checks every database of the data folder in the background. */
 export interface Checks {
@@ -18,7 +18,7 @@ export interface Checks {
 
 interface ChecksDeps {
   readonly config: Config;
-  readonly messaging: Pick<MessageLayer, "events" | "remakeSessions">;
+  readonly shards: readonly Pick<Shard, "dir" | "events" | "remakeSessions">[];
   readonly series: Pick<SeriesStore, "files">;
   readonly report: DamageLog["report"];
   readonly log: Logger;
@@ -27,16 +27,16 @@ interface ChecksDeps {
 const dayMs = 86_400_000;
 
 /** Checks once after a start, then daily. Damaged files are rebuilt if possible, and otherwise reported. */
-export function createChecks({ config, messaging, series, report, log }: ChecksDeps): Checks {
+export function createChecks({ config, shards, series, report, log }: ChecksDeps): Checks {
   const ending = new AbortController();
-  const dir = config.dataDir;
   let dueAt = 0;
   const checking = singleFlight(run);
 
-  const menders = new Map<string, (fault: string) => Promise<void>>([
-    [join(dir, "events.db"), (fault) => messaging.events.remake(fault)],
-    [join(dir, "sessions.db"), (fault) => messaging.remakeSessions(fault)],
-  ]);
+  const menders = new Map<string, (fault: string) => Promise<void>>();
+  for (const { dir, events, remakeSessions } of shards) {
+    menders.set(join(dir, "events.db"), (fault) => events.remake(fault));
+    menders.set(join(dir, "sessions.db"), (fault) => remakeSessions(fault));
+  }
   const metadata = metadataFile(config);
   if (metadata !== null) {
     menders.set(metadata, async (fault) => {

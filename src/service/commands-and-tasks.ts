@@ -1,11 +1,13 @@
 import { join } from "node:path";
-import { createDownlinks } from "../../ingest/sessions/downlinks.js";
+import type { ByShard } from "../../ingest/directory/by-shard.js";
+import { connectionsOfShards } from "../../ingest/sessions/connections.js";
+import { createDownlinks, downlinksOfShards } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
-import type { Accept } from "../../ingest/uplinks/accept.js";
 import type { Zone } from "../../query/zone.js";
 import type { Backups } from "../backup/backups.js";
 import { type Commands, createCommands } from "../commands/commands.js";
 import { settleIssued, startExpiry } from "../commands/issued.js";
+import type { Receipts } from "../commands/receipts.js";
 import { startScheduler } from "../commands/scheduler.js";
 import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import type { DiskSpace } from "../http/disk-space.js";
@@ -13,8 +15,8 @@ import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
 import { prepareBackups } from "./backups.js";
-import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
+import type { Shard } from "./shard.js";
 import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 
 /** Commands to devices, and work in the background: tasks and schedules. */
@@ -31,8 +33,10 @@ export interface CommandsAndTasks {
 
 interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history"> {
   readonly metadata: MetadataLayer;
-  readonly messaging: MessageLayer;
-  readonly accept: Accept;
+  readonly shards: ByShard<Shard>;
+  readonly receipts: Receipts;
+  /** Why a shard takes nothing, or null. */
+  readonly stopped: () => string | null;
   readonly broker: Broker | null;
   readonly zone: Zone;
   readonly status: Status;
@@ -47,24 +51,31 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
 
 /** Settles the commands that an earlier run issued, resumes its tasks and starts the schedules. */
 export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
-  const { config, history, metadata, messaging, accept, broker, zone, log, now } = deps;
+  const { config, history, metadata, shards, receipts, stopped, broker, zone, log, now } = deps;
   const { db, directory } = metadata;
-  const { registry, records, connections: sessions, receipts, saved } = messaging;
   const node = config.nodeNumber;
   const tasksDir = join(config.dataDir, "tasks");
-  const here = createDownlinks({ registry, records, directory, now });
+  const here = downlinksOfShards(
+    shards.map(({ registry, records }) => createDownlinks({ registry, records, directory, now })),
+    directory,
+  );
   const commands = createCommands({
     db,
-    node,
-    sessions,
+    nodeOf: (device) => {
+      const entry = directory.peek(device);
+      return (entry === undefined ? null : shards.peek(entry))?.number ?? node;
+    },
+    sessions: connectionsOfShards(shards.map(({ connections }) => connections).all),
     directory,
     receipts,
     now,
     downlinks: broker === null ? here : throughBroker(here, broker.outbound, directory),
     ...(broker === null ? {} : { externalBroker: externalBrokerOf(broker.outbound, directory) }),
-    stopped: () => accept.stopped,
+    stopped,
   });
-  await settleIssued({ db, now, node, held: saved.held, receipts });
+  for (const { number, saved } of shards.all) {
+    await settleIssued({ db, now, node: number, held: saved.held, receipts });
+  }
   const expiry = startExpiry({ db, now, log });
   const makeBackups = await prepareBackups(deps);
   const tasks = await openTasksRunner({

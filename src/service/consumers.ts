@@ -19,7 +19,8 @@ import type { HistoryGate } from "../import-export/points/gate.js";
 import type { Status } from "../observability/status.js";
 import type { AsideKeeper } from "./aside.js";
 import type { MetadataLayer } from "./metadata-layer.js";
-import { timed } from "./series.js";
+import { ofShard, timed } from "./series.js";
+import type { Shard } from "./shard.js";
 
 /**
  * The journal's consumers: they write points to the series store, and turn messages into alerts, locations and
@@ -34,7 +35,7 @@ export interface Consumers {
 interface ConsumersDeps extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored" | "onFailed">> {
   readonly config: Config;
   readonly metadata: MetadataLayer;
-  readonly journal: Journal;
+  readonly shard: Shard;
   readonly series: SeriesStore;
   readonly presence: Presence;
   readonly status: Status;
@@ -52,22 +53,23 @@ const influxWrites = { pointsMax: 20_000, lingerMs: 50 } as const;
 const embeddedWrites = { pointsMax: 5000, lingerMs: 5 } as const;
 
 export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
-  const { config, metadata, journal, presence, status, aside, rules, onFailed, clock, fatal } = deps;
+  const { config, shard, metadata, presence, status, aside, rules, onFailed, clock, fatal } = deps;
+  const { number, journal } = shard;
   const { db, directory, meter } = metadata;
   const shared = { journal, directory, db, meter, rules, onFailed, onFailure: fatal };
   const alerts = await startAlertsConsumer({
     ...shared,
     ...clock,
-    node: config.nodeNumber,
-    narrow: aside.narrow("alerts"),
+    node: number,
+    narrow: aside.narrow(shard, "alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
     compiledRules: createCompiledRulesCache(db, createConditions()),
     onCarried: (device, parent, at) => presence.carried(device, parent, Math.floor(at / 1000)),
     onTrouble: (error) => status.note("alerts", error?.message ?? null),
   });
   metadata.follow(alerts.forget);
-  aside.replaysBy("alerts", alerts.replay);
-  aside.replaysBy("series", (record) => writeLate(deps, record));
+  aside.replaysBy(number, "alerts", alerts.replay);
+  aside.replaysBy(number, "series", (record) => writeLate(deps, record));
   const series = await startSeriesConsumer({
     ...shared,
     now: clock.now,
@@ -78,13 +80,13 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
       },
     },
     ...(config.influx === null ? embeddedWrites : influxWrites),
-    series: timed(deps.series, status),
-    narrow: aside.narrow("series"),
+    series: timed(ofShard(deps.series, number), status),
+    narrow: aside.narrow(shard, "series"),
     isAside: (id) => aside.isAside("series", id),
     onStored: deps.onStored,
     onTrouble: (error) => {
       status.note("series", error?.message ?? null);
-      if (error !== null) aside.letOthersOn();
+      if (error !== null) aside.letOthersOn(number);
     },
   });
   return {

@@ -10,8 +10,12 @@ import { createIDMemory } from "../../ingest/clients/device-ids.js";
 import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
 import type { LocalTime } from "../../ingest/decode/time.js";
 import { findBelow } from "../../ingest/directory/below.js";
-import type { Presence } from "../../ingest/directory/presence.js";
-import { type ClientSessions, createClientSessions } from "../../ingest/sessions/client-sessions.js";
+import type { ByShard } from "../../ingest/directory/by-shard.js";
+import {
+  type ClientSessions,
+  createClientSessions,
+  sessionsOfShards,
+} from "../../ingest/sessions/client-sessions.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import { type BrokerAccess, createBrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
@@ -26,11 +30,11 @@ import {
   createWebSocketTransport,
   type WebSocketTransport,
 } from "../../ingest/transports/websocket/transport.js";
-import type { Accept } from "../../ingest/uplinks/accept.js";
 import { takenBefore } from "../../ingest/uplinks/redelivery.js";
 import { createRepeats } from "../../ingest/uplinks/repeats.js";
+import type { WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import type { Clock } from "../../store/lib/clock.js";
-import { createShares } from "../../store/lib/shares.js";
+import { createShares, type Shares } from "../../store/lib/shares.js";
 import { isCertDisabled } from "../../store/metadata/policies/certs.js";
 import { ownCredentials } from "../brokers/own-account.js";
 import { trustedRoots } from "../certificates/authority.js";
@@ -40,10 +44,11 @@ import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { certificateNamed, connectBroker } from "./broker.js";
 import type { Faults } from "./faults.js";
-import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { type MqttListeners, openMqttListeners, wantsTls } from "./mqtt-listeners.js";
 import { openServerIdentity, type ServerIdentity } from "./server-identity.js";
+import type { Shard } from "./shard.js";
+import type { ShardPipeline } from "./shard-pipeline.js";
 
 /** The endpoints that devices connect to: the MQTT listeners, and the external broker if there is one. */
 export interface Endpoints {
@@ -63,9 +68,8 @@ interface EndpointsDeps {
   readonly config: Config;
   readonly brokerSettings: BrokerSettings | null;
   readonly metadata: MetadataLayer;
-  readonly messaging: MessageLayer;
-  readonly accept: Accept;
-  readonly presence: Presence;
+  readonly pipelines: ByShard<ShardPipeline>;
+  readonly work: WorkBudget;
   readonly status: Status;
   readonly log: Logger;
   readonly faults: Faults;
@@ -79,13 +83,17 @@ interface EndpointsDeps {
 }
 
 export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
-  const { config, metadata, messaging, accept, status, log, clock } = deps;
+  const { config, metadata, pipelines, status, log, clock } = deps;
   const { now, monotonic } = clock;
   const { db, devices, authority, directory, meter } = metadata;
   const guesses = { backOff: createGuessBackOff(monotonic, freeFailures), proven: createProven() };
   const limits = createLimits(config.limits, monotonic);
-  const denials = createDenials(accept, meter, monotonic);
-  const context = contextOf(deps, guesses, { limits, denials });
+  const ways = pipelines.map((pipeline) => {
+    const waiting = createWaitingForDisk(pipeline.accept);
+    pipeline.shard.onCommit(waiting.afterCommit);
+    const { shard, accept } = pipeline;
+    return { shard, accept, context: contextOf(deps, pipeline, guesses, limits), waiting };
+  });
   const identity = await openServerIdentity(
     {
       log,
@@ -110,29 +118,32 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     meter,
     clock,
     connectionsMax: deps.connectionsMax,
-    context,
+    contexts: ways.map(({ context }) => context),
   });
   identity.renewWhenDue();
-  messaging.onCommit(listeners.afterCommit);
-  const shared = clientsOf(deps, context);
-  messaging.onCommit(shared.waiting.afterCommit);
-  const http = createHttpTransport(shared);
-  const webSockets = createWebSocketTransport(shared);
+  for (const { shard } of pipelines.all) shard.onCommit(listeners.afterCommit);
+  const ids = createShares<number>(idBytesMax);
+  const clients = ways.map(({ shard, context, waiting }) =>
+    clientsOf(deps, shard, { ...context, waiting }, ids),
+  );
+  const http = createHttpTransport(clients);
+  const webSockets = createWebSocketTransport(clients);
   const broker = brokerOf(deps, limits);
-  if (broker !== null) messaging.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
     directory,
-    denials,
+    denials: ways.all[0].context.denials,
     now,
     guessesOf: guardByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
     isDisabled: (fingerprint) => isCertDisabled(db, fingerprint),
   });
-  const { registry, connections, records } = messaging;
-  const { untilKept } = shared.waiting;
-  const stopped = () => accept.stopped;
-  const sessions = createClientSessions({ registry, connections, records, untilKept, stopped, now });
+  const sessions = sessionsOfShards(
+    ways.map(({ shard: { registry, connections, records }, accept, waiting: { untilKept } }) => {
+      const stopped = () => accept.stopped;
+      return createClientSessions({ registry, connections, records, untilKept, stopped, now });
+    }).all,
+  );
   return { identity, listeners, broker, http, webSockets, sessions, brokerAccess };
 }
 
@@ -152,12 +163,13 @@ function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: nu
 }
 
 function contextOf(
-  { config, metadata, messaging, accept, presence, faults, clock }: EndpointsDeps,
+  { config, metadata, work, faults, clock }: EndpointsDeps,
+  { shard, accept, presence }: ShardPipeline,
   guesses: GuessGuard,
-  guards: Pick<EndpointContext, "limits" | "denials">,
+  limits: EndpointContext["limits"],
 ): EndpointContext {
   const { directory, meter } = metadata;
-  const { journal, events, registry, records, connections: sessions, earlier, work } = messaging;
+  const { journal, events, registry, records, connections: sessions, earlier } = shard;
   return {
     accept,
     connections: sessions,
@@ -167,7 +179,8 @@ function contextOf(
     work,
     meter,
     ...clock,
-    ...guards,
+    limits,
+    denials: createDenials(accept, meter, clock.monotonic),
     topics: config.topics,
     packetBytesMax: packetBytesMaxOf(config.topics),
     keepAliveMax: config.keepAliveMax,
@@ -194,10 +207,11 @@ const idBytesMax = 64 * 1024 * 1024;
 
 /** What transports beside MQTT share. */
 function clientsOf(
-  { config, metadata, messaging, accept, local, takeAnswerRoom, clock }: EndpointsDeps,
-  context: EndpointContext,
+  { config, metadata, local, takeAnswerRoom, clock }: EndpointsDeps,
+  { journal, events, earlier }: Shard,
+  context: EndpointContext & Pick<HttpContext, "waiting">,
+  idBytes: Shares<number>,
 ): HttpContext {
-  const { journal, events, earlier } = messaging;
   return {
     ...context,
     local,
@@ -206,7 +220,6 @@ function clientsOf(
     presenceSeconds: config.presenceSeconds,
     clientsMax: config.mqttConnectionsMax,
     proxies: createProxies(config.trustedProxies),
-    waiting: createWaitingForDisk(accept),
     ids: createIDMemory(
       createRepeats({
         history: events,
@@ -214,16 +227,17 @@ function clientsOf(
         earlierEndedAt: earlier.endedAt,
         now: clock.now,
       }),
-      createShares<number>(idBytesMax),
+      idBytes,
     ),
   };
 }
 
 function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
-  const { brokerSettings, metadata, messaging, accept, status, log, faults, clock, config } = deps;
+  const { brokerSettings, metadata, pipelines, work, status, log, faults, clock, config } = deps;
   if (brokerSettings === null) return null;
   const { directory, meter } = metadata;
-  return connectBroker(brokerSettings, messaging.earlier, {
+  const [{ shard, accept }] = pipelines.all;
+  const broker = connectBroker(brokerSettings, shard.earlier, {
     accept,
     meter,
     limits,
@@ -231,10 +245,12 @@ function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broke
     now: clock.now,
     log,
     topics: config.topics,
-    registry: messaging.registry,
-    work: messaging.work,
-    history: messaging.events.history,
+    registry: shard.registry,
+    work,
+    history: shard.events.history,
     note: (trouble) => status.note("broker", trouble),
     onFault: faults("at a message of the broker"),
   });
+  shard.onCommit(broker.afterCommit);
+  return broker;
 }

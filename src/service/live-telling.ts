@@ -6,7 +6,7 @@ import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { LiveCounts } from "../../ingest/live/topic-feed.js";
 import { isMessage, isRefused } from "../../store/journal/record.js";
 
-interface Telling {
+export interface Telling {
   /** Each message, as the series consumer has decoded it. */
   readonly message: DecodedListener["offer"];
   /** A device has come or gone. */

@@ -1,6 +1,3 @@
-import type { Presence } from "../../ingest/directory/presence.js";
-import type { EventLog } from "../../store/events/events.js";
-import type { Journal } from "../../store/journal/journal.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import {
   removeOldestControlLogs,
@@ -18,6 +15,8 @@ import type { Config } from "../config/config.js";
 import { keepReserve } from "../host/reserve.js";
 import type { Logger } from "../observability/log.js";
 import type { Checks } from "./checks.js";
+import type { Shard } from "./shard.js";
+import type { ShardPipeline } from "./shard-pipeline.js";
 
 /**
  * The periodic jobs besides the pipelines: they save state, unlink old segments, and remove the points of deleted
@@ -35,21 +34,9 @@ export interface Maintenance {
 interface MaintenanceDeps {
   readonly config: Config;
   readonly db: Db;
-  readonly journal: Journal;
-  readonly events: EventLog;
+  readonly pipelines: readonly ShardPipeline[];
   readonly series: SeriesStore;
-  readonly presence: Presence;
-  readonly sessions: {
-    save(): Promise<void>;
-    /** Drops expired sessions and messages. */
-    end(): Promise<void>;
-    /** The journal id up to which the saved state includes records. */
-    savedID(): number;
-  };
   readonly checks: Pick<Checks, "look">;
-  readonly settledID: () => number;
-  /** The journal id from which the alerts consumer continues after a restart. */
-  readonly savedID: () => number;
   /** Resolves when every follower in this process knows of the deletions that are stored. */
   readonly followed: () => Promise<void>;
   /** Resolves when no import can still write points of deleted devices and data points. */
@@ -90,7 +77,17 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
   let closing = false;
   const held = createHold(deps.monotonic);
-  const removals = createRemovals({ ...deps, isHeld: () => held.isHeld });
+  const { pipelines } = deps;
+  const journals = pipelines.map((one) => ({
+    journal: one.shard.journal,
+    get settledID() {
+      return one.settledID;
+    },
+  }));
+  const removals = createRemovals({ ...deps, journals, isHeld: () => held.isHeld });
+  const inEach = (work: (one: ShardPipeline) => Promise<void>) => async () => {
+    for (const one of pipelines) await work(one);
+  };
   let removing: Promise<void> = Promise.resolve();
   const dropChanges = createChangeRetention(deps.db, {
     days: deps.config.changeRetentionDays,
@@ -100,11 +97,27 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     isClosing: () => closing,
   });
   const jobs = [
-    every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
-    every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
-    every(sessionExpiryMs, "end sessions", deps.log, () => deps.sessions.end()),
+    every(
+      presenceMs,
+      "save presence",
+      deps.log,
+      inEach(({ presence }) => presence.save()),
+    ),
+    every(
+      sessionsMs,
+      "save sessions",
+      deps.log,
+      inEach(({ shard }) => shard.save()),
+    ),
+    every(
+      sessionExpiryMs,
+      "end sessions",
+      deps.log,
+      inEach(({ shard }) => shard.endExpired()),
+    ),
     every(backlogMs, "measure the backlog", deps.log, () => {
-      backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
+      const bytes = pipelines.reduce((sum, one) => sum + backlogBytes(one), 0);
+      backlogFull = bytes > deps.config.journalBacklogBytes;
     }),
     every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps, held)),
     every(removalMs, "remove points", deps.log, () => {
@@ -145,14 +158,14 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       closing = true;
       removals.stop();
       await Promise.all(jobs.map((job) => job.stop()));
-      await deps.presence.save().catch(() => undefined);
+      await Promise.all(pipelines.map(({ presence }) => presence.save().catch(() => undefined)));
     },
   };
 }
 
 /** Bytes of the segments that a consumer has not settled. */
-function backlogBytes({ journal, settledID, savedID }: MaintenanceDeps): number {
-  const settled = Math.min(settledID(), savedID());
+function backlogBytes({ shard: { journal }, settledID, savedAlertsID }: ShardPipeline): number {
+  const settled = Math.min(settledID, savedAlertsID);
   return journal.segments.reduce((sum, segment, i) => {
     const end = journal.segments[i + 1]?.firstID ?? journal.committedID + 1;
     const share = Math.min(1, Math.max(0, (end - 1 - settled) / Math.max(1, end - segment.firstID)));
@@ -162,19 +175,41 @@ function backlogBytes({ journal, settledID, savedID }: MaintenanceDeps): number 
 
 /** Unlinks old segments: those past every checkpoint, and past the days or the bytes that events are kept. */
 async function dropSegments(deps: MaintenanceDeps, held: Hold): Promise<void> {
-  const { config, journal, events, series, sessions, savedID, now, log } = deps;
-  const checkpoint = Math.min(await series.checkpoint(), sessions.savedID(), savedID());
-  let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  const { config, pipelines, now, log } = deps;
+  const shards = await Promise.all(
+    pipelines.map(async (one) => ({ shard: one.shard, checkpoint: await checkpointOf(one, deps.series) })),
+  );
+  const segments = pipelines.flatMap(({ shard }) => shard.journal.segments);
+  let bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
-    const [oldest, next] = journal.segments;
-    if (held.isHeld || oldest === undefined || next === undefined || next.firstID - 1 > checkpoint) return;
-    const old = now() - next.createdAt > config.eventRetentionDays * dayMs;
+    const next = oldestOf(shards);
+    if (held.isHeld || next === null) return;
+    const old = now() - next.endedAt > config.eventRetentionDays * dayMs;
     if (!old && bytes <= config.eventRetentionBytes) return;
-    bytes -= oldest.bytes;
-    await journal.drop(oldest);
-    events.forget(oldest);
-    log.info("segment unlinked", { path: oldest.path, bytes: oldest.bytes });
+    const { segment, shard } = next;
+    bytes -= segment.bytes;
+    await shard.journal.drop(segment);
+    shard.events.forget(segment);
+    log.info("segment unlinked", { path: segment.path, bytes: segment.bytes });
   }
+}
+
+/** The journal id up to which nothing of a shard needs its journal any more. */
+async function checkpointOf(
+  { shard: { number, saved }, savedAlertsID }: ShardPipeline,
+  series: SeriesStore,
+): Promise<number> {
+  return Math.min(await series.checkpoint(number), saved.savedID, savedAlertsID);
+}
+
+/** Of all shards, the closed segment whose records are the oldest, among those that are past every checkpoint. */
+function oldestOf(shards: readonly { readonly shard: Shard; readonly checkpoint: number }[]) {
+  const oldest = shards.flatMap(({ shard, checkpoint }) => {
+    const [segment, next] = shard.journal.segments;
+    if (segment === undefined || next === undefined || next.firstID - 1 > checkpoint) return [];
+    return [{ shard, segment, endedAt: next.createdAt }];
+  });
+  return oldest.sort((a, b) => a.endedAt - b.endedAt)[0] ?? null;
 }
 
 async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<void> {

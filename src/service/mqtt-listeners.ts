@@ -1,4 +1,5 @@
 import { createProxies } from "../../ingest/access/proxies.js";
+import type { ByShard } from "../../ingest/directory/by-shard.js";
 import type { Meter } from "../../ingest/meter.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import { createEndpoint, type EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
@@ -71,7 +72,7 @@ interface MqttListenersDeps {
   readonly config: Config;
   readonly identity: ServerIdentity;
   readonly clock: Clock;
-  readonly context: EndpointContext;
+  readonly contexts: ByShard<EndpointContext>;
   /** Sockets at once, over all listeners. */
   readonly connectionsMax: number;
   readonly meter: Meter;
@@ -79,9 +80,9 @@ interface MqttListenersDeps {
 
 /** @throws ConfigError for a port that is not available */
 export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttListeners> {
-  const { config, context, meter } = deps;
+  const { config, contexts, meter } = deps;
   const { monotonic } = deps.clock;
-  const endpoint = createEndpoint(context, deps.connectionsMax);
+  const endpoint = createEndpoint(contexts, deps.connectionsMax);
   const proxies = createProxies(config.trustedProxies);
   const frameBytesMax = packetBytesMaxOf(config.topics);
   const open = new Map<ListenerName, MqttListener>();

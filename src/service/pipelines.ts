@@ -1,9 +1,9 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
-import { createPresence, type Presence } from "../../ingest/directory/presence.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed } from "../../ingest/live/tenant-feed.js";
-import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
 import type { Clock } from "../../store/lib/clock.js";
+import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
+import type { Point } from "../../store/series/series.js";
 import type { Holder } from "../background/hold.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
@@ -13,14 +13,17 @@ import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
 import { createStatus, type Status } from "../observability/status.js";
 import { createChecks } from "./checks.js";
-import { type Consumers, startConsumers } from "./consumers.js";
+import { replaySince } from "./consumers.js";
 import { countsOf, createTelling } from "./live-telling.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
+import { createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
 import type { Storage } from "./storage.js";
 
 export interface Pipelines {
-  readonly accept: Accept;
-  readonly presence: Presence;
+  /** One of each shard. */
+  readonly all: readonly ShardPipeline[];
+  /** Why a shard takes nothing, or null. */
+  stopped(): string | null;
   /** Points at the moment that they are stored. */
   readonly live: LiveFeed;
   /** What happens to a tenant's devices, for its streams. */
@@ -29,8 +32,14 @@ export interface Pipelines {
   /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
   readonly status: Status;
-  /** Null if the service writes no points, which is for benches only. */
-  readonly consumers: Consumers | null;
+  /** Writes what has changed so far, for whoever is about to read it. */
+  settlePresence(): Promise<void>;
+  /** Writes at once what has been counted of these devices. */
+  settleAlerts(devices: readonly number[]): Promise<void>;
+  /** What each shard has counted of a device. */
+  ingestOf(device: number): Promise<readonly DeviceIngest[]>;
+  /** Writes the points of kept messages again, those received since, milliseconds since 1970, and some before. */
+  replaySince(sinceMs: number): Promise<{ readonly messages: number; readonly points: number }>;
   /**
    * Keeps in place what retention and removals would take, for a backup. Returns the journal id up to which everything
    * is on disk.
@@ -50,34 +59,31 @@ export async function startPipelines(
   clock: Clock,
   fatal: (error: Error) => void,
 ): Promise<Pipelines> {
-  const { metadata, messaging, series, aside, refill, damage, onFailed } = storage;
+  const { metadata, shards, series, aside, refill, damage } = storage;
   const { db, meter } = metadata;
-  const { journal, events, saved } = messaging;
   const { now, monotonic } = clock;
   const live = createLiveFeed();
   const tenantLive = createTenantFeed();
   metadata.follow(tenantLive.changed);
   const telling = createTelling(tenantLive, metadata.directory, now);
-  const presence = createPresence(db, config.nodeNumber, now, telling.presence);
   const gate = createHistoryGate();
   metadata.follow(gate.changed);
-  let consumers: Consumers | null = null;
   let maintenance: Maintenance | null = null;
   let closing = false;
-  const settledID = (): number => consumers?.series.settledID ?? 0;
-  const accept = createAccept(journal, meter, () => maintenance?.backlogFull ?? false);
+  const backlogFull = (): boolean => maintenance?.backlogFull ?? false;
+  const pipelines = shards.map((shard) => createShardPipeline(shard, storage, telling, now, backlogFull));
+  const stopped = (): string | null =>
+    pipelines.map(({ accept }) => accept.stopped).find((reason) => reason !== null) ?? null;
   const status = createStatus({
     troubles: storage.troubles,
-    journal,
+    journals: pipelines.map(progressOf),
     meter,
     live: countsOf(live, tenantLive),
     damage,
-    settledID,
-    alertsID: () => consumers?.alerts.settledID ?? 0,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     setAside: aside.counts,
-    heldBytes: () => messaging.registry.held.total,
-    stopped: () => accept.stopped,
+    heldBytes: () => storage.held.total,
+    stopped,
     closing: () => closing,
     build: { ...build, engine: engineOf(config) },
     dataDir: config.dataDir,
@@ -87,41 +93,27 @@ export async function startPipelines(
   });
   const liveWatch = createLiveWatch({ db, feed: tenantLive, meter, status, now, log });
   if (!config.holdSeries) {
-    consumers = await startConsumers({
-      config,
-      metadata,
-      journal,
-      series,
-      presence,
-      status,
-      aside,
-      gate,
-      rules: storage.times.rules,
-      onFailed,
-      onStored: (points) => {
-        live.publish(points);
-        tenantLive.publish(points);
-      },
-      onDecoded: telling.message,
-      clock,
-      fatal,
-    });
-    refill.begin({ journal, consumer: consumers.series });
+    const onStored = (points: readonly Point[]): void => {
+      live.publish(points);
+      tenantLive.publish(points);
+    };
+    const onDecoded = telling.message;
+    for (const one of pipelines) {
+      const deps = { storage, config, status, gate, onStored, onDecoded, clock, fatal };
+      const consumers = await one.start(deps);
+      // Only the embedded engine has gaps, and it follows one journal.
+      refill.begin({ journal: one.shard.journal, consumer: consumers.series });
+    }
   }
-  const checks = createChecks({ config, messaging, series, report: damage.report, log });
+  const checks = createChecks({ config, shards, series, report: damage.report, log });
   maintenance = startMaintenance({
     config,
     db,
-    journal,
-    events,
+    pipelines,
     series,
-    presence,
     checks,
-    settledID,
     log,
     now,
-    sessions: { save: messaging.save, end: messaging.endExpired, savedID: () => saved.savedID },
-    savedID: () => consumers?.alerts.savedID ?? 0,
     followed: metadata.followed,
     historySettled: gate.settled,
     monotonic,
@@ -131,17 +123,35 @@ export async function startPipelines(
   const maintained = maintenance;
 
   return {
-    accept,
-    presence,
+    all: pipelines,
+    stopped,
     live,
     tenantLive,
     liveWatch,
     gate,
     status,
-    consumers,
+    settlePresence: async () => {
+      await Promise.all(pipelines.map(({ presence }) => presence.settle()));
+    },
+    settleAlerts: async (devices) => {
+      await Promise.all(pipelines.map(({ consumers }) => consumers?.alerts.settle(devices)));
+    },
+    ingestOf: async (device) => {
+      const all = await Promise.all(pipelines.map(({ consumers }) => consumers?.alerts.ingestOf(device)));
+      return all.filter((one) => one !== undefined);
+    },
+    replaySince: async (sinceMs) => {
+      const total = { messages: 0, points: 0 };
+      for (const { shard, consumers } of pipelines) {
+        const { messages, points } = await replaySince(shard.journal, consumers?.series, sinceMs);
+        total.messages += messages;
+        total.points += points;
+      }
+      return total;
+    },
     hold: async (seconds, holder) => {
       await maintained.hold(seconds, holder);
-      return journal.committedID;
+      return Math.max(...shards.map(({ journal }) => journal.committedID));
     },
     beginClosing: () => {
       closing = true;
@@ -150,12 +160,22 @@ export async function startPipelines(
       tenantLive.close();
     },
     close: async () => {
-      // The consumers first: a closed journal has nothing to wait for.
-      await consumers?.close();
-      await journal.close();
+      await Promise.all(pipelines.map((one) => one.close()));
       await maintained.close();
       await liveWatch.close();
       checks.close();
+    },
+  };
+}
+
+function progressOf(one: ShardPipeline) {
+  return {
+    journal: one.shard.journal,
+    get settledID() {
+      return one.settledID;
+    },
+    get alertsID() {
+      return one.alertsID;
     },
   };
 }

@@ -34,18 +34,17 @@ export function openSeries(config: Config, db: Db, listeners: SeriesListeners): 
       ...(listeners.onGap === undefined ? {} : { onGap: listeners.onGap }),
     });
   }
-  const node = config.nodeNumber;
   return openInfluxSeriesStore({
     ...config.influx,
     ...influxListeners(config.influx.bucket, listeners),
-    nodeNumber: node,
+    firstShard: config.shards[0] ?? config.nodeNumber,
     ledger: openInfluxLedger(db, config.influx),
-    checkpoint: {
-      read: () => readCheckpoint(db, node, seriesConsumer),
+    checkpoint: (shard) => ({
+      read: () => readCheckpoint(db, shard, seriesConsumer),
       write: async (id) => {
-        await db.write([saveCheckpoint(node, seriesConsumer, id)]);
+        await db.write([saveCheckpoint(shard, seriesConsumer, id)]);
       },
-    },
+    }),
   });
 }
 
@@ -85,6 +84,15 @@ function influxListeners(
 }
 
 const isoOf = (micros: number): string => new Date(micros / 1000).toISOString();
+
+/** The store as the consumers of one shard's journal use it. */
+export function ofShard(series: SeriesStore, shard: number): SeriesStore {
+  return {
+    ...series,
+    checkpoint: () => series.checkpoint(shard),
+    write: (points, through) => series.write(points, through, shard),
+  };
+}
 
 /** The store with its writes timed for the histogram. */
 export function timed(series: SeriesStore, status: Pick<Status, "observeWrite">): SeriesStore {

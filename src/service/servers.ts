@@ -1,7 +1,9 @@
 /** The service's outer side: the MQTT listeners, the external broker, the HTTP API, and the commands that it sends. */
 import { join } from "node:path";
+import { byShard } from "../../ingest/directory/by-shard.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
+import type { EventLog } from "../../store/events/events.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { createApp } from "../api/app.js";
 import type { Config } from "../config/config.js";
@@ -16,7 +18,6 @@ import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import { listenHttp } from "../server/http-server.js";
 import { type CommandsAndTasks, openCommandsAndTasks } from "./commands-and-tasks.js";
-import { replaySince } from "./consumers.js";
 import { type Endpoints, openEndpoints } from "./endpoints.js";
 import { openNotifier } from "./notifications.js";
 import type { Pipelines } from "./pipelines.js";
@@ -45,19 +46,19 @@ interface ServersDeps {
 
 export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { config, storage, pipelines, log, clock } = deps;
-  const { metadata, messaging } = storage;
+  const { metadata, shards, work: budget } = storage;
+  const ofShards = byShard(pipelines.all, metadata.directory);
   const connectionsMax = connectionLimitsOf(config, log);
   const answers = createAnswerRoom(config.answerBytesMax, metadata.meter);
   const endpoints = await openEndpoints({
     config,
     metadata,
-    messaging,
-    accept: pipelines.accept,
+    pipelines: ofShards,
+    work: budget,
     log,
     faults: storage.faults,
     clock,
     brokerSettings: deps.brokerSettings,
-    presence: pipelines.presence,
     status: pipelines.status,
     local: storage.times.rules().local,
     takeAnswerRoom: answers.takeNow,
@@ -95,21 +96,21 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       listeners.stopListening();
       broker?.stopReading();
       // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
-      await messaging.committed();
+      await Promise.all(shards.map((shard) => shard.committed()));
       await notifier.close();
       mapTiles?.close();
       // A task that sends to devices must still find the connections.
       await work.stop();
       broker?.close();
-      messaging.wills.close();
-      await messaging.connections.endAll("shutdown");
+      for (const { wills } of shards) wills.close();
+      for (const { connections } of shards) await connections.endAll("shutdown");
       await listeners.close();
       await http.closed();
       identity.close();
       devices.close();
       webSockets.close();
       // As they end, connections settle the messages that they held.
-      await messaging.committed();
+      await Promise.all(shards.map((shard) => shard.committed()));
       await work.close();
     },
   };
@@ -133,14 +134,15 @@ function openWork(
   { broker }: Endpoints,
   refs: SeriesRefs,
 ): Promise<CommandsAndTasks> {
-  const { metadata, messaging, series, times, aside } = storage;
+  const { metadata, shards, receipts, series, times, aside } = storage;
   const { dataDir, freeBytesMin } = config;
   const space = createDiskSpace(join(dataDir, "tasks"), () => spareBytes(dataDir, freeBytesMin));
   return openCommandsAndTasks({
     config,
     metadata,
-    messaging,
-    accept: pipelines.accept,
+    shards: byShard(shards, metadata.directory),
+    receipts,
+    stopped: pipelines.stopped,
     broker,
     zone: times.zone,
     status: pipelines.status,
@@ -152,7 +154,7 @@ function openWork(
       db: metadata.db,
       meter: metadata.meter,
       directory: metadata.directory,
-      events: messaging.events,
+      events: eventsOf(storage),
       series,
       refs,
       gate: pipelines.gate,
@@ -185,18 +187,18 @@ function openApi(
   },
   refs: SeriesRefs,
 ): ReturnType<typeof createApp> {
-  const { metadata, messaging, series, aside, times } = storage;
-  const { presence, live, tenantLive, liveWatch, status, consumers } = pipelines;
+  const { metadata, series, aside, times } = storage;
+  const { live, tenantLive, liveWatch, status } = pipelines;
   return createApp({
     config,
     db: metadata.db,
-    devices: { ...metadata.devices, settlePresence: presence.settle },
+    devices: { ...metadata.devices, settlePresence: pipelines.settlePresence },
     catalog: metadata.catalog,
     authenticator: metadata.authenticator,
     cookies: createSessionCookies(metadata.authority.root),
     shares: createShareAccess(metadata.db, clock),
     authority: metadata.authority,
-    events: messaging.events,
+    events: eventsOf(storage),
     series,
     refs,
     directory: metadata.directory,
@@ -221,8 +223,14 @@ function openApi(
     log,
     now: clock.now,
     holdForBackup: (seconds) => pipelines.hold(seconds, "command"),
-    replaySince: (sinceMs) => replaySince(messaging.journal, consumers?.series, sinceMs),
-    ingestOf: async (id) => consumers?.alerts.ingestOf(id),
-    settleAlerts: async (of) => consumers?.alerts.settle(of),
+    replaySince: pipelines.replaySince,
+    ingestOf: pipelines.ingestOf,
+    settleAlerts: pipelines.settleAlerts,
   });
+}
+
+function eventsOf({ shards }: Storage): EventLog {
+  const [first, ...others] = shards;
+  if (first === undefined || others.length > 0) throw new Error("one shard");
+  return first.events;
 }

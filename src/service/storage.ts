@@ -1,25 +1,35 @@
 /** All durable parts: metadata, points, journal and sessions, opened in order and closed in reverse. */
 import type { DecodeRules } from "../../ingest/decode/points.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
+import { sessionBounds } from "../../ingest/sessions/bounds.js";
+import { createHeldBytes, type HeldBytes } from "../../ingest/sessions/held-bytes.js";
+import { createWorkBudget, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { type Zone, zone } from "../../query/zone.js";
 import { createDamageLog, type DamageLog } from "../../store/files/damage.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { SeriesStore } from "../../store/series/series.js";
+import { createReceipts, type Receipts } from "../commands/receipts.js";
 import type { Config } from "../config/config.js";
 import { localTimeIn } from "../import-export/points/local-time.js";
 import type { Logger } from "../observability/log.js";
 import { createTroubles, type Troubles } from "../observability/status.js";
 import { type AsideKeeper, openAsideKeeper } from "./aside.js";
 import { createFailedRecords, createFaults, type Faults } from "./faults.js";
-import { type MessageLayer, openMessageLayer } from "./message-layer.js";
 import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
 import { createRefill, type Refill } from "./refill.js";
 import { openSeries } from "./series.js";
+import { openShard, type Shard } from "./shard.js";
 
 export interface Storage {
   readonly metadata: MetadataLayer;
   readonly series: SeriesStore;
-  readonly messaging: MessageLayer;
+  /** One in each shard; in a process that is no part of a cluster there is one. */
+  readonly shards: readonly Shard[];
+  /** The budget of work that records on their way may cause. */
+  readonly work: WorkBudget;
+  readonly receipts: Receipts;
+  /** The bytes that sessions hold. */
+  readonly held: HeldBytes;
   readonly aside: AsideKeeper;
   readonly refill: Refill;
   readonly times: PointTimes;
@@ -66,21 +76,32 @@ export async function openStorage(
   const faults = createFaults(log, monotonic);
   const times = pointTimes(config, now);
   const aside = await openAsideKeeper({ config, db, log, troubles, oldest: times.oldest, now });
-  const messaging = await openMessageLayer({
+  const work = createWorkBudget();
+  const receipts = createReceipts({ db, log, now });
+  const held = createHeldBytes(sessionBounds.heldBytesMax);
+  const shared = {
     config,
     metadata,
     series,
     damage,
     onFailed,
     aside,
+    work,
+    receipts,
+    held,
     log,
     faults,
     now,
-  });
+  };
+  const shards: Shard[] = [];
+  for (const number of config.shards) shards.push(await openShard(number, shared));
   return {
     metadata,
     series,
-    messaging,
+    shards,
+    work,
+    receipts,
+    held,
     aside,
     refill,
     times,
@@ -89,10 +110,10 @@ export async function openStorage(
     faults,
     onFailed,
     close: async () => {
-      await messaging.closeSessions();
+      for (const shard of shards) await shard.closeSessions();
       metadata.stopFollowing();
       await series.close();
-      await messaging.events.close();
+      for (const shard of shards) await shard.events.close();
     },
   };
 }

@@ -11,14 +11,13 @@ import { frameOf } from "./record-codecs.js";
 import { journalDamage, recover } from "./recover.js";
 import { recordBytesLimit } from "./scan.js";
 import { type Segment, unlinkSegment } from "./segment.js";
+import { idsPerShard } from "./shard-ids.js";
 import { createTail } from "./tail.js";
 import { createJournalWriter, type JournalWriterOptions } from "./writer.js";
 
-/** Ids are node × 2^43 + sequence, so that nodes never meet and ids stay exact in a double. */
-export const idsPerNode = 2 ** 43;
-
 export interface JournalOptions extends JournalWriterOptions {
-  readonly node: number;
+  /** 0 to 999, in the ids of its records. */
+  readonly shard: number;
   /** Bytes appended but not committed; beyond this, `full` asks the transports to stop reading. */
   readonly pendingBytesMax: number;
   /** Below this much free space no record is taken. */
@@ -82,7 +81,7 @@ const unknownSalt = 1;
  * @throws StoreError INVALID for a newer format
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const base = options.node * idsPerNode;
+  const base = options.shard * idsPerShard;
   const recovered = await recover(options);
   const { segments, stamps } = recovered;
   let { lastReceivedAt } = recovered;
@@ -153,8 +152,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 
   async function beginAbove(...ids: readonly number[]): Promise<boolean> {
-    // Ids of other nodes do not concern this journal.
-    const id = Math.max(0, ...ids.filter((one) => one < base + idsPerNode));
+    // Ids of other shards do not concern this journal.
+    const id = Math.max(0, ...ids.filter((one) => one < base + idsPerShard));
     if (id < nextID) return false;
     nextID = base + Math.ceil((id + 1 - base) / idBlock) * idBlock;
     committedID = nextID - 1;

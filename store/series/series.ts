@@ -179,16 +179,20 @@ export interface SeriesStore extends SeriesQuestions {
    * as soon as the engine lets go, and none begins.
    */
   under(signal: AbortSignal): SeriesQuestions;
-  /** The journal id up to which every point is settled in this store; 0 before the first. */
-  checkpoint(): Promise<number>;
+  /**
+   * The id up to which every point of a shard's journal is settled in this store; 0 before the first. Without `shard`:
+   * of the process's first. The embedded engine follows one journal only.
+   */
+  checkpoint(shard?: number): Promise<number>;
   /**
    * Stores a batch; later writes of the same series and time win. Resolves when the points can be read, with
    * the points that the engine will never take. `through` is the journal id that this batch completes (0: none); the
    * engine moves its checkpoint there once the points are durable. Calls may overlap (the caller bounds them);
-   * the checkpoint never passes a batch that has not succeeded.
+   * the checkpoint never passes a batch that has not succeeded. `shard`: whose journal stamped the points, where
+   * `through` does not say.
    * @throws StoreError UNAVAILABLE when the engine cannot take points now; nothing is lost, call again.
    */
-  write(points: readonly Point[], through: number): Promise<RefusedPoint[]>;
+  write(points: readonly Point[], through: number, shard?: number): Promise<RefusedPoint[]>;
   /**
    * Stores points that no journal holds, with the guarantees of `write`; they are durable after the next `flush`. Calls
    * whose points may have the same series and time must not overlap.

@@ -122,7 +122,7 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   }
   const commands = createCommands({
     db,
-    node: 0,
+    nodeOf: () => 0,
     sessions,
     downlinks,
     directory,

@@ -33,10 +33,10 @@ async function open(server: InfluxServer, ledger = memoryLedger(), fields: objec
     token,
     org,
     bucket,
-    nodeNumber: 0,
+    firstShard: 0,
     timeoutMs: 10_000,
     ledger,
-    checkpoint: { read: async () => 0, write: async () => undefined },
+    checkpoint: () => ({ read: async () => 0, write: async () => undefined }),
     onState: (state) => void states.push(state),
     onBucketMade: (again) => void made.push(again),
     onConflict: ({ field }: FieldConflict, ended, all) =>

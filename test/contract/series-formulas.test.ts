@@ -426,13 +426,13 @@ suite("formulas in the embedded engine", (test) => {
 influxSuite("formulas in InfluxDB", (test, influx) => {
   const open = async () => {
     const { url, token, org, bucket } = await influx();
-    const checkpoint = { read: async () => 0, write: async () => {} };
+    const checkpoint = () => ({ read: async () => 0, write: async () => {} });
     return openInfluxSeriesStore({
       url,
       token,
       org,
       bucket,
-      nodeNumber: 0,
+      firstShard: 0,
       checkpoint,
       ledger: memoryLedger(),
     });

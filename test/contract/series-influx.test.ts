@@ -16,18 +16,18 @@ const base = Date.UTC(2025, 2, 1) * 1000;
 
 function memoryCheckpoint() {
   const kept = { id: 0 };
-  const checkpoint = {
+  const checkpoint = () => ({
     read: async () => kept.id,
     write: async (id: number) => {
       kept.id = id;
     },
-  };
+  });
   return { kept, checkpoint };
 }
 
-function openOn(server: InfluxServer, checkpoint = memoryCheckpoint().checkpoint, nodeNumber = 0) {
+function openOn(server: InfluxServer, checkpoint = memoryCheckpoint().checkpoint, firstShard = 0) {
   const { url, token, org, bucket } = server;
-  const own = { nodeNumber, checkpoint, ledger: memoryLedger(), timeoutMs: 10_000 };
+  const own = { firstShard, checkpoint, ledger: memoryLedger(), timeoutMs: 10_000 };
   return openInfluxSeriesStore({ url, token, org, bucket, ...own });
 }
 
@@ -37,8 +37,8 @@ influxSuite("series contract, InfluxDB", (test, influx) => {
 });
 
 influxSuite("series in InfluxDB", (test, influx) => {
-  const using = async (use: (store: SeriesStore) => Promise<void>, nodeNumber = 0) => {
-    const store = await openOn(await influx(), undefined, nodeNumber);
+  const using = async (use: (store: SeriesStore) => Promise<void>, firstShard = 0) => {
+    const store = await openOn(await influx(), undefined, firstShard);
     try {
       await use(store);
     } finally {
@@ -150,7 +150,7 @@ influxSuite("series in InfluxDB", (test, influx) => {
     });
     await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
     const { port } = proxy.address() as AddressInfo;
-    const own = { nodeNumber: 0, ...memoryCheckpoint(), ledger: memoryLedger(), probeMs: 1e6 };
+    const own = { firstShard: 0, ...memoryCheckpoint(), ledger: memoryLedger(), probeMs: 1e6 };
     const store = await openInfluxSeriesStore({
       url: `http://127.0.0.1:${port}`,
       token,
@@ -253,7 +253,7 @@ suite("series store against a server that misbehaves", (test) => {
       token: "t",
       org: "o",
       bucket: "b",
-      nodeNumber: 0,
+      firstShard: 0,
       timeoutMs: 200,
       checkpoint: memoryCheckpoint().checkpoint,
       ledger: memoryLedger(),
@@ -298,7 +298,7 @@ suite("queries of callers who leave, InfluxDB", (test) => {
       token: "t",
       org: "o",
       bucket: "b",
-      nodeNumber: 0,
+      firstShard: 0,
       ...memoryCheckpoint(),
       ledger: memoryLedger(),
       timeoutMs: 60_000,

@@ -197,14 +197,14 @@ influxSuite("series properties, both engines", (test, influx) => {
   const open = async () => {
     const { url, token, org, bucket } = await influx();
     folder = openTempDir();
-    const checkpoint = { read: async () => 0, write: async () => {} };
+    const checkpoint = () => ({ read: async () => 0, write: async () => {} });
     return [
       await openInfluxSeriesStore({
         url,
         token,
         org,
         bucket,
-        nodeNumber: 0,
+        firstShard: 0,
         checkpoint,
         ledger: memoryLedger(),
       }),

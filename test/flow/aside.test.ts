@@ -9,20 +9,23 @@ import { assert, suite, withTempDir } from "../suite.js";
 
 const unused = () => undefined;
 
-async function withKeeper(body: (keeper: AsideKeeper) => Promise<void>): Promise<void> {
+async function withKeeper(
+  body: (keeper: AsideKeeper, place: { number: number; dir: string }) => Promise<void>,
+): Promise<void> {
   await withTempDir(async (dataDir) => {
     const mark = openWorkMark(`${dataDir}/work/series.json`);
     mark.write({ work: { after: 4, through: 5 }, suspect: null });
     mark.close();
     await body(
       await openAsideKeeper({
-        config: { dataDir, nodeNumber: 0, timezone: "UTC", oldestTime: earliestTime },
+        config: { dataDir, timezone: "UTC", oldestTime: earliestTime },
         db: {} as never,
         oldest: () => 0,
         log: { debug: unused, info: unused, warn: unused, error: unused },
         troubles: createTroubles(),
         now: Date.now,
       }),
+      { number: 0, dir: dataDir },
     );
   });
 }
@@ -31,8 +34,8 @@ const record = (id: number) => ({ id }) as JournalRecord;
 
 suite("followers of the journal while one goes record by record", (test) => {
   test("the alerts wait until the series consumer has started and is through what it suspects", () =>
-    withKeeper(async (keeper) => {
-      const alerts = keeper.narrow("alerts")(0, 10);
+    withKeeper(async (keeper, place) => {
+      const alerts = keeper.narrow(place, "alerts")(0, 10);
       assert.not.ok(alerts.pass(1, 0), "nobody knows yet what the series consumer suspects");
       let entered = false;
       const entering = alerts
@@ -40,7 +43,7 @@ suite("followers of the journal while one goes record by record", (test) => {
         .then(() => {
           entered = true;
         });
-      const series = keeper.narrow("series")(0, 10);
+      const series = keeper.narrow(place, "series")(0, 10);
       for (let id = 1; id <= 4; id++) assert.ok(series.pass(id, id - 1));
       assert.not.ok(series.pass(5, 4), "what the last start has ended in");
       assert.ok(await series.enter(record(5), async () => undefined));
@@ -53,11 +56,11 @@ suite("followers of the journal while one goes record by record", (test) => {
     }));
 
   test("a series consumer that waits for its store holds up nobody", () =>
-    withKeeper(async (keeper) => {
-      const series = keeper.narrow("series")(0, 10);
-      const alerts = keeper.narrow("alerts")(0, 10);
+    withKeeper(async (keeper, place) => {
+      const series = keeper.narrow(place, "series")(0, 10);
+      const alerts = keeper.narrow(place, "alerts")(0, 10);
       assert.not.ok(alerts.pass(1, 0));
-      keeper.letOthersOn();
+      keeper.letOthersOn(place.number);
       assert.ok(alerts.pass(1, 0));
       for (const one of [series, alerts]) one.close();
     }));

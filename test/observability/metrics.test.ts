@@ -10,7 +10,7 @@ function text(): string {
   count(meter.refused, "type");
   return metricsText({
     meter,
-    journal: { pendingBytes: 0, segments: [] },
+    journal: { pendingBytes: 0, segments: 0 },
     live: { listeners: 2, queued: 0, bytes: 0, letGo: 0 },
     damage: new Map([["journal", { findings: 1, lostBytes: 40 }]]),
     setAside: new Map([["series", 3]]),

@@ -7,6 +7,7 @@ import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
 import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
 import { PolledInbox } from "../../clients/polled-inbox.js";
 import type { LocalTime } from "../../decode/time.js";
+import type { ByShard } from "../../directory/by-shard.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import { httpClientID } from "../../sessions/inboxes.js";
@@ -64,9 +65,10 @@ interface Endpoint {
   readonly form?: (answer: Answer) => Answer;
 }
 
-export function createHttpTransport(context: HttpContext): HttpTransport {
-  const { accept, proxies, waiting } = context;
-  const clients = createClients<PolledInbox>(context, ({ underWay }) => underWay > 0);
+export function createHttpTransport(shards: ByShard<HttpContext>): HttpTransport {
+  const [context] = shards.all;
+  const { proxies } = context;
+  const clients = createClients<PolledInbox>(shards, ({ underWay }) => underWay > 0);
   const rooms = createBodyRooms();
   const known = new WeakMap<object, Known>();
   const terms = {
@@ -121,6 +123,7 @@ export function createHttpTransport(context: HttpContext): HttpTransport {
     if ("reason" in client) return respond(response, form(turnedAway[client.reason]));
     if (hasLeft(response)) return;
     const { tenant } = client.entry.device;
+    const { accept, waiting } = client;
     const asked: DeviceRequest = {
       client,
       ip,

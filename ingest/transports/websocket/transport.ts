@@ -6,6 +6,7 @@ import { asError } from "../../../store/lib/errors.js";
 import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
 import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
 import type { LocalTime } from "../../decode/time.js";
+import type { ByShard } from "../../directory/by-shard.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import type { SessionState } from "../../sessions/state.js";
 import type { HttpPeer } from "../http/peer.js";
@@ -41,9 +42,10 @@ interface Asked {
   readonly sessionExpiry: number;
 }
 
-export function createWebSocketTransport(context: WebSocketContext): WebSocketTransport {
+export function createWebSocketTransport(shards: ByShard<WebSocketContext>): WebSocketTransport {
+  const [context] = shards.all;
   const { meter, local, monotonic } = context;
-  const clients = createClients<FrameLink>(context, () => true);
+  const clients = createClients<FrameLink>(shards, () => true);
   const open = new Set<FrameConnection>();
   const options = {
     noServer: true,

@@ -51,11 +51,16 @@ export async function lastIngestedID(db: Db, node: number): Promise<number> {
 }
 
 /** The records that all other nodes have of a device. */
-export async function ingestElsewhere(db: Db, node: number, id: number): Promise<DeviceIngest[]> {
-  const rows = await db.all<Row>(`select ${columns} from device_ingest where deviceIntID = ? and node <> ?`, [
-    id,
-    node,
-  ]);
+export async function ingestElsewhere(
+  db: Db,
+  shards: readonly number[],
+  id: number,
+): Promise<DeviceIngest[]> {
+  const rows = await db.all<Row>(
+    `select ${columns} from device_ingest
+     where deviceIntID = ? and node not in (select value from json_each(?))`,
+    [id, JSON.stringify(shards)],
+  );
   return rows.map(toDeviceIngest);
 }
 

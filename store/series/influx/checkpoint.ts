@@ -6,6 +6,11 @@ export interface CheckpointPort {
   write(id: number): Promise<void>;
 }
 
+/** Of every shard. */
+interface CheckpointTrackers extends Pick<CheckpointTracker, "persist" | "close"> {
+  of(shard: number): CheckpointTracker;
+}
+
 interface CheckpointTracker {
   /** The journal id up to which every batch has succeeded. */
   settled(): Promise<number>;
@@ -78,5 +83,22 @@ export function createCheckpointTracker(port: CheckpointPort): CheckpointTracker
     },
     persist,
     close: () => clearTimeout(timer),
+  };
+}
+
+export function createCheckpointTrackers(portOf: (shard: number) => CheckpointPort): CheckpointTrackers {
+  const trackers = new Map<number, CheckpointTracker>();
+  return {
+    of: (shard) => {
+      const tracker = trackers.get(shard) ?? createCheckpointTracker(portOf(shard));
+      trackers.set(shard, tracker);
+      return tracker;
+    },
+    persist: async () => {
+      await Promise.all([...trackers.values()].map((tracker) => tracker.persist()));
+    },
+    close: () => {
+      for (const tracker of trackers.values()) tracker.close();
+    },
   };
 }

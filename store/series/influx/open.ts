@@ -1,7 +1,8 @@
 /** The series store on InfluxDB 2: the measurement is the productID, the tag `device`, and each data point a field. */
 
+import { shardOfID } from "../../journal/shard-ids.js";
 import type { Point, RefusedPoint, SeriesStore } from "../series.js";
-import { type CheckpointPort, createCheckpointTracker } from "./checkpoint.js";
+import { type CheckpointPort, createCheckpointTrackers } from "./checkpoint.js";
 import { createInfluxClient } from "./client.js";
 import { stillHolds } from "./conflict-look.js";
 import { type ConflictsOptions, openConflicts } from "./conflicts.js";
@@ -19,9 +20,13 @@ export interface InfluxSeriesOptions {
   readonly token: string;
   readonly org: string;
   readonly bucket: string;
-  /** 0 to 999: the last three digits of the nanoseconds of the points that this node stamps. */
-  readonly nodeNumber: number;
-  readonly checkpoint: CheckpointPort;
+  /**
+   * The process's first shard, 0 to 999. A shard's number is in the last three digits of the nanoseconds of the points
+   * that its journal stamps.
+   */
+  readonly firstShard: number;
+  /** Of each shard's journal. */
+  readonly checkpoint: (shard: number) => CheckpointPort;
   readonly ledger: InfluxLedger;
   /** Called once each time that the server begins or ceases to serve. */
   readonly onState?: (state: InfluxState) => void;
@@ -48,7 +53,7 @@ const nobody = (): void => {};
  * a field that something else has written with another type reject with MISMATCH.
  */
 export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promise<SeriesStore> {
-  const { bucket, nodeNumber, ledger, timeoutMs = 30_000, connectionsMax = 16, probeMs = 10_000 } = options;
+  const { bucket, firstShard, ledger, timeoutMs = 30_000, connectionsMax = 16, probeMs = 10_000 } = options;
   const { onState = nobody, onBucketMade = nobody, onConflict = nobody } = options;
   const conflicts = await openConflicts({
     bucket,
@@ -68,17 +73,17 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
   });
   const closed = new AbortController();
   const removeOld = createRetention(client, closed.signal);
-  const tracker = createCheckpointTracker(options.checkpoint);
+  const trackers = createCheckpointTrackers(options.checkpoint);
   /** Whether the server has taken all of a body of lines; null is one that it cannot hold. */
   const isTaken = async (body: Buffer | null): Promise<boolean> =>
     body !== null && (body.length === 0 || (await client.write(body)) === undefined);
   /** Some of the points will never be taken: writing them line by line shows which. Writing again changes nothing. */
-  const settle = async (points: readonly Point[]): Promise<RefusedPoint[]> => {
+  const settle = async (points: readonly Point[], shard = firstShard): Promise<RefusedPoint[]> => {
     const refused: RefusedPoint[] = [];
     for (let from = 0; from < points.length; from += settledAtOnce) {
-      const encoded = encodeLines(points.slice(from, from + settledAtOnce), nodeNumber);
+      const encoded = encodeLines(points.slice(from, from + settledAtOnce), shard);
       refused.push(...encoded.refused);
-      refused.push(...(await writeAroundBadLines(client.write, encoded.lines, nodeNumber)));
+      refused.push(...(await writeAroundBadLines(client.write, encoded.lines, shard)));
     }
     return refused;
   };
@@ -100,12 +105,14 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
   const looking = setInterval(() => void look().catch(nobody), probeMs).unref();
 
   return {
-    checkpoint: () => tracker.settled(),
-    async write(points, through) {
+    checkpoint: (shard = firstShard) => trackers.of(shard).settled(),
+    async write(points, through, stampedBy = firstShard) {
+      const shard = through > 0 ? shardOfID(through) : stampedBy;
+      const tracker = trackers.of(shard);
       if (through > 0) tracker.begin(through);
       let succeeded = false;
       try {
-        const refused = (await isTaken(await bodyOf(points, nodeNumber))) ? [] : await settle(points);
+        const refused = (await isTaken(await bodyOf(points, shard))) ? [] : await settle(points, shard);
         await conflicts.written(points, refused);
         succeeded = true;
         return refused;
@@ -121,7 +128,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       await conflicts.written(points, refused);
       return refusedIndexes(points, refused);
     },
-    flush: () => tracker.persist(),
+    flush: () => trackers.persist(),
     ...questionsFor(null),
     under: questionsFor,
     whichHavePoints: (devices) => whichHavePoints(client, bucket, devices),
@@ -137,9 +144,9 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       closed.abort();
       clearInterval(looking);
       try {
-        await tracker.persist();
+        await trackers.persist();
       } finally {
-        tracker.close();
+        trackers.close();
         client.close();
       }
     },

@@ -184,8 +184,8 @@ suite("history out and in, embedded engine", (test) => {
 });
 
 influxSuite("history out and in, InfluxDB", (test, influx) => {
-  const checkpoint = { read: async () => 0, write: async () => {} };
+  const checkpoint = () => ({ read: async () => 0, write: async () => {} });
   const open = async () =>
-    openInfluxSeriesStore({ ...(await influx()), nodeNumber: 0, checkpoint, ledger: memoryLedger() });
+    openInfluxSeriesStore({ ...(await influx()), firstShard: 0, checkpoint, ledger: memoryLedger() });
   defineProperty(test, open, 25);
 });

@@ -456,7 +456,7 @@ suite("a journal whose end is lost", (test) => {
 
   test("follows no id of another node", async () => {
     await withTempDir(async (dir) => {
-      const journal = await openTestJournal(dir, { node: 1 });
+      const journal = await openTestJournal(dir, { shard: 1 });
       assert.is(await journal.beginAbove(2 ** 43 * 2 + 5), false);
       assert.is(await keep(journal), 2 ** 43 + 1);
       await journal.close();

@@ -2,9 +2,10 @@ import { copyFile, mkdir, open, readdir, readFile, truncate, writeFile } from "n
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { recordSize } from "../../../store/journal/frame.js";
-import { idsPerNode, type Journal } from "../../../store/journal/journal.js";
+import type { Journal } from "../../../store/journal/journal.js";
 import { recordBytesLimit } from "../../../store/journal/scan.js";
 import { segmentHeadBytes } from "../../../store/journal/segment.js";
+import { idsPerShard } from "../../../store/journal/shard-ids.js";
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
 import { journalInput, keep, openTestJournal, readAll, readMessages, textOf } from "./support.js";
 
@@ -278,10 +279,10 @@ suite("journal", (test) => {
 
   test("nodes never give the same id", async () => {
     await withTempDir(async (dir) => {
-      const journal = await openTestJournal(dir, { node: 999 });
+      const journal = await openTestJournal(dir, { shard: 999 });
       const id = await keep(journal);
-      assert.is(id, 999 * idsPerNode + 1);
-      assert.ok(Number.isSafeInteger(1000 * idsPerNode));
+      assert.is(id, 999 * idsPerShard + 1);
+      assert.ok(Number.isSafeInteger(1000 * idsPerShard));
       await journal.close();
     });
   });

@@ -126,7 +126,7 @@ const mebi = 2 ** 20;
 export function openTestJournal(dir: string, options: Partial<JournalOptions> = {}): Promise<Journal> {
   return openJournal({
     dir,
-    node: 0,
+    shard: 0,
     now: Date.now,
     segmentBytesMax: 64 * mebi,
     segmentAgeMaxMs: 3_600_000,

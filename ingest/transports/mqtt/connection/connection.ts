@@ -33,7 +33,8 @@ const closeTimeoutMs = 1000;
 
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
 export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, AttachedConnection {
-  readonly #context: MqttContext;
+  /** Of its device's shard, once it is known. */
+  #context: MqttContext;
   readonly #stream: ByteStream;
   readonly #framer = new Framer();
   readonly #writeBuffer: WriteBuffer;
@@ -377,15 +378,21 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   async #enter(request: ConnectRequest): Promise<void> {
-    const { accept, authenticate, denials } = this.#context;
-    if (accept.full) return this.end("unavailable");
+    const { authenticate, contextOf, takesNothing } = this.#context;
+    if (takesNothing()) return this.end("unavailable");
     const found = await authenticate(request.username, request.token, this.certificate, this.#ip);
     if (this.#phase !== "connecting") return;
     if ("denial" in found) {
       const { device, denial } = found;
-      if (device !== null) denials.add(device, this.#ip, request.clientID, request.keepAlive);
+      if (device !== null) {
+        const { denials } = await contextOf(device);
+        denials.add(device, this.#ip, request.clientID, request.keepAlive);
+      }
       return this.end(denial);
     }
+    this.#context = await contextOf(found);
+    if (this.#phase !== "connecting") return;
+    if (this.#context.accept.full) return this.end("unavailable");
     // What the feed brought since the answer was given has found no connection to throw out.
     if (!isEntitled(found, this)) return this.end("credentials");
     return this.#open(found, request);

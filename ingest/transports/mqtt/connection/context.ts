@@ -39,6 +39,10 @@ export interface MqttContext extends InboundContext {
     certificate: ClientCertificate | null,
     address: string,
   ): Promise<DeviceEntry | Denied>;
+  /** The context of the device's shard, which is the connection's from then on. */
+  contextOf(device: DeviceEntry): Promise<MqttContext>;
+  /** Whether no shard takes anything now. */
+  readonly takesNothing: () => boolean;
   platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
   hold(device: number): void;
   release(device: number): void;

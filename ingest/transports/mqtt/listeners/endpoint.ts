@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
 import { createAdmission } from "../../../access/admission.js";
 import type { ClientCertificate } from "../../../access/credentials.js";
+import type { ByShard } from "../../../directory/by-shard.js";
+import type { DeviceEntry } from "../../../directory/entries.js";
 import { count } from "../../../meter.js";
 import { AdmittedSocket, type IncomingSocket } from "../../sockets/incoming-socket.js";
 import type { ByteStream } from "../connection/byte-stream.js";
@@ -23,12 +25,16 @@ export interface MqttEndpoint {
   close(): void;
 }
 
-export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed" | "turns">;
+export type EndpointContext = Omit<
+  MqttContext,
+  "markDirty" | "markPaused" | "onClosed" | "turns" | "contextOf" | "takesNothing"
+>;
 
 const sweepMs = 1000;
 
 /** @param connectionsMax sockets at once over all listeners, from their accept on */
-export function createEndpoint(base: EndpointContext, connectionsMax: number): MqttEndpoint {
+export function createEndpoint(shards: ByShard<EndpointContext>, connectionsMax: number): MqttEndpoint {
+  const [base] = shards.all;
   const sockets = new Set<AdmittedSocket>();
   const admission = createAdmission<AdmittedSocket>(connectionsMax);
   const open = new Set<Attended>();
@@ -43,26 +49,28 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
     dirty.clear();
   }
 
-  const context: MqttContext = {
-    ...base,
+  const shared = {
     turns,
-    markDirty: (connection) => {
+    contextOf: (device: DeviceEntry): Promise<MqttContext> => contexts.of(device),
+    takesNothing: () => shards.all.every(({ accept }) => accept.full),
+    markDirty: (connection: Attended) => {
       dirty.add(connection);
       // Deliveries outside a commit leave together, once the code that runs now has ended.
       if (flushPlanned) return;
       flushPlanned = true;
       queueMicrotask(flushDirty);
     },
-    markPaused: (connection) => {
+    markPaused: (connection: Attended) => {
       paused.add(connection);
     },
-    onClosed: (connection) => {
+    onClosed: (connection: Attended) => {
       open.delete(connection);
       dirty.delete(connection);
       paused.delete(connection);
       turns.forget(connection);
     },
   };
+  const contexts = shards.map((shard): MqttContext => ({ ...shard, ...shared }));
 
   /** Over a copy: one that stays paused enters the set again, and a walk over the set itself would never end. */
   function resumePaused(): void {
@@ -99,7 +107,7 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
       return admitted;
     },
     take: (stream, incoming, certificate) => {
-      open.add(new MqttConnection(context, stream, incoming, certificate));
+      open.add(new MqttConnection(contexts.all[0], stream, incoming, certificate));
     },
     afterCommit: () => {
       flushDirty();

@@ -1,5 +1,6 @@
 /** What cannot be encoded, or brings about an error of ours, costs its message or its connection and nothing else. */
 import { type AddressInfo, createServer } from "node:net";
+import { byShard } from "../../../../ingest/directory/by-shard.js";
 import type { DeviceEntry } from "../../../../ingest/directory/entries.js";
 import { createMeter } from "../../../../ingest/meter.js";
 import { createChanges } from "../../../../ingest/sessions/changes.js";
@@ -178,7 +179,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
       release: nothing,
       onFault: (error: Error) => void faults.push(error.message),
     } as unknown as EndpointContext;
-    const endpoint = createEndpoint(context, 100);
+    const endpoint = createEndpoint(byShard([context], { get: nothing, peek: nothing } as never), 100);
     const server = createServer((socket) => {
       const incoming = endpoint.admit(socket);
       if (incoming !== null) endpoint.take(socket, incoming, null);

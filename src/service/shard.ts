@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { alertsConsumer } from "../../ingest/alerts/state-writer.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
@@ -5,11 +6,12 @@ import { mayPublish } from "../../ingest/policies.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { type Connections, createConnections } from "../../ingest/sessions/connections.js";
 import { forgetDeleted } from "../../ingest/sessions/deleted.js";
+import type { HeldBytes } from "../../ingest/sessions/held-bytes.js";
 import { openSessions, publishLate, type SavedSessions } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { SessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
-import { createWorkBudget, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
+import type { WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { type EventLog, openEventLog } from "../../store/events/events.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
@@ -18,7 +20,7 @@ import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
 import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
-import { createReceipts, type Receipts } from "../commands/receipts.js";
+import type { Receipts } from "../commands/receipts.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
@@ -26,17 +28,20 @@ import type { Faults } from "./faults.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
-/** The journal, and the state derived from it: the event index and the sessions of devices. */
-export interface MessageLayer {
+/**
+ * A journal, and the state derived from it: the event index and the sessions of devices. Each device belongs to one
+ * shard; its number, 0 to 999, is in the ids of its records and in the rows of what follows from them.
+ */
+export interface Shard {
+  readonly number: number;
+  /** Holds its files. */
+  readonly dir: string;
   readonly journal: Journal;
   readonly events: EventLog;
   readonly registry: SessionRegistry;
   readonly saved: SavedSessions;
   readonly records: SessionRecords;
-  /** The budget of work that records on their way may cause. */
-  readonly work: WorkBudget;
   readonly connections: Connections;
-  readonly receipts: Receipts;
   readonly wills: Wills;
   /** The end of the previous run: its last record and that record's time, microseconds since 1970. */
   readonly earlier: { readonly lastID: number; readonly endedAt: number };
@@ -55,38 +60,48 @@ export interface MessageLayer {
 
 const segmentBytesMax = 64 * 1024 * 1024;
 const segmentAgeMaxMs = 3_600_000;
+/** Appended and not yet on disk, in all shards together. */
 const pendingBytesMax = 32 * 1024 * 1024;
 
-interface MessageLayerDeps {
+/** What the shards of a process share. */
+export interface ShardDeps {
   readonly config: Config;
   readonly metadata: MetadataLayer;
   readonly series: Pick<SeriesStore, "checkpoint">;
   readonly damage: DamageLog;
   readonly onFailed: OnFailed;
   readonly aside: AsideKeeper;
+  /** The budget of work that records on their way may cause. */
+  readonly work: WorkBudget;
+  readonly receipts: Receipts;
+  /** The bytes that sessions hold. */
+  readonly held: HeldBytes;
   readonly log: Logger;
   readonly faults: Faults;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
+type Place = Pick<Shard, "number" | "dir">;
+
 /**
  * Opens the journal and brings its followers up to its end; journals the end of connections that a killed run left
  * open.
  */
-export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageLayer> {
-  const { metadata, log, now } = deps;
+export async function openShard(number: number, deps: ShardDeps): Promise<Shard> {
+  const { metadata, work, receipts, log, now } = deps;
   const { db, directory } = metadata;
   const trouble = troubleLog(log);
   const afterCommit: (() => void)[] = [];
-  const { journal, events } = await openJournalAndEvents(deps, () => {
+  const place = { number, dir: shardDir(deps.config, number) };
+  await mkdir(place.dir, { recursive: true });
+  const { journal, events } = await openJournalAndEvents(place, deps, () => {
     for (const after of afterCommit) after();
   });
-  const { store, saved, earlier } = await openSavedSessions(deps, journal, events);
+  const { store, saved, earlier } = await openSavedSessions(place, deps, journal, events);
   const { registry } = saved;
   await forgetDeleted(registry, (ids) => existingDevices(db, ids));
   let started: Wills | null = null;
-  const work = createWorkBudget();
   const records = createSessionRecords(journal, registry, now, () => started?.look(), work);
   // Connections that a killed run left open had ended by the time of its last record.
   records.disconnectKilled(earlier.endedAt);
@@ -107,18 +122,16 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
   directory.onSubscriptions((entry) =>
     connections.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
   );
-  const receipts = createReceipts({ db, log, now });
   const save = (): Promise<void> => saved.save(receipts.stored);
 
   return {
+    ...place,
     journal,
     events,
     registry,
     saved,
     records,
-    work,
     connections,
-    receipts,
     wills,
     earlier,
     save,
@@ -143,15 +156,20 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
   };
 }
 
+/** Where a shard's files are. A process with one shard keeps them in the data folder itself. */
+export function shardDir({ dataDir, shards }: Pick<Config, "dataDir" | "shards">, number: number): string {
+  return shards.length === 1 ? dataDir : join(dataDir, "shards", String(number));
+}
+
 function troubleLog(log: Logger): (part: string) => (error: Error) => void {
   return (part) => (error) => log.warn(`${part}: ${error.message}`);
 }
 
 async function openJournalAndEvents(
-  { config, damage, log, faults, now }: MessageLayerDeps,
+  { number, dir }: Place,
+  { config, damage, log, faults, now }: ShardDeps,
   onCommit: () => void,
-): Promise<Pick<MessageLayer, "journal" | "events">> {
-  const dir = config.dataDir;
+): Promise<Pick<Shard, "journal" | "events">> {
   const trouble = troubleLog(log);
   const events = await openEventLog({
     path: join(dir, "events.db"),
@@ -160,11 +178,11 @@ async function openJournalAndEvents(
   });
   const journal = await openJournal({
     dir: join(dir, "journal"),
-    node: config.nodeNumber,
+    shard: number,
     now,
     segmentBytesMax,
     segmentAgeMaxMs,
-    pendingBytesMax,
+    pendingBytesMax: pendingBytesMax / config.shards.length,
     freeBytesMin: config.freeBytesMin,
     onRecord: events.onRecord,
     onSegmentClosed: events.onSegmentClosed,
@@ -177,36 +195,40 @@ async function openJournalAndEvents(
 }
 
 /** The snapshot of the sessions, and the journal's records after it. */
-async function openSavedSessions(deps: MessageLayerDeps, journal: Journal, events: EventLog) {
-  const { config, metadata, damage, aside, onFailed } = deps;
+async function openSavedSessions(place: Place, deps: ShardDeps, journal: Journal, events: EventLog) {
+  const { config, metadata, damage, aside, held, onFailed } = deps;
   let running = false;
-  const file = join(config.dataDir, "sessions.db");
+  const file = join(place.dir, "sessions.db");
   const store = await openSessionStore(file, (fault, putAside) => {
     const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
     const what = `${fault}; put aside as ${putAside} and ${again}`;
     damage.report({ part: "sessions", file, what, lostBytes: 0 });
   });
   const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
-  await beginAboveFollowers(deps, journal, { ...followers, ...(await checkpoints(deps)) });
+  await beginAboveFollowers(place, deps, journal, {
+    ...followers,
+    ...(await checkpoints(place.number, deps)),
+  });
   await events.attach(journal);
   const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
 
-  const narrow = aside.narrow("sessions", (record) => sessionContextOf(store, journal, record));
-  const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
+  const narrow = aside.narrow(place, "sessions", (record) => sessionContextOf(store, journal, record));
+  const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax, held };
   const saved = await openSessions(store, journal, metadata.meter, { onFailed, narrow }, bounds);
-  aside.replaysBy("sessions", async (record) => publishLate(saved.registry, record));
+  aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
   running = true;
   return { store, saved, earlier };
 }
 
 /** The journal ids up to which effects elsewhere are stored. */
-async function checkpoints({ config, metadata, series }: MessageLayerDeps): Promise<Record<string, number>> {
-  const { db } = metadata;
-  const { nodeNumber } = config;
+async function checkpoints(
+  number: number,
+  { metadata: { db }, series }: ShardDeps,
+): Promise<Record<string, number>> {
   return {
-    "the series store": await series.checkpoint(),
-    alerts: await readCheckpoint(db, nodeNumber, alertsConsumer),
-    "the devices' counters": await lastIngestedID(db, nodeNumber),
+    "the series store": await series.checkpoint(number),
+    alerts: await readCheckpoint(db, number, alertsConsumer),
+    "the devices' counters": await lastIngestedID(db, number),
   };
 }
 
@@ -215,7 +237,8 @@ async function checkpoints({ config, metadata, series }: MessageLayerDeps): Prom
  * skips their ids, because a follower that has seen those ids would ignore new records under them.
  */
 async function beginAboveFollowers(
-  { config, damage }: MessageLayerDeps,
+  { dir }: Place,
+  { damage }: ShardDeps,
   journal: Journal,
   followers: Readonly<Record<string, number>>,
 ): Promise<void> {
@@ -224,7 +247,7 @@ async function beginAboveFollowers(
   const ahead = Object.entries(followers).filter(([, id]) => id > end);
   const named = ahead.map(([name, id]) => `${name} at ${id}`).join(", ");
   const what = `its end is lost: it ends at record ${end}, with ${named}; new ids begin at ${journal.committedID + 1}`;
-  damage.report({ part: "journal", file: join(config.dataDir, "journal"), what, lostBytes: 0 });
+  damage.report({ part: "journal", file: join(dir, "journal"), what, lostBytes: 0 });
 }
 
 /** How far a start can rebuild sessions whose file cannot be read. */
