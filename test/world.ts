@@ -129,6 +129,12 @@ interface Opened {
 /** Real milliseconds in which the server has looked for idle connections. */
 const idleCheckMs = 5000;
 
+/** How many shards each world has, so that the whole suite can be run over several: TEST_SHARDS=4. */
+const shards =
+  process.env.TEST_SHARDS === undefined
+    ? null
+    : Array.from({ length: Number(process.env.TEST_SHARDS) }, (_, i) => i);
+
 async function open(environment: Readonly<Record<string, string>>): Promise<Opened> {
   const dir = await openTempDir();
   const troubles: unknown[] = [];
@@ -141,7 +147,12 @@ async function open(environment: Readonly<Record<string, string>>): Promise<Open
   const ports = { HTTP_PORT: "0", MQTT_PORT: "0", ...listenersOff, FREE_BYTES_MIN: "0" };
   const config = readConfig({ DATA_DIR: dir.path, ...ports, ...environment });
   const log = createLogger("error", (line) => troubles.push(line), clock.now);
-  const service: Service = await serve(config, log, (error) => troubles.push(error), clock);
+  const service: Service = await serve(
+    { ...config, shards: shards ?? config.shards },
+    log,
+    (error) => troubles.push(error),
+    clock,
+  );
   const first = JSON.parse(await readFile(join(dir.path, "first-start.json"), "utf8")) as World["first"];
   return {
     http: service.http,

@@ -1,0 +1,84 @@
+import fc from "fast-check";
+import { byShard } from "../../../ingest/directory/by-shard.js";
+import type { DeviceEntry } from "../../../ingest/directory/entries.js";
+import { assert, suite } from "../../suite.js";
+
+/** Devices 1 to n; each hangs below an earlier one, or below none (null). */
+type Forest = readonly (number | null)[];
+
+const forests: fc.Arbitrary<Forest> = fc
+  .array(fc.nat(), { minLength: 1, maxLength: 60 })
+  .map((seeds) => seeds.map((seed, i) => (i === 0 || seed % 3 === 0 ? null : 1 + (seed % i))));
+
+function directoryOf(forest: Forest, away: ReadonlySet<number> = new Set()) {
+  const entries = forest.map((parent, i) => ({ id: i + 1, device: { parent } }) as DeviceEntry);
+  const find = (id: number) => entries[id - 1];
+  return {
+    entries,
+    get: async (id: number) => find(id),
+    peek: (id: number) => (away.has(id) ? undefined : find(id)),
+  };
+}
+
+/** Said otherwise than by walking up: each device has the colour of the one above it. */
+function topmost(forest: Forest): number[] {
+  const tops: number[] = [];
+  for (const [i, parent] of forest.entries()) tops.push(parent === null ? i + 1 : (tops[parent - 1] ?? 0));
+  return tops;
+}
+
+const names = (count: number) => Array.from({ length: count }, (_, i) => `shard ${i}`);
+
+suite("the shard of a device", (test) => {
+  test("is that of the topmost device above it, whoever is asked", () =>
+    fc.assert(
+      fc.asyncProperty(forests, fc.integer({ min: 2, max: 9 }), async (forest, count) => {
+        // Trees of this height are within what is walked.
+        fc.pre(heights(forest).every((height) => height <= 32));
+        const directory = directoryOf(forest);
+        const shards = byShard(names(count), directory);
+        const tops = topmost(forest);
+        for (const [i, entry] of directory.entries.entries()) {
+          const expected = `shard ${(tops[i] ?? 0) % count}`;
+          assert.is(await shards.of(entry), expected);
+          assert.is(shards.peek(entry), expected);
+          assert.is(await shards.map((name) => name.toUpperCase()).of(entry), expected.toUpperCase());
+        }
+      }),
+    ));
+
+  test("is not told at once while a device above is not at hand", async () => {
+    const directory = directoryOf([null, 1, 2], new Set([1]));
+    const shards = byShard(names(2), directory);
+    const [top, , below] = directory.entries as [DeviceEntry, DeviceEntry, DeviceEntry];
+    assert.is(shards.peek(below), null);
+    assert.is(shards.peek(top), "shard 1");
+    assert.is(await shards.of(below), "shard 1");
+  });
+
+  test("is the device's own once the one above it is gone, and ends in a ring", async () => {
+    const gone = { id: 5, device: { parent: 4 } } as DeviceEntry;
+    const none = { get: async () => undefined, peek: () => undefined };
+    assert.is(await byShard(names(4), none).of(gone), "shard 1");
+    const ring = directoryOf([2, 1]);
+    const [first] = ring.entries as [DeviceEntry];
+    const shards = byShard(names(2), ring);
+    assert.is(await shards.of(first), shards.peek(first));
+  });
+
+  test("with one shard is that one, and nobody is asked; with none there is nothing to ask", async () => {
+    const ask = () => {
+      throw new Error("asked");
+    };
+    const only = byShard(["only"], { get: ask, peek: ask });
+    const device = { id: 7, device: { parent: 6 } } as DeviceEntry;
+    assert.equal([await only.of(device), only.peek(device), only.all], ["only", "only", ["only"]]);
+    assert.throws(() => byShard([], { get: ask, peek: ask }), /there is none/);
+  });
+});
+
+function heights(forest: Forest): number[] {
+  const found: number[] = [];
+  for (const parent of forest) found.push(parent === null ? 0 : 1 + (found[parent - 1] ?? 0));
+  return found;
+}
