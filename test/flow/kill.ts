@@ -67,13 +67,14 @@ async function check(service: RunningService, load: Load): Promise<void> {
 export function defineKillTest(
   test: Test,
   environment: () => Promise<Readonly<Record<string, string>>>,
+  start: typeof startService = startService,
 ): void {
   test(
     `${rounds} kills under load lose nothing that was acknowledged, and repeat nothing`,
     () =>
       withTempDir(async (dir) => {
         const env = await environment();
-        let service = await startService(dir, env);
+        let service = await start(dir, env);
         const devices = await provision(service, kinds.length);
         const loads = kinds.map((kind, i): Load => {
           const device = devices[i] as Rec;
@@ -89,7 +90,7 @@ export function defineKillTest(
           await new Promise((resolve) => setTimeout(resolve, Math.random() * killedWithinMs));
           await service.kill();
           await Promise.all(running);
-          service = await startService(dir, env);
+          service = await start(dir, env);
           // Before anything is sent again, what was acknowledged before the kill is there.
           await service.settled();
           for (const load of loads) await check(service, load);

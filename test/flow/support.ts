@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { readConfig } from "../../src/config/config.js";
 import { createLogger } from "../../src/observability/log.js";
 import { serve } from "../../src/serve.js";
@@ -43,13 +44,32 @@ export interface RunningService extends AnyService {
 }
 
 /** Starts `serve` on free ports. The environment is these names and nothing else. `openFiles`: its limit of them. */
-export async function startService(
+export function startService(
   dataDir: string,
   environment: Readonly<Record<string, string>> = {},
   openFiles: number | null = null,
 ): Promise<RunningService> {
+  return start(program, dataDir, environment, openFiles);
+}
+
+/** The same with several shards in one process. */
+export function startWithShards(
+  count: number,
+  dataDir: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
+  const child = fileURLToPath(new URL("shards.child.js", import.meta.url));
+  return start(child, dataDir, { ...environment, SHARDS: String(count) }, null);
+}
+
+async function start(
+  script: string,
+  dataDir: string,
+  environment: Readonly<Record<string, string>>,
+  openFiles: number | null,
+): Promise<RunningService> {
   const env = { ...environmentOf(dataDir), ...programEnvironment, ...environment };
-  const serve = [process.execPath, "--enable-source-maps", program, "serve"] as const;
+  const serve = [process.execPath, "--enable-source-maps", script, "serve"] as const;
   const limited = ["/bin/sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...serve] as const;
   const [command, ...args] = openFiles === null ? serve : limited;
   const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
