@@ -53,7 +53,7 @@ export interface Downlinks {
   send(to: DeviceEntry, message: Downlink, settled: Settled, kept: () => void): Sent;
 }
 
-export interface DownlinksDeps {
+interface DownlinksDeps {
   readonly registry: Pick<SessionRegistry, "get" | "send" | "held" | "publishCost">;
   readonly records: Pick<SessionRecords, "send" | "openInbox">;
   readonly directory: {

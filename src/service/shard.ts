@@ -64,7 +64,7 @@ const segmentAgeMaxMs = 3_600_000;
 const pendingBytesMax = 32 * 1024 * 1024;
 
 /** What the shards of a process share. */
-export interface ShardDeps {
+interface ShardDeps {
   readonly config: Config;
   readonly metadata: MetadataLayer;
   readonly series: Pick<SeriesStore, "checkpoint">;
@@ -157,7 +157,7 @@ export async function openShard(number: number, deps: ShardDeps): Promise<Shard>
 }
 
 /** Where a shard's files are. A process with one shard keeps them in the data folder itself. */
-export function shardDir({ dataDir, shards }: Pick<Config, "dataDir" | "shards">, number: number): string {
+function shardDir({ dataDir, shards }: Pick<Config, "dataDir" | "shards">, number: number): string {
   return shards.length === 1 ? dataDir : join(dataDir, "shards", String(number));
 }
 
