@@ -17,6 +17,9 @@ import { createJournalWriter, type JournalWriterOptions } from "./writer.js";
 /** Ids are node × 2^43 + sequence, so that nodes never meet and ids stay exact in a double. */
 export const idsPerNode = 2 ** 43;
 
+/** The shard, today the node, whose journal gave the id. */
+export const shardOf = (id: number): number => Math.floor(id / idsPerNode);
+
 export interface JournalOptions extends JournalWriterOptions {
   readonly node: number;
   /** Bytes appended but not committed; beyond this, `full` asks the transports to stop reading. */
