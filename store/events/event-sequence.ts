@@ -18,11 +18,14 @@ export interface EventSequence {
   rows(from: number, rowsAtFirst: number): AsyncGenerator<Row[], void>;
 }
 
-/** So many places from `from` on, and between which times the records there were received. */
+/** So many places from `from` on. */
 export interface Run {
   readonly from: number;
   readonly count: number;
-  /** Null where the index does not say. */
+  /**
+   * When the records there were received; null where the index does not say. Where a run is split, `newest` is the
+   * receipt of its first record, which no other of the run can precede in a merge.
+   */
   readonly received: Received | null;
 }
 
@@ -114,8 +117,8 @@ interface Probe {
   readonly receivedAt: number;
 }
 
-/** Places before a probe were received after it, and places behind it before, but for the disorder of their segment. */
-export function splitAt(run: Run, probes: readonly Probe[]): readonly Run[] {
+/** What comes before a probe was received after it, but for the disorder of the segment. */
+function splitAt(run: Run, probes: readonly Probe[]): readonly Run[] {
   const { received } = run;
   if (received === null || received.disorder === null) return [run];
   const { oldest, newest, disorder } = received;
@@ -124,7 +127,7 @@ export function splitAt(run: Run, probes: readonly Probe[]): readonly Run[] {
     const next = probes[i];
     const bounds = {
       oldest: next === undefined ? oldest : Math.max(oldest, next.receivedAt - disorder),
-      newest: Math.min(newest, receivedAt + disorder),
+      newest: Math.min(newest, receivedAt),
       disorder,
     };
     return { from: place, count: (next?.place ?? run.from + run.count) - place, received: bounds };
