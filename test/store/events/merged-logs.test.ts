@@ -1,4 +1,4 @@
-import { mkdir, truncate } from "node:fs/promises";
+import { mkdir, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
@@ -323,6 +323,63 @@ suite("event logs of several journals read as one", (test) => {
         assert.equal(ids, idsOf(kept));
       }
       await again.close();
+    }));
+
+  test("pages neither repeat nor lose a record where retention has just unlinked a segment", () =>
+    withTempDir(async (dir) => {
+      const { at, opened, logs: all, clocks, close } = await openLogs(dir, 2, 1500);
+      for (let i = 0; i < 80; i++) {
+        clocks.fill(start + i);
+        await keep(at(i % 2).journal, { payload: Buffer.alloc(80, i) });
+      }
+      const journals = await readEach(opened);
+      const [, gone, next] = at(0).journal.segments;
+      await rm(gone?.path ?? "");
+      const isLeft = ({ id }: JournalRecord) => id < (gone?.firstID ?? 0) || id >= (next?.firstID ?? 0);
+      const left = newestFirst(journals, isLeft);
+      assert.ok(left.length < 80 && left.length > 60, `${left.length} left`);
+      for (const near of [0, 1000]) {
+        const events = mergeEventLogs(all, { ...mergeBounds, nearRows: near });
+        const ids: number[] = [];
+        for (let page = 1; page <= 27; page++) {
+          const asked = { log: logs.events, tenant: 1, devices: null, page, limit: 3 };
+          ids.push(...idsOf((await events.list(asked)).items));
+        }
+        assert.equal(ids, idsOf(left));
+      }
+      await close();
+    }));
+
+  test("deep pages are right in segments of many records, in memory and in the file, of one owner and of several", () =>
+    withTempDir(async (dir) => {
+      const { at, opened, logs: all, clocks, close } = await openLogs(dir, 3, 60_000);
+      for (let i = 0; i < 3000; i++) {
+        // The journals' clocks run at different speeds; a record in fifty is an entry received earlier.
+        const journal = i % 3;
+        clocks[journal] = start + i * (4 + journal);
+        const device = 1 + (i % 5);
+        const earlier = { kind: recordKinds.entry, receivedAt: (clocks[journal] - 60) * 1000 };
+        at(journal).journal.append(journalInput(i % 50 === 49 ? { ...earlier, device } : { device }));
+        if (i % 100 < 97) continue;
+        const { appendedID, waitFor } = at(journal).journal;
+        await waitFor(appendedID - 1);
+      }
+      for (const { journal } of opened) await journal.waitFor(journal.appendedID - 1);
+      for (const [i, { journal }] of opened.entries()) {
+        const closed = journal.segments.length - 1;
+        assert.ok(closed >= 1 && closed < 10, `${closed} closed segments`);
+        await until(() => indexed(join(dir, `${i}`), closed), { what: "the index" });
+      }
+      const journals = await readEach(opened);
+      const events = mergeEventLogs(all, { scanRowsMax: 300, nearRows: 20 });
+      for (const devices of [null, [2], [1, 4, 5]]) {
+        const share = devices === null ? 5 : devices.length;
+        for (const part of [0, 0.1, 0.3, 0.55, 0.8, 0.99]) {
+          const page = 1 + Math.floor((part * share * 600) / 10);
+          await check(events, journals, { log: logs.events, tenant: 1, devices, page, limit: 10 });
+        }
+      }
+      await close();
     }));
 
   test("an index file of a version that kept no disorder still gives every page", () =>
