@@ -1,5 +1,5 @@
 import type { Presence } from "../../ingest/directory/presence.js";
-import type { EventLog } from "../../store/events/events.js";
+import type { EventLogKeeping } from "../../store/events/events.js";
 import type { Journal } from "../../store/journal/journal.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import {
@@ -36,7 +36,7 @@ interface MaintenanceDeps {
   readonly config: Config;
   readonly db: Db;
   readonly journal: Journal;
-  readonly events: EventLog;
+  readonly events: EventLogKeeping;
   readonly series: SeriesStore;
   readonly presence: Presence;
   readonly sessions: {

@@ -1,7 +1,7 @@
 import type { JournalRecord } from "../journal/record.js";
 
 /** Whether the first of two records, each the head of its list, comes before the other. */
-export type Precedes = (one: JournalRecord, other: JournalRecord) => boolean;
+type Precedes = (one: JournalRecord, other: JournalRecord) => boolean;
 
 /** Within one journal: its ids say what came later, whatever its clock said. */
 export const byID: Precedes = (one, other) => one.id > other.id;

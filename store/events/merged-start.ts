@@ -7,7 +7,7 @@
 import { type EventSequence, isSplittable, type Run } from "./event-sequence.js";
 
 /** A state of the merge: places taken from each sequence, and rows still to come before those that are wanted. */
-export interface MergeStart {
+interface MergeStart {
   readonly taken: readonly number[];
   readonly rowsBefore: number;
   /** Of each sequence, the runs that may lie on both sides of the wanted place. */
@@ -58,7 +58,7 @@ const firstAtOrBefore = (bounds: Float64Array, time: number): number =>
 const placesBefore = ({ runs, count }: Bounded, index: number): number => runs[index]?.from ?? count;
 
 /** The state from which the merge reaches the wanted place by the fewest rows, by what the runs tell. */
-export function startOf(sequences: readonly (readonly Run[])[], wanted: number): MergeStart {
+function startOf(sequences: readonly (readonly Run[])[], wanted: number): MergeStart {
   const all = sequences.map(boundsOf);
   const time = timeBefore(all, wanted);
   // All that surely has a later turn is taken; its order does not matter to what comes after that time.
