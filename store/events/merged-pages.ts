@@ -26,8 +26,8 @@ export function pageOfMerged(
   query: EventQuery,
   bounds: MergeBounds,
 ): Promise<EventPage> {
-  // Ids of a higher shard are higher.
-  const sorted = [...sequences].sort((a, b) => b.shard - a.shard);
+  // Ids of a higher shard are higher. Most lists of a device are of one shard alone.
+  const sorted = sequences.filter(({ runs }) => runs.length > 0).sort((a, b) => b.shard - a.shard);
   return query.matches === undefined ? listPlain(sorted, query, bounds) : listMatching(sorted, query, bounds);
 }
 

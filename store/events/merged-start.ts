@@ -87,7 +87,7 @@ function timeBefore(all: readonly Bounded[], wanted: number): number {
 }
 
 /** Rows before a page that are as quickly read as avoided. */
-export const nearRows = 4000;
+export const nearRows = 2000;
 /** Each round makes the parts in question some thirty times smaller. */
 const roundsMax = 8;
 /** Runs of a sequence that are split in one round. */
@@ -99,6 +99,8 @@ export async function findStart(
   wanted: number,
   rowsBeforeMax: number,
 ): Promise<MergeStart> {
+  // Where nothing is merged, the place is known.
+  if (sequences.length === 1) return { taken: [wanted], rowsBefore: 0, unclear: [] };
   let runs = sequences.map((sequence) => sequence.runs);
   for (let round = 0; ; round++) {
     const start = startOf(runs, wanted);
