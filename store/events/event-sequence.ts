@@ -52,7 +52,9 @@ export function sequenceOf(
 ): EventSequence {
   const searched = matches === undefined || received === undefined ? sources : reaching(sources, received);
   let places = 0;
-  const placed = searched.map((source) => {
+  // The times of a segment bound only records that are there.
+  const held = searched.filter(({ count }) => count > 0);
+  const placed = held.map((source) => {
     const run: Run = { from: places, count: source.count, received: source.received };
     places += source.count;
     return { source, run };

@@ -333,7 +333,9 @@ suite("event logs of several journals read as one", (test) => {
         await keep(at(i % 2).journal, { payload: Buffer.alloc(80, i) });
       }
       const journals = await readEach(opened);
-      const [, gone, next] = at(0).journal.segments;
+      const { segments } = at(0).journal;
+      await until(() => indexed(join(dir, "0"), segments.length - 1), { what: "the index" });
+      const [, gone, next] = segments;
       await rm(gone?.path ?? "");
       const isLeft = ({ id }: JournalRecord) => id < (gone?.firstID ?? 0) || id >= (next?.firstID ?? 0);
       const left = newestFirst(journals, isLeft);
