@@ -6,7 +6,7 @@ export interface Latencies {
   readonly max: number;
 }
 
-interface Histogram {
+export interface Histogram {
   record(ms: number): void;
   latencies(): Latencies;
 }

@@ -1,11 +1,13 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { EventQuery } from "../../store/events/event-pages.js";
+import type { EventPage, EventQuery } from "../../store/events/event-pages.js";
 import { logs } from "../../store/events/event-postings.js";
-import { type EventLog, openEventLog } from "../../store/events/events.js";
+import { type EventLogReading, openEventLog } from "../../store/events/events.js";
+import { mergeEventLogs } from "../../store/events/merged-logs.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
 import { isMessage } from "../../store/journal/record.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
-import { createHistogram } from "../load/histogram.js";
+import { createHistogram, type Histogram } from "../load/histogram.js";
 import type { BenchOptions } from "../options.js";
 import type { Figure } from "../report.js";
 
@@ -13,11 +15,38 @@ const devices = 1000;
 const tenant = 1;
 const payload = Buffer.from('{"temp":21.50,"hum":40.10,"volt":3.300}');
 
-/** Lists of the event log, by device and account-wide, over ten million events (with --quick half a million). */
+/** Journals that the same events are spread over, by device, for the merged lists. */
+const journals = 4;
+
+/**
+ * Lists of the event log, by device and account-wide, over ten million events (with --quick half a million): of one
+ * journal, and merged from several that hold the same events.
+ */
 export async function benchEvents(options: BenchOptions): Promise<Figure[]> {
   const events = options.quick ? 500_000 : 10_000_000;
+  const one = await openShard(join(options.dir, "one"), 0);
+  await fill([one], events);
+  const several: Shard[] = [];
+  for (let node = 0; node < journals; node++) {
+    several.push(await openShard(join(options.dir, `of-${journals}`, `${node}`), node));
+  }
+  await fill(several, events);
+  const merged = mergeEventLogs(several.map(({ log }) => log));
+  const figures = await ask([one.log, merged], events, options.calls);
+  for (const shard of [one, ...several]) await shard.close();
+  return figures;
+}
+
+interface Shard {
+  readonly log: EventLogReading;
+  readonly journal: Journal;
+  close(): Promise<void>;
+}
+
+async function openShard(dir: string, node: number): Promise<Shard> {
+  await mkdir(dir, { recursive: true });
   const log = await openEventLog({
-    path: join(options.dir, "events.db"),
+    path: join(dir, "events.db"),
     onTrouble: (error) => {
       throw error;
     },
@@ -26,8 +55,8 @@ export async function benchEvents(options: BenchOptions): Promise<Figure[]> {
     },
   });
   const journal = await openJournal({
-    dir: join(options.dir, "journal"),
-    shard: 0,
+    dir: join(dir, "journal"),
+    shard: node,
     now: Date.now,
     segmentBytesMax: 64 * 1024 * 1024,
     segmentAgeMaxMs: 3_600_000,
@@ -37,19 +66,24 @@ export async function benchEvents(options: BenchOptions): Promise<Figure[]> {
     onSegmentClosed: log.onSegmentClosed,
   });
   await log.attach(journal);
-  await fill(journal, events);
-  const figures = await ask(log, events, options.calls);
-  await journal.close();
-  await log.close();
-  return figures;
+  const close = async () => {
+    await journal.close();
+    await log.close();
+  };
+  return { log, journal, close };
 }
 
-async function fill(journal: Journal, events: number): Promise<void> {
+/** Spreads events over shards by device. */
+async function fill(shards: readonly Shard[], events: number): Promise<void> {
+  const written = async () => {
+    for (const { journal } of shards) await journal.waitFor(journal.appendedID - 1);
+  };
   for (let at = 0; at < events; at++) {
-    const id = journal.append({
+    const device = 1 + (at % devices);
+    shards[device % shards.length]?.journal.append({
       kind: recordKinds.uplink,
       tenant,
-      device: 1 + (at % devices),
+      device,
       connection: 1,
       session: 1,
       messageID: 1,
@@ -62,9 +96,9 @@ async function fill(journal: Journal, events: number): Promise<void> {
       topic: at % 1000 === 0 ? "alarm" : "telemetry",
       payload,
     });
-    if (at % 10_000 === 0) await journal.waitFor(id - 1);
+    if (at % 10_000 === 9_999) await written();
   }
-  await journal.waitFor(journal.appendedID - 1);
+  await written();
 }
 
 const page = (fields: Partial<EventQuery>): EventQuery => ({
@@ -76,7 +110,11 @@ const page = (fields: Partial<EventQuery>): EventQuery => ({
   ...fields,
 });
 
-async function ask(log: EventLog, events: number, calls: number): Promise<Figure[]> {
+async function ask(
+  [one, merged]: readonly [EventLogReading, EventLogReading],
+  events: number,
+  calls: number,
+): Promise<Figure[]> {
   const newest = "newest 10 of all";
   const lists: readonly (readonly [string, EventQuery])[] = [
     [newest, page({})],
@@ -91,19 +129,26 @@ async function ask(log: EventLog, events: number, calls: number): Promise<Figure
   ];
   const figures: Figure[] = [];
   for (const [name, query] of lists) {
-    const times = createHistogram();
-    let count = 0;
-    let truncated = false;
+    const [ofOne, ofMerged] = [createHistogram(), createHistogram()];
+    let answers: readonly EventPage[] = [];
+    // In turn, so that a busy moment of the machine falls on both.
     for (let call = 0; call < calls; call++) {
-      const started = performance.now();
-      const answer = await log.list(query);
-      times.record(performance.now() - started);
-      count = answer.count;
-      truncated = answer.truncated;
+      answers = [await timed(ofOne, one, query), await timed(ofMerged, merged, query)];
     }
-    const { p50, p99 } = times.latencies();
-    const detail = { "p99 ms": p99, count, truncated: String(truncated) };
-    figures.push({ name, value: p50, unit: "ms p50", baseline: newest, detail });
+    const figure = (times: Histogram, answer: EventPage | undefined) => {
+      const { p50, p99 } = times.latencies();
+      const detail = { "p99 ms": p99, count: answer?.count ?? 0, truncated: String(answer?.truncated) };
+      return { value: p50, unit: "ms p50", detail };
+    };
+    figures.push({ name, baseline: newest, ...figure(ofOne, answers[0]) });
+    figures.push({ name: `${name}, ${journals} journals`, baseline: name, ...figure(ofMerged, answers[1]) });
   }
   return figures;
+}
+
+async function timed(times: Histogram, log: EventLogReading, query: EventQuery): Promise<EventPage> {
+  const started = performance.now();
+  const answer = await log.list(query);
+  times.record(performance.now() - started);
+  return answer;
 }

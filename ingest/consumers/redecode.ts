@@ -1,4 +1,4 @@
-import type { EventLog } from "../../store/events/events.js";
+import type { EventLogReading } from "../../store/events/events.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { asError } from "../../store/lib/errors.js";
 import { createSlice } from "../../store/lib/turns.js";
@@ -11,7 +11,7 @@ import { isDecodable, messageOf } from "../followers/records.js";
 import { type Compared, compareStored, createSeenTimes, newestOfEach } from "./redecode-compare.js";
 
 interface RedecodeOptions {
-  readonly events: Pick<EventLog, "kept">;
+  readonly events: Pick<EventLogReading, "kept">;
   readonly series: SeriesStore;
   readonly device: DeviceEntry;
   /** Receipt of the messages, microseconds. */

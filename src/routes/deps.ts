@@ -7,7 +7,7 @@ import type { ClientSessions } from "../../ingest/sessions/client-sessions.js";
 import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import type { Zone } from "../../query/zone.js";
-import type { EventLog } from "../../store/events/events.js";
+import type { EventLogReading } from "../../store/events/events.js";
 import type { Aside, Follower } from "../../store/journal/set-aside.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
@@ -51,7 +51,7 @@ export interface SetAsideMessages {
 export interface AppDeps {
   readonly db: Db;
   readonly devices: DeviceStore;
-  readonly events: EventLog;
+  readonly events: EventLogReading;
   readonly series: SeriesStore;
   readonly refs: SeriesRefs;
   /** Points at the moment that they are stored. */

@@ -1,6 +1,6 @@
 import type { Log } from "../../store/events/event-postings.js";
 import type { ReceivedSpan } from "../../store/events/event-source.js";
-import type { EventLog } from "../../store/events/events.js";
+import type { EventLogReading } from "../../store/events/events.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { productNames } from "../../store/metadata/commands/log-names.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -48,7 +48,13 @@ export const commonFilters = { msgTime: time("msgTime"), ...stamps } as const;
 /** Devices whose records are looked up by the index; for more, every record is read. */
 const devicesMax = 1000;
 
-export function journalLists({ db, events }: { readonly db: Db; readonly events: EventLog }): JournalLists {
+export function journalLists({
+  db,
+  events,
+}: {
+  readonly db: Db;
+  readonly events: EventLogReading;
+}): JournalLists {
   return {
     list: async (tenant, { logs, holds, tests: own, withProducts = false }, request, parent) => {
       const tests: typeof own = { ...common, ...own };

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { byShard } from "../../ingest/directory/by-shard.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
-import type { EventLog } from "../../store/events/events.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { createApp } from "../api/app.js";
 import type { Config } from "../config/config.js";
@@ -154,7 +153,7 @@ function openWork(
       db: metadata.db,
       meter: metadata.meter,
       directory: metadata.directory,
-      events: eventsOf(storage),
+      events: storage.events,
       series,
       refs,
       gate: pipelines.gate,
@@ -198,7 +197,7 @@ function openApi(
     cookies: createSessionCookies(metadata.authority.root),
     shares: createShareAccess(metadata.db, clock),
     authority: metadata.authority,
-    events: eventsOf(storage),
+    events: storage.events,
     series,
     refs,
     directory: metadata.directory,
@@ -227,10 +226,4 @@ function openApi(
     ingestOf: pipelines.ingestOf,
     settleAlerts: pipelines.settleAlerts,
   });
-}
-
-function eventsOf({ shards }: Storage): EventLog {
-  const [first, ...others] = shards;
-  if (first === undefined || others.length > 0) throw new Error("one shard");
-  return first.events;
 }

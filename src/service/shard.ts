@@ -12,7 +12,7 @@ import { createSessionRecords, type SessionRecords } from "../../ingest/sessions
 import type { SessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
 import type { WorkBudget } from "../../ingest/uplinks/work-budget.js";
-import { type EventLog, openEventLog } from "../../store/events/events.js";
+import { type EventLog, type EventLogKeeping, openEventLog } from "../../store/events/events.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
@@ -195,7 +195,7 @@ async function openJournalAndEvents(
 }
 
 /** The snapshot of the sessions, and the journal's records after it. */
-async function openSavedSessions(place: Place, deps: ShardDeps, journal: Journal, events: EventLog) {
+async function openSavedSessions(place: Place, deps: ShardDeps, journal: Journal, events: EventLogKeeping) {
   const { config, metadata, damage, aside, held, onFailed } = deps;
   let running = false;
   const file = join(place.dir, "sessions.db");

@@ -5,6 +5,8 @@ import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { createHeldBytes, type HeldBytes } from "../../ingest/sessions/held-bytes.js";
 import { createWorkBudget, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { type Zone, zone } from "../../query/zone.js";
+import type { EventLogReading } from "../../store/events/events.js";
+import { mergeEventLogs } from "../../store/events/merged-logs.js";
 import { createDamageLog, type DamageLog } from "../../store/files/damage.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { SeriesStore } from "../../store/series/series.js";
@@ -25,6 +27,8 @@ export interface Storage {
   readonly series: SeriesStore;
   /** One in each shard; in a process that is no part of a cluster there is one. */
   readonly shards: readonly Shard[];
+  /** Of all shards. */
+  readonly events: EventLogReading;
   /** The budget of work that records on their way may cause. */
   readonly work: WorkBudget;
   readonly receipts: Receipts;
@@ -99,6 +103,7 @@ export async function openStorage(
     metadata,
     series,
     shards,
+    events: mergeEventLogs(shards.map(({ events }) => events)),
     work,
     receipts,
     held,

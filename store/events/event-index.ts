@@ -9,7 +9,8 @@ import type { Log, Posting, Received, SegmentIndex } from "./event-postings.js";
  */
 const schema = [
   `create table if not exists segment (
-    id integer primary key, firstID integer not null unique, oldest real, newest real, bytes integer) strict`,
+    id integer primary key, firstID integer not null unique, oldest real, newest real, bytes integer,
+    disorder real) strict`,
   `create table if not exists posting (
     scope text not null, owner integer not null, log integer not null, segment integer not null,
     count integer not null, offsets blob not null) strict`,
@@ -40,7 +41,7 @@ export async function openEventIndexFile(path: string): Promise<Client> {
 async function addSegmentColumns(client: Client): Promise<void> {
   const { rows } = await client.execute("select name from pragma_table_info('segment')");
   const present = rows.map(({ name }) => name);
-  const added = ["oldest real", "newest real", "bytes integer"].filter(
+  const added = ["oldest real", "newest real", "bytes integer", "disorder real"].filter(
     (column) => !present.includes(column.split(" ")[0] ?? ""),
   );
   await client.batch(
@@ -58,8 +59,14 @@ export async function storeSegmentIndex(
   const transaction = await client.transaction("write");
   try {
     const made = await transaction.execute({
-      sql: "insert or ignore into segment (firstID, oldest, newest, bytes) values (?, ?, ?, ?)",
-      args: [firstID, index.received?.oldest ?? null, index.received?.newest ?? null, bytes],
+      sql: "insert or ignore into segment (firstID, oldest, newest, disorder, bytes) values (?, ?, ?, ?, ?)",
+      args: [
+        firstID,
+        index.received?.oldest ?? null,
+        index.received?.newest ?? null,
+        index.received?.disorder ?? null,
+        bytes,
+      ],
     });
     if (made.rowsAffected > 0) {
       const segment = Number(made.lastInsertRowid);
@@ -118,20 +125,30 @@ export async function countsBySegment(
   logs: readonly Log[],
 ): Promise<{ firstID: number; count: number; received: Received | null }[]> {
   const { rows } = await client.execute({
-    sql: `select s.firstID, s.oldest, s.newest, sum(p.count) n from posting p join segment s on s.id = p.segment
+    sql: `select s.firstID, s.oldest, s.newest, s.disorder, sum(p.count) n from posting p join segment s on s.id = p.segment
       where p.scope = ? and p.owner in (select value from json_each(?))
         and p.log in (select value from json_each(?))
       group by s.firstID order by s.firstID desc`,
     args: [scope, JSON.stringify(owners), JSON.stringify(logs)],
   });
-  return rows.map(({ firstID, oldest, newest, n }) => ({
+  return rows.map(({ firstID, oldest, newest, disorder, n }) => ({
     firstID: Number(firstID),
     count: Number(n),
-    received: oldest === null ? null : { oldest: Number(oldest), newest: Number(newest) },
+    received:
+      oldest === null
+        ? null
+        : {
+            oldest: Number(oldest),
+            newest: Number(newest),
+            disorder: disorder === null ? null : Number(disorder),
+          },
   }));
 }
 
-/** The offsets of some owners' records in one segment, newest first: `count` of them after the first `skip`. */
+/**
+ * The offsets of some owners' records in one segment, newest first: `count` of them after the first `skip`, every
+ * `step`th.
+ */
 export async function offsetsIn(
   client: Client,
   scope: Scope,
@@ -140,6 +157,7 @@ export async function offsetsIn(
   firstID: number,
   skip: number,
   count: number,
+  step: number,
 ): Promise<number[]> {
   const { rows } = await client.execute({
     sql: `select p.offsets from posting p where p.scope = ? and p.log in (select value from json_each(?))
@@ -151,7 +169,11 @@ export async function offsetsIn(
   const only = lists[0];
   if (only === undefined) return [];
   const merged = lists.length === 1 ? only : mergeAscending(lists);
-  return [...merged.subarray(Math.max(0, merged.length - skip - count), merged.length - skip)].reverse();
+  const found: number[] = [];
+  for (let at = merged.length - 1 - skip; at >= 0 && found.length < count; at -= step) {
+    found.push(merged[at] as number);
+  }
+  return found;
 }
 
 function mergeAscending(lists: readonly Uint32Array[]): Uint32Array {

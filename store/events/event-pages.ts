@@ -31,9 +31,9 @@ export interface EventPage {
 export const scanRowsMax = 100_000;
 
 /** Offsets fetched at once from the index, which goes over those before them each time. */
-const readRows = 10_000;
+export const readRows = 10_000;
 /** Records between two looks at the clock: payloads may be long. */
-const stepRecords = 16;
+export const stepRecords = 16;
 
 export function pageOf(sources: readonly Source[], query: EventQuery): Promise<EventPage> {
   return query.matches === undefined
@@ -55,7 +55,9 @@ async function listPlain(sources: readonly Source[], query: EventQuery): Promise
     const offsets = await source.offsets(toSkip, query.limit - items.length);
     toSkip = 0;
     for await (const records of source.read(offsets)) {
-      for (const record of records) if (page.fits(contentBytes(record))) items.push(copyRecord(record));
+      for (const record of records) {
+        if (record !== null && page.fits(contentBytes(record))) items.push(copyRecord(record));
+      }
       if (page.full) break;
     }
   }
@@ -83,7 +85,7 @@ async function listMatching(
         for (const [i, record] of records.entries()) {
           // A list may look at a hundred thousand records.
           if (i % stepRecords === 0 && slice.isOver()) await slice.next();
-          if (!matches(record)) continue;
+          if (record === null || !matches(record)) continue;
           // Matches are counted even when the page is full.
           if (count >= from && items.length < query.limit && page.fits(contentBytes(record))) {
             items.push(copyRecord(record));

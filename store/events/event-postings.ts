@@ -38,11 +38,11 @@ const none = 0xffff_ffff;
  */
 export interface SegmentIndex {
   add(offset: number, record: RecordPeek): void;
-  /** First and last time of receipt of the segment's records in any log; null while there are none. */
+  /** Times of receipt of the segment's records in any log; null while there are none. */
   readonly received: Received | null;
-  /** The offsets of an owner's records, newest first: `count` of them after the first `skip`. */
-  ofDevice(log: Log, device: number, skip: number, count: number): number[];
-  ofTenant(log: Log, tenant: number, skip: number, count: number): number[];
+  /** The offsets of an owner's records, newest first: `count` of them after the first `skip`, every `step`th. */
+  ofDevice(log: Log, device: number, skip: number, count: number, step: number): number[];
+  ofTenant(log: Log, tenant: number, skip: number, count: number, step: number): number[];
   countOfDevice(log: Log, device: number): number;
   countOfTenant(log: Log, tenant: number): number;
   /** All postings, for the index file. */
@@ -54,6 +54,8 @@ export interface SegmentIndex {
 export interface Received {
   readonly oldest: number;
   readonly newest: number;
+  /** By how much, at most, a record was received before an earlier one; null where the index does not say. */
+  readonly disorder: number | null;
 }
 
 interface Chain {
@@ -68,6 +70,7 @@ export function createSegmentIndex(): SegmentIndex {
   let records = 0;
   let oldest = Number.POSITIVE_INFINITY;
   let newest = Number.NEGATIVE_INFINITY;
+  let disorder = 0;
   const devices = new Map<number, Chain>();
   const tenants = new Map<number, Chain>();
   // Record ids are far below 2^50, so log and owner fit one number.
@@ -95,11 +98,17 @@ export function createSegmentIndex(): SegmentIndex {
     }
   }
 
-  function walk(chain: Chain | undefined, before: Uint32Array, skip: number, count: number): number[] {
+  function walk(
+    chain: Chain | undefined,
+    before: Uint32Array,
+    skip: number,
+    count: number,
+    step: number,
+  ): number[] {
     const found: number[] = [];
     let record = chain?.last ?? none;
     for (let seen = 0; record !== none && found.length < count; seen++) {
-      if (seen >= skip) found.push(offsets[record] as number);
+      if (seen >= skip && (seen - skip) % step === 0) found.push(offsets[record] as number);
       record = before[record] as number;
     }
     return found;
@@ -110,7 +119,7 @@ export function createSegmentIndex(): SegmentIndex {
       owner: Math.floor(owner / logsMax),
       log: (owner % logsMax) as Log,
       count: chain.count,
-      offsets: Uint32Array.from(walk(chain, before, 0, chain.count)).reverse(),
+      offsets: Uint32Array.from(walk(chain, before, 0, chain.count, 1)).reverse(),
     }));
 
   return {
@@ -119,6 +128,7 @@ export function createSegmentIndex(): SegmentIndex {
       if (log === null) return;
       oldest = Math.min(oldest, receivedAt);
       newest = Math.max(newest, receivedAt);
+      disorder = Math.max(disorder, newest - receivedAt);
       if (records === offsets.length) grow();
       offsets[records] = offset;
       link(devices, key(log, device), beforeOfDevice);
@@ -126,10 +136,12 @@ export function createSegmentIndex(): SegmentIndex {
       records++;
     },
     get received() {
-      return records === 0 ? null : { oldest, newest };
+      return records === 0 ? null : { oldest, newest, disorder };
     },
-    ofDevice: (log, device, skip, count) => walk(devices.get(key(log, device)), beforeOfDevice, skip, count),
-    ofTenant: (log, tenant, skip, count) => walk(tenants.get(key(log, tenant)), beforeOfTenant, skip, count),
+    ofDevice: (log, device, skip, count, step) =>
+      walk(devices.get(key(log, device)), beforeOfDevice, skip, count, step),
+    ofTenant: (log, tenant, skip, count, step) =>
+      walk(tenants.get(key(log, tenant)), beforeOfTenant, skip, count, step),
     countOfDevice: (log, device) => devices.get(key(log, device))?.count ?? 0,
     countOfTenant: (log, tenant) => tenants.get(key(log, tenant))?.count ?? 0,
     devices: () => postings(devices, beforeOfDevice),

@@ -11,14 +11,14 @@ const spanBytesMax = 256 * 1024;
 
 /**
  * The records at the offsets, in the order of these (newest first, so descending). Each step yields records that lie
- * close together and share its bytes. For a record that is not as it was written, `onDamage` is called, and the list
- * goes on without it.
+ * close together and share its bytes. For a record that is not as it was written, `onDamage` is called, and null
+ * stands in its place.
  */
 export async function* readAt(
   segment: Segment,
   offsets: readonly number[],
   onDamage: () => void,
-): AsyncGenerator<JournalRecord[], void> {
+): AsyncGenerator<(JournalRecord | null)[], void> {
   if (offsets.length === 0) return;
   // Retention may have unlinked the segment since it was listed.
   const file = await open(segment.path, "r").catch(() => null);
@@ -31,33 +31,38 @@ export async function* readAt(
       while (last + 1 < offsets.length && newest - (offsets[last + 1] as number) < spanBytesMax) last++;
       const oldest = offsets[last] as number;
       const span = await readSpan(file, segment, oldest, newest);
-      const intact: number[] = [];
+      const starts: (number | null)[] = [];
       for (; at <= last; at++) {
         const start = (offsets[at] as number) - oldest;
         const size = recordSize(span, start, span.length);
-        if (size > 0 && isIntact(span, start, size, segment.salt)) intact.push(start);
-        else onDamage();
+        const isWhole = size > 0 && isIntact(span, start, size, segment.salt);
+        if (!isWhole) onDamage();
+        starts.push(isWhole ? start : null);
       }
+      const intact = starts.filter((start) => start !== null);
       const topics = await finder.find(file, span, oldest, intact);
-      yield intact.map((start) => decodeRecord(span, start, topics));
+      yield starts.map((start) => (start === null ? null : decodeRecord(span, start, topics)));
     }
   } finally {
     await file.close();
   }
 }
 
-/** The same without records of other owners: a damaged index must not show one tenant's records to another. */
+/** The same with null for records of other owners: a damaged index must not show one tenant's records to another. */
 export async function* readOwn(
   segment: Segment,
   offsets: readonly number[],
   isOwn: (record: JournalRecord) => boolean,
   { onDamage, onForeign }: { onDamage: () => void; onForeign: () => void },
-): AsyncGenerator<JournalRecord[], void> {
+): AsyncGenerator<(JournalRecord | null)[], void> {
   let foreign = false;
   for await (const records of readAt(segment, offsets, onDamage)) {
-    const own = records.filter(isOwn);
-    foreign ||= own.length < records.length;
-    yield own;
+    for (const [i, record] of records.entries()) {
+      if (record === null || isOwn(record)) continue;
+      foreign = true;
+      records[i] = null;
+    }
+    yield records;
   }
   if (foreign) onForeign();
 }

@@ -19,12 +19,16 @@ export interface Source {
   readonly count: number;
   /** Null where the index does not say. */
   readonly received: Received | null;
-  offsets(skip: number, count: number): Promise<number[]> | number[];
-  /** The records at the offsets, without damaged ones; those that come together share their bytes. */
-  read(offsets: readonly number[]): AsyncGenerator<JournalRecord[], void>;
+  /** `count` of the offsets after the first `skip`, every `step`th. */
+  offsets(skip: number, count: number, step?: number): Promise<number[]> | number[];
+  /**
+   * The records at the offsets, null for damaged ones, and none at all if the segment is gone; those that come
+   * together share their bytes.
+   */
+  read(offsets: readonly number[]): AsyncGenerator<(JournalRecord | null)[], void>;
 }
 
-/** For a segment whose index is still in memory. */
+/** For a segment whose index is still in memory. Records that come later are not among those that it gives. */
 export function liveSource(
   segment: Segment,
   index: SegmentIndex,
@@ -35,15 +39,19 @@ export function liveSource(
   const count = scope === "device" ? index.countOfDevice : index.countOfTenant;
   const walk = scope === "device" ? index.ofDevice : index.ofTenant;
   const chains = wanted.flatMap((log) => owners.map((owner) => [log, owner] as const));
+  const countNow = () => chains.reduce((sum, [log, owner]) => sum + count(log, owner), 0);
+  const counted = countNow();
   return {
     segment,
     received: index.received,
-    count: chains.reduce((sum, [log, owner]) => sum + count(log, owner), 0),
-    offsets: (skip, take) => {
+    count: counted,
+    offsets: (skip, take, step = 1) => {
+      const from = skip + countNow() - counted;
       const [only] = chains;
-      if (chains.length === 1 && only !== undefined) return walk(...only, skip, take);
-      const all = chains.flatMap(([log, owner]) => walk(log, owner, 0, skip + take));
-      return all.sort((a, b) => b - a).slice(skip, skip + take);
+      if (chains.length === 1 && only !== undefined) return walk(...only, from, take, step);
+      const end = from + (take - 1) * step + 1;
+      const all = chains.flatMap(([log, owner]) => walk(log, owner, 0, end, 1)).sort((a, b) => b - a);
+      return all.slice(from, end).filter((_, i) => i % step === 0);
     },
   };
 }
@@ -56,13 +64,13 @@ export async function findIn(source: Source, id: number): Promise<JournalRecord 
     const middle = (low + high) >>> 1;
     const [record] = await first(source, middle);
     if (record?.id === id) return copyRecord(record);
-    if (record !== undefined && record.id > id) low = middle + 1;
+    if (record && record.id > id) low = middle + 1;
     else high = middle;
   }
   return null;
 }
 
-async function first(source: Source, skip: number): Promise<readonly JournalRecord[]> {
+async function first(source: Source, skip: number): Promise<readonly (JournalRecord | null)[]> {
   for await (const records of source.read(await source.offsets(skip, 1))) return records;
   return [];
 }
@@ -74,7 +82,9 @@ const rowsPerRead = 64;
 export async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalRecord> {
   for (const source of await find()) {
     for (let skip = 0; skip < source.count; skip += rowsPerRead) {
-      for await (const records of source.read(await source.offsets(skip, rowsPerRead))) yield* records;
+      for await (const records of source.read(await source.offsets(skip, rowsPerRead))) {
+        for (const record of records) if (record !== null) yield record;
+      }
     }
   }
 }
@@ -88,7 +98,7 @@ export async function* keptBetween(
   for (const source of reaching(await find(), { start, stop })) {
     for await (const records of source.read(await source.offsets(0, source.count))) {
       for (const record of records) {
-        if (record.receivedAt >= start && record.receivedAt < stop) yield record;
+        if (record !== null && record.receivedAt >= start && record.receivedAt < stop) yield record;
       }
     }
   }
@@ -99,29 +109,4 @@ export function reaching(sources: readonly Source[], { start, stop }: ReceivedSp
   return sources.filter(
     ({ received }) => received === null || (received.oldest < stop && received.newest >= start),
   );
-}
-
-/** Merges logs by id, newest first. */
-export async function* mergeNewest(
-  lists: readonly AsyncGenerator<JournalRecord>[],
-  recordsMax: number,
-): AsyncGenerator<JournalRecord> {
-  try {
-    const heads = await Promise.all(lists.map((list) => list.next()));
-    for (let count = 0; count < recordsMax; count++) {
-      let newest = -1;
-      for (const [i, head] of heads.entries()) {
-        const best = heads[newest];
-        if (!head.done && (best === undefined || best.done || head.value.id > best.value.id)) newest = i;
-      }
-      const head = heads[newest];
-      const list = lists[newest];
-      if (head === undefined || head.done || list === undefined) return;
-      yield head.value;
-      heads[newest] = await list.next();
-    }
-  } finally {
-    // A list that is not read to its end holds a file open.
-    await Promise.all(lists.map((list) => list.return(undefined)));
-  }
 }

@@ -6,12 +6,18 @@ import { countsBySegment, offsetsIn, type Scope } from "./event-index.js";
 import { type EventPage, type EventQuery, pageOf } from "./event-pages.js";
 import { type Log, logs } from "./event-postings.js";
 import { readOwn } from "./event-reading.js";
-import { findIn, keptBetween, liveSource, mergeNewest, newestOf, type Source } from "./event-source.js";
+import { type EventSequence, sequenceOf } from "./event-sequence.js";
+import { findIn, keptBetween, liveSource, newestOf, type Source } from "./event-source.js";
+import { byID, mergeNewest } from "./merge-newest.js";
 import { type EventIndexOptions, openRepairedIndex } from "./repaired-index.js";
 import { createSegmentIndexing } from "./segment-indexing.js";
 
-/** The log over the journal's segments: what came up, and who came and went, newest first. */
-export interface EventLog {
+/** What came up, and who came and went, newest first: of one journal, or of several read as one. */
+export interface EventLogReading {
+  /** The shards whose records it holds; none before a journal is attached. */
+  readonly shards: readonly number[];
+  /** What a list of these logs is merged from: one sequence for each shard. */
+  sequences(query: EventQuery): Promise<EventSequence[]>;
   list(query: EventQuery): Promise<EventPage>;
   /** A message of a device by its id; null if it is none of its, or no longer kept. */
   find(device: number, id: number): Promise<JournalRecord | null>;
@@ -21,6 +27,10 @@ export interface EventLog {
   batches(device: number, recordsMax: number): AsyncIterable<JournalRecord>;
   /** The messages of a device received in [start, stop), microseconds; newest first, read as they are taken. */
   kept(device: number, start: number, stop: number): AsyncIterable<JournalRecord>;
+}
+
+/** How the log follows its journal. */
+export interface EventLogKeeping {
   /** The journal reports here: records as they become durable, segments as they close. */
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
   onSegmentClosed(segment: Segment): void;
@@ -33,6 +43,9 @@ export interface EventLog {
   remake(fault: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** The log over the segments of one journal. */
+export interface EventLog extends EventLogReading, EventLogKeeping {}
 
 /** Opens the log. Lists that meet a damaged index file fail with StoreError UNAVAILABLE until it is made again. */
 export async function openEventLog(options: EventIndexOptions): Promise<EventLog> {
@@ -57,8 +70,8 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
       if (own !== undefined) return [{ ...liveSource(segment, own, scope, owners, wanted), read }];
       const { count, received } = stored.get(segment.firstID) ?? { count: 0, received: null };
       if (count === 0) return [];
-      const offsets = (skip: number, take: number) =>
-        index.ask((client) => offsetsIn(client, scope, owners, wanted, segment.firstID, skip, take));
+      const offsets = (skip: number, take: number, step = 1) =>
+        index.ask((client) => offsetsIn(client, scope, owners, wanted, segment.firstID, skip, take, step));
       return [{ segment, count, received, offsets, read }];
     });
   }
@@ -68,12 +81,21 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
     onDamage({ part: "events", file: path, what, lostBytes: 0 });
   }
 
+  function sourcesOf({ log, devices, tenant }: EventQuery): Promise<Source[]> {
+    const scope: Scope = devices === null ? "tenant" : "device";
+    return sources(scope, devices ?? [tenant], typeof log === "number" ? [log] : log);
+  }
+
   return {
-    list: async (query) => {
-      const scope: Scope = query.devices === null ? "tenant" : "device";
-      const wanted = typeof query.log === "number" ? [query.log] : query.log;
-      return pageOf(await sources(scope, query.devices ?? [query.tenant], wanted), query);
+    get shards() {
+      const { shard } = indexing;
+      return shard === null ? [] : [shard];
     },
+    sequences: async (query) => {
+      const { shard } = indexing;
+      return shard === null ? [] : [sequenceOf(shard, await sourcesOf(query), query)];
+    },
+    list: async (query) => pageOf(await sourcesOf(query), query),
     find: async (device, id) => {
       const found = await sources("device", [device], [logs.events]);
       const source = found.find(({ segment }) => segment.firstID <= id);
@@ -82,10 +104,11 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
     history: (device, recordsMax) =>
       mergeNewest(
         [logs.events, logs.connects].map((log) => newestOf(() => sources("device", [device], [log]))),
+        byID,
         recordsMax,
       ),
     batches: (device, recordsMax) =>
-      mergeNewest([newestOf(() => sources("device", [device], [logs.batches]))], recordsMax),
+      mergeNewest([newestOf(() => sources("device", [device], [logs.batches]))], byID, recordsMax),
     kept: (device, start, stop) => keptBetween(() => sources("device", [device], [logs.events]), start, stop),
     onRecord: indexing.onRecord,
     onSegmentClosed: indexing.onSegmentClosed,

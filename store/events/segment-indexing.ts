@@ -8,6 +8,7 @@ import { isDamage } from "../files/database-faults.js";
 import type { RecordPeek } from "../journal/frame.js";
 import type { Journal } from "../journal/journal.js";
 import type { Segment } from "../journal/segment.js";
+import { shardOfID } from "../journal/shard-ids.js";
 import { asError } from "../lib/errors.js";
 import { createSegmentIndex, type SegmentIndex } from "./event-postings.js";
 import type { RepairedIndex } from "./repaired-index.js";
@@ -15,6 +16,8 @@ import type { RepairedIndex } from "./repaired-index.js";
 interface SegmentIndexing {
   /** The segments of the attached journal, ascending. */
   segments(): readonly Segment[];
+  /** The shard of the attached journal; null before that. */
+  readonly shard: number | null;
   /** Indexes of segments that the file does not cover yet: the newest, and those being written. */
   readonly live: ReadonlyMap<Segment, SegmentIndex>;
   /** Binds the journal and indexes what earlier runs left. */
@@ -94,6 +97,9 @@ export function createSegmentIndexing(
 
   return {
     segments: () => journal?.segments ?? [],
+    get shard() {
+      return journal === null ? null : shardOfID(journal.committedID);
+    },
     live,
     attach,
     indexClosed,

@@ -3,7 +3,7 @@ import type { DecodeRules } from "../../../ingest/decode/points.js";
 import type { Directory } from "../../../ingest/directory/directory.js";
 import type { OnFailed } from "../../../ingest/followers/failures.js";
 import { count, type Meter } from "../../../ingest/meter.js";
-import type { EventLog } from "../../../store/events/events.js";
+import type { EventLogReading } from "../../../store/events/events.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import { findDevicesByName } from "../../../store/metadata/devices/history-devices.js";
 import { dataPointsOf } from "../../../store/metadata/products/data-points.js";
@@ -27,7 +27,7 @@ export interface RedecodeInput {
 
 export interface RedecodeKindDeps {
   readonly db: Db;
-  readonly events: EventLog;
+  readonly events: EventLogReading;
   readonly series: SeriesStore;
   readonly directory: Directory;
   readonly gate: HistoryGate;

@@ -4,53 +4,14 @@ import { createClient } from "@libsql/client";
 import fc from "fast-check";
 import { type EventQuery, scanRowsMax } from "../../../store/events/event-pages.js";
 import { logs } from "../../../store/events/event-postings.js";
-import { type EventLog, openEventLog } from "../../../store/events/events.js";
-import type { Damage } from "../../../store/files/damage.js";
-import type { Journal } from "../../../store/journal/journal.js";
+import type { EventLog } from "../../../store/events/events.js";
 import { isMessage, type JournalInput, type JournalRecord } from "../../../store/journal/record.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
-import { journalInput, keep, openTestJournal, readAll } from "../journal/support.js";
-
-interface Opened {
-  readonly journal: Journal;
-  readonly events: EventLog;
-  readonly troubles: Error[];
-  readonly damages: Damage[];
-  close(): Promise<void>;
-}
-
-async function open(dir: string, segmentBytesMax: number, now = Date.now): Promise<Opened> {
-  const troubles: Error[] = [];
-  const damages: Damage[] = [];
-  const events = await openEventLog({
-    path: join(dir, "events.db"),
-    onTrouble: (error) => troubles.push(error),
-    onDamage: (damage) => damages.push(damage),
-  });
-  const journal = await openTestJournal(join(dir, "journal"), {
-    segmentBytesMax,
-    now,
-    onDamage: (damage) => damages.push(damage),
-    onRecord: events.onRecord,
-    onSegmentClosed: events.onSegmentClosed,
-  });
-  await events.attach(journal);
-  const close = async (): Promise<void> => {
-    await journal.close();
-    await events.close();
-    assert.equal(troubles.map(String), []);
-  };
-  return { journal, events, troubles, damages, close };
-}
+import { journalInput, keep, readAll } from "../journal/support.js";
+import { indexed, logOfKind, openLog } from "./support.js";
 
 type Query = Omit<EventQuery, "matches"> & { readonly topic?: string };
-
-const logOfKind = new Map<number, number>([
-  [recordKinds.uplink, logs.events],
-  [recordKinds.connect, logs.connects],
-  [recordKinds.disconnect, logs.connects],
-]);
 
 const isOn = (record: JournalRecord, topic: string): boolean => isMessage(record) && record.topic === topic;
 
@@ -103,7 +64,7 @@ suite("event log", (test) => {
     withTempDir(async (dir) => {
       const hour = 3_600_000;
       let clock = Date.UTC(2026, 0, 1);
-      const { journal, events, close } = await open(dir, 2 ** 20, () => clock);
+      const { journal, events, close } = await openLog(dir, 2 ** 20, () => clock);
       for (let i = 0; i < 480; i++, clock += hour / 10) await keep(journal, { topic: String(i) });
       const all = await readAll(journal);
       assert.ok(journal.segments.length > 20, `${journal.segments.length}`);
@@ -154,7 +115,7 @@ suite("event log", (test) => {
                   if (name.startsWith("events.db")) await rm(join(dir, name), { force: true });
                 }
               }
-              const { journal, events, close } = await open(dir, 1500);
+              const { journal, events, close } = await openLog(dir, 1500);
               for (const [i, input] of run.entries()) {
                 // A segment closes at a commit: every fourth record gets one of its own.
                 if (i % 4 === 3) await keep(journal, input);
@@ -175,7 +136,7 @@ suite("event log", (test) => {
 
   test("forgets dropped segments, also those dropped while it was closed", async () => {
     await withTempDir(async (dir) => {
-      const first = await open(dir, 500);
+      const first = await openLog(dir, 500);
       for (let i = 0; i < 40; i++) await keep(first.journal, { payload: Buffer.alloc(100, i) });
       const query = { log: logs.events, tenant: 1, devices: null, page: 1, limit: 100 } as const;
       for (let i = 0; i < 3; i++) {
@@ -191,7 +152,7 @@ suite("event log", (test) => {
         },
       );
       await first.close();
-      const second = await open(dir, 500);
+      const second = await openLog(dir, 500);
       await check(second.events, await readAll(second.journal), query);
       await second.close();
     });
@@ -199,7 +160,7 @@ suite("event log", (test) => {
 
   test("history holds both logs of one device, newest first, bounded", async () => {
     await withTempDir(async (dir) => {
-      const { journal, events, close } = await open(dir, 1000);
+      const { journal, events, close } = await openLog(dir, 1000);
       const kinds = [recordKinds.connect, recordKinds.uplink, recordKinds.release, recordKinds.disconnect];
       for (let i = 0; i < 60; i++) await keep(journal, { kind: kinds[i % 4] as 1, device: 1 + (i % 3) });
       const own = (await readAll(journal))
@@ -219,7 +180,7 @@ suite("event log", (test) => {
 
   test("a filter looks at so many rows and says when it stopped", async () => {
     await withTempDir(async (dir) => {
-      const { journal, events, close } = await open(dir, 4 * 2 ** 20);
+      const { journal, events, close } = await openLog(dir, 4 * 2 ** 20);
       const rows = scanRowsMax + 2500;
       let last = 0;
       for (let i = 0; i < rows; i++) {
@@ -242,7 +203,7 @@ suite("event log", (test) => {
 
   test("payloads come back byte for byte, wherever records lie in a segment", async () => {
     await withTempDir(async (dir) => {
-      const { journal, events, close } = await open(dir, 64 * 2 ** 20);
+      const { journal, events, close } = await openLog(dir, 64 * 2 ** 20);
       const sizes = [0, 1, 4000, 4096, 262_144, 3, 100_000, 262_144, 262_144, 10];
       for (const [i, size] of sizes.entries()) await keep(journal, { payload: Buffer.alloc(size, i) });
       const { items } = await events.list({ log: logs.events, tenant: 1, devices: [7], page: 1, limit: 100 });
@@ -256,7 +217,7 @@ suite("event log", (test) => {
 
   test("a segment that has lost half of itself shows the half that is left, and says what is missing", async () => {
     await withTempDir(async (dir) => {
-      const first = await open(dir, 1500);
+      const first = await openLog(dir, 1500);
       for (let i = 0; i < 40; i++) await keep(first.journal, { payload: Buffer.alloc(100, i) });
       const { segments } = first.journal;
       const middle = segments[1];
@@ -264,7 +225,7 @@ suite("event log", (test) => {
       await until(() => indexed(dir, segments.length - 1), { what: "the index" });
       await first.close();
       await truncate(middle.path, Math.floor(middle.bytes / 2));
-      const again = await open(dir, 1500);
+      const again = await openLog(dir, 1500);
       const query = { log: logs.events, tenant: 1, devices: null, page: 1, limit: 100 } as const;
       for (const matches of [undefined, () => true]) {
         const page = await again.events.list(matches === undefined ? query : { ...query, matches });
@@ -286,14 +247,14 @@ suite("event log", (test) => {
 
   test("a segment that has lost its end is told at the start, though nobody lists it", async () => {
     await withTempDir(async (dir) => {
-      const first = await open(dir, 1500);
+      const first = await openLog(dir, 1500);
       for (let i = 0; i < 40; i++) await keep(first.journal, { payload: Buffer.alloc(100, i) });
       const { segments } = first.journal;
       await until(() => indexed(dir, segments.length - 1), { what: "the index" });
       await first.close();
       const path = segments[1]?.path ?? "";
       await truncate(path, Math.floor((segments[1]?.bytes ?? 0) / 2));
-      const again = await open(dir, 1500);
+      const again = await openLog(dir, 1500);
       await until(() => again.damages.length > 0, { what: "the damage" });
       assert.equal(
         again.damages.map(({ file }) => file),
@@ -305,7 +266,7 @@ suite("event log", (test) => {
 
   test("an index that names another tenant's records shows them to nobody, and says so", async () => {
     await withTempDir(async (dir) => {
-      const first = await open(dir, 1500);
+      const first = await openLog(dir, 1500);
       for (let i = 0; i < 40; i++) {
         await keep(first.journal, {
           tenant: 1 + (i % 2),
@@ -320,7 +281,7 @@ suite("event log", (test) => {
       await file.execute(`update posting set offsets = (select offsets from posting other
         where other.scope = posting.scope and other.segment = posting.segment and other.owner = 2) where owner = 1`);
       file.close();
-      const again = await open(dir, 1500);
+      const again = await openLog(dir, 1500);
       for (const devices of [null, [1]]) {
         const page = await again.events.list({ log: logs.events, tenant: 1, devices, page: 1, limit: 100 });
         assert.ok(page.items.every(({ tenant, device }) => tenant === 1 && device === 1));
@@ -332,7 +293,7 @@ suite("event log", (test) => {
 
   test("an index that turns out damaged while it is used is made again from the segments, and lists come back", async () => {
     await withTempDir(async (dir) => {
-      const { journal, events, damages, close } = await open(dir, 1500);
+      const { journal, events, damages, close } = await openLog(dir, 1500);
       for (let i = 0; i < 40; i++) await keep(journal, { payload: Buffer.alloc(100, i) });
       await until(() => indexed(dir, journal.segments.length - 1), { what: "the index" });
       const query = { log: logs.events, tenant: 1, devices: null, page: 1, limit: 100 } as const;
@@ -372,7 +333,7 @@ suite("event log", (test) => {
         (all, from, hours, reopens) =>
           withTempDir(async (dir) => {
             let now = start;
-            const opened = await open(dir, 700, () => now);
+            const opened = await openLog(dir, 700, () => now);
             for (const move of all) {
               await keep(opened.journal);
               now = Math.max(start - 20 * hour, now + move);
@@ -381,7 +342,7 @@ suite("event log", (test) => {
             const records = await readAll(opened.journal);
             if (reopens) {
               await close();
-              ({ events, close } = await open(dir, 700, () => now));
+              ({ events, close } = await openLog(dir, 700, () => now));
             }
             const begin = (start + (from - 20) * hour) * 1000;
             const end = begin + hours * hour * 1000;
@@ -401,11 +362,3 @@ suite("event log", (test) => {
     );
   });
 });
-
-/** Whether the index file covers so many segments. */
-async function indexed(dir: string, segments: number): Promise<boolean> {
-  const file = createClient({ url: `file:${join(dir, "events.db")}` });
-  const { rows } = await file.execute("select count(*) n from segment");
-  file.close();
-  return Number(rows[0]?.n) >= segments;
-}
