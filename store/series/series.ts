@@ -180,8 +180,8 @@ export interface SeriesStore extends SeriesQuestions {
    */
   under(signal: AbortSignal): SeriesQuestions;
   /**
-   * The id up to which every point of a shard's journal is settled in this store; 0 before the first. Whose an id is,
-   * shardOfID (journal/shard-ids.ts) says. Without `shard`: in InfluxDB of the process's first; in the embedded engine,
+   * The id up to which every point of a shard's journal is settled in this store; 0 before the first. The id
+   * of a batch says whose it is (store/journal/shard-ids.ts). Without `shard`: in InfluxDB of the process's first; in the embedded engine,
    * which does not know the process's shards, of the only journal that it has followed.
    * @throws StoreError INVALID without `shard` once the embedded engine has followed several journals
    */

@@ -8,7 +8,7 @@ import { newSeries, pointsOf } from "./series.js";
 import { pairsOf } from "./series-oracle.js";
 
 /** A store of its own that can be kept from taking points. */
-export interface Unsteady {
+interface Unsteady {
   /** Opens it on the same data each time. */
   open(): Promise<SeriesStore>;
   /** From now on writes of points are refused. */

@@ -40,7 +40,7 @@ export function killBatch(n: number): Point[] {
   });
 }
 
-export const killShards = [0, 12] as const;
+const killShards = [0, 12] as const;
 const idOf = (n: number): number => (killShards[n % 2] ?? 0) * idsPerShard + n;
 
 /** The number of the last batch of each journal that the store has in its files. */
