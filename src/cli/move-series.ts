@@ -38,6 +38,7 @@ interface OpenEngine {
 interface Move {
   readonly db: Db;
   readonly dataDir: string;
+  readonly shards: readonly number[];
   readonly from: OpenEngine;
   readonly to: OpenEngine;
   readonly signal: AbortSignal;
@@ -66,13 +67,13 @@ export async function moveSeriesTool(args: readonly string[], config: Config): P
       throw new Error("points of deleted devices are still being removed: let the service finish that first");
     }
     const [from, to] = target === "influxdb" ? [embedded, influxdb] : [influxdb, embedded];
-    const move = { db, dataDir: config.dataDir, from, to, signal: stopping.signal };
-    const { counts, checkpoint, points, missing } = await copyAndCheck(move);
+    const move = { db, dataDir: config.dataDir, shards: config.shards, from, to, signal: stopping.signal };
+    const { counts, checkpoints, points, missing } = await copyAndCheck(move);
     const faults = [...from.damage, ...missing];
     const isWhole = faults.length === 0;
     if (isWhole) {
-      // What the source has of the journal the target has too: the service goes on after it.
-      await to.store.write([], checkpoint);
+      // What the source has of each journal the target has too: the service goes on after it.
+      for (const checkpoint of checkpoints) await to.store.write([], checkpoint);
       await to.store.flush();
     } else process.exitCode = 1;
     const isEmptied = isWhole && !isKept;
@@ -83,7 +84,7 @@ export async function moveSeriesTool(args: readonly string[], config: Config): P
       to: to.name,
       ...counts,
       points,
-      checkpoint: isWhole ? checkpoint : null,
+      checkpoints: isWhole ? checkpoints : null,
       missing: faults.slice(0, toldMax),
       source: isEmptied ? "emptied" : "kept",
       next: isWhole
@@ -152,8 +153,8 @@ const isoOf = (micros: number): string => new Date(micros / 1000).toISOString();
 
 interface Checked {
   readonly counts: MoveCounts;
-  /** Of the source, when the move began. */
-  readonly checkpoint: number;
+  /** Of the source for each shard, when the move began. */
+  readonly checkpoints: readonly number[];
   /** Of the source, each looked for in the target. */
   readonly points: number;
   readonly missing: readonly string[];
@@ -174,14 +175,14 @@ async function unfinishedOf({ dataDir, from, to }: Move): Promise<UnfinishedMove
 }
 
 /** A new move, which is all that is known of any from now on. */
-async function begin({ dataDir, from, to }: Move): Promise<UnfinishedMove> {
-  const checkpoint = await from.store.checkpoint();
-  const begun = { from: from.name, to: to.name, checkpoint, upTo: 0, counts: noCounts };
+async function begin({ dataDir, shards, from, to }: Move): Promise<UnfinishedMove> {
+  const checkpoints = await Promise.all(shards.map((shard) => from.store.checkpoint(shard)));
+  const begun = { from: from.name, to: to.name, checkpoints, upTo: 0, counts: noCounts };
   await saveUnfinishedMove(dataDir, begun);
   return begun;
 }
 
-async function copyAll(move: Move, begun: UnfinishedMove): Promise<Pick<Checked, "counts" | "checkpoint">> {
+async function copyAll(move: Move, begun: UnfinishedMove): Promise<Pick<Checked, "counts" | "checkpoints">> {
   const { db, dataDir, from, to, signal } = move;
   const all = await countSeriesOwners(db);
   let savedAt = performance.now();
@@ -200,7 +201,7 @@ async function copyAll(move: Move, begun: UnfinishedMove): Promise<Pick<Checked,
     },
     begun.counts,
   );
-  return { counts, checkpoint: begun.checkpoint };
+  return { counts, checkpoints: begun.checkpoints };
 }
 
 async function checkAll(move: Move): Promise<Pick<Checked, "points" | "missing">> {

@@ -11,8 +11,8 @@ const schema = z.object({
   /** Both ends: what was begun with another bucket is another move. */
   from: z.string(),
   to: z.string(),
-  /** The source's checkpoint when it began. */
-  checkpoint: whole,
+  /** The source's checkpoint of each shard when it began. */
+  checkpoints: z.array(whole),
   /** Everything of the devices up to this id is in the other store. */
   upTo: whole,
   counts: z.object({ devices: whole, series: whole, points: whole, written: whole, refused: whole }),

@@ -16,6 +16,7 @@ import { createChecks } from "./checks.js";
 import { replaySince } from "./consumers.js";
 import { countsOf, createTelling } from "./live-telling.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
+import type { RefillSource } from "./refill.js";
 import { createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
 import type { Storage } from "./storage.js";
 
@@ -98,12 +99,13 @@ export async function startPipelines(
       tenantLive.publish(points);
     };
     const onDecoded = telling.message;
+    const filling: RefillSource[] = [];
     for (const one of pipelines) {
       const deps = { storage, config, status, gate, onStored, onDecoded, clock, fatal };
       const consumers = await one.start(deps);
-      // Only the embedded engine has gaps, and it follows one journal.
-      refill.begin({ journal: one.shard.journal, consumer: consumers.series });
+      filling.push({ journal: one.shard.journal, consumer: consumers.series });
     }
+    refill.begin(filling);
   }
   const checks = createChecks({ config, shards, series, report: damage.report, log });
   maintenance = startMaintenance({

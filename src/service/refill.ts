@@ -10,13 +10,14 @@ import type { Logger } from "../observability/log.js";
 export interface Refill {
   /** Resolves once the points of a gap are written again; rejects if the service stops first. */
   fill(gap: LostPoints): Promise<void>;
-  /** Begins, now that the journal, which holds the messages, and the consumer, which decodes them, are there. */
-  begin(source: Source): void;
+  /** Begins, now that the journals, which hold the messages, and their consumers, which decode them, are there. */
+  begin(sources: readonly RefillSource[]): void;
   stop(): void;
 }
 
-interface Source {
-  readonly journal: Journal;
+/** Of a shard. */
+export interface RefillSource {
+  readonly journal: Pick<Journal, "segments" | "committedID">;
   readonly consumer: Pick<SeriesConsumer, "refill">;
 }
 
@@ -30,28 +31,28 @@ const retryDelayMs = { first: 1000, longest: 1000 } as const;
  */
 export function createRefill(log: Logger): Refill {
   const stopping = new AbortController();
-  let begin: (source: Source) => void = () => undefined;
-  const begun = new Promise<Source>((resolve) => {
+  let begin: (sources: readonly RefillSource[]) => void = () => undefined;
+  const begun = new Promise<readonly RefillSource[]>((resolve) => {
     begin = resolve;
   });
   let last: Promise<unknown> = Promise.resolve();
 
   async function fillNow(gap: LostPoints): Promise<void> {
-    const source = await begun;
-    const { journal } = source;
+    const sources = await begun;
     let points = 0;
-    for (const segment of segmentsOf(journal, gap)) points += await fillFrom(source, segment, gap);
-    const oldest = journal.segments[0];
+    for (const { source, segment } of newestFirst(sources, gap))
+      points += await fillFrom(source, segment, gap);
+    const began = sources.flatMap(({ journal }) => journal.segments[0]?.createdAt ?? []);
     log.info("lost points of kept events are written again", {
       points,
       from: iso(gap.start),
       to: iso(gap.stop),
       series: gap.series,
-      eventsSince: oldest === undefined ? null : iso(oldest.createdAt * 1000),
+      eventsSince: began.length === 0 ? null : iso(Math.min(...began) * 1000),
     });
   }
 
-  function fillFrom({ journal, consumer }: Source, segment: Segment, gap: LostPoints): Promise<number> {
+  function fillFrom({ journal, consumer }: RefillSource, segment: Segment, gap: LostPoints): Promise<number> {
     const { signal } = stopping;
     const fillOnce = async (): Promise<number> => {
       signal.throwIfAborted();
@@ -78,8 +79,28 @@ export function createRefill(log: Logger): Refill {
   };
 }
 
-/** Segments that may hold messages of the gap's times, newest first. */
-function segmentsOf({ segments }: Journal, { start }: LostPoints): Segment[] {
+interface Kept {
+  readonly source: RefillSource;
+  readonly segment: Segment;
+}
+
+/**
+ * Segments that may hold messages of the gap's times, newest first. Those of one journal stay in their order, also where
+ * the clock was set back between them.
+ */
+function* newestFirst(sources: readonly RefillSource[], gap: LostPoints): Generator<Kept> {
+  const left = sources.map((source) => ({ source, segments: segmentsOf(source, gap) }));
+  for (;;) {
+    const heads = left.flatMap(({ source, segments: [segment] }) => (segment ? [{ source, segment }] : []));
+    const [newest] = heads.sort((a, b) => b.segment.createdAt - a.segment.createdAt);
+    if (newest === undefined) return;
+    left.find(({ source }) => source === newest.source)?.segments.shift();
+    yield newest;
+  }
+}
+
+/** Of one journal, newest first. */
+function segmentsOf({ journal: { segments } }: RefillSource, { start }: LostPoints): Segment[] {
   // The first segment that ends late enough: the clock of later ones may have been set back.
   const from = segments.findIndex((_, i) => {
     const next = segments[i + 1];

@@ -15,13 +15,14 @@ import type { WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { type EventLog, type EventLogKeeping, openEventLog } from "../../store/events/events.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
+import { shardOfID } from "../../store/journal/shard-ids.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
 import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Receipts } from "../commands/receipts.js";
-import type { Config } from "../config/config.js";
+import { type Config, ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Faults } from "./faults.js";
@@ -82,6 +83,14 @@ interface ShardDeps {
   readonly now: () => number;
 }
 
+/** @throws ConfigError for a journal of another shard: its followers would look for their places under a wrong number */
+function refuseOther({ number, dir }: Place, { committedID }: Journal): void {
+  const found = shardOfID(committedID);
+  if (found === number) return;
+  const where = join(dir, "journal");
+  throw new ConfigError([`NODE_NUMBER: is ${number}, and ${where} was kept under ${found}: set that one`]);
+}
+
 type Place = Pick<Shard, "number" | "dir">;
 
 /**
@@ -98,6 +107,7 @@ export async function openShard(number: number, deps: ShardDeps): Promise<Shard>
   const { journal, events } = await openJournalAndEvents(place, deps, () => {
     for (const after of afterCommit) after();
   });
+  refuseOther(place, journal);
   const { store, saved, earlier } = await openSavedSessions(place, deps, journal, events);
   const { registry } = saved;
   await forgetDeleted(registry, (ids) => existingDevices(db, ids));

@@ -180,8 +180,10 @@ export interface SeriesStore extends SeriesQuestions {
    */
   under(signal: AbortSignal): SeriesQuestions;
   /**
-   * The id up to which every point of a shard's journal is settled in this store; 0 before the first. Without `shard`:
-   * of the process's first. The embedded engine follows one journal only.
+   * The id up to which every point of a shard's journal is settled in this store; 0 before the first. Ids of
+   * batches say whose they are (store/journal/shard-ids.ts). Without `shard`: in InfluxDB of the process's first; in the
+   * embedded engine, which does not know the process's shards, of the only journal that it has followed.
+   * @throws StoreError INVALID without `shard` once the embedded engine has followed several journals
    */
   checkpoint(shard?: number): Promise<number>;
   /**

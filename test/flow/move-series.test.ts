@@ -161,7 +161,7 @@ influxSuite("a move of points that something came between", (test, influx) => {
       JSON.stringify({
         from: "embedded",
         to: `bucket ${INFLUX_BUCKET} of ${INFLUX_ORG}, ${INFLUX_URL}`,
-        checkpoint: 0,
+        checkpoints: [0],
         upTo: 2,
         counts: { devices: 2, series: 2, points: 600, written: 600, refused: 0 },
       }),
@@ -224,7 +224,7 @@ influxSuite("a move of points that something came between", (test, influx) => {
       client.close();
       for (let run = 0; run < 2; run++) {
         const { code, answer } = await runTool(data, env, "move-series", "--to", "influxdb").ended;
-        assert.equal([code, answer.source, answer.checkpoint], [1, "kept", null], `run ${run}`);
+        assert.equal([code, answer.source, answer.checkpoints], [1, "kept", null], `run ${run}`);
         assert.match(String((answer.missing as string[]).join()), "were lost");
       }
     }));

@@ -174,6 +174,21 @@ suite("guards of a start", (test) => {
       await (await startService(dir)).stop();
     }));
 
+  test("a folder that was kept under another NODE_NUMBER ends the start, and names that number", () =>
+    withTempDir(async (dir) => {
+      const { service, device, sent } = await withHistory(dir);
+      await service.stop();
+      const other = await startToEnd(dir, { NODE_NUMBER: "7" });
+      assert.is(other.code, 2);
+      assert.match(
+        other.errors,
+        /^tidemark: NODE_NUMBER: is 7, and .*journal was kept under 0: set that one\n$/,
+      );
+      const again = await startService(dir);
+      assert.is((await payloadsOf(again, device)).length, sent);
+      await again.stop();
+    }));
+
   test("what a killed first start has left half written does not stop the next", () =>
     withTempDir(async (dir) => {
       await mkdir(dir, { recursive: true });

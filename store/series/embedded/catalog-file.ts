@@ -7,6 +7,7 @@ import { isDamage } from "../../files/database-faults.js";
 import { findFault, putAside } from "../../files/database-file.js";
 import { asError } from "../../lib/errors.js";
 import { fillCatalog, partFiles } from "./catalog-rebuild.js";
+import { checkpointsOfRows, selectCheckpoints } from "./checkpoints.js";
 import type { SeriesKey } from "./names.js";
 import { clearNamesLog, type NamesLog, openNamesLog } from "./names-log.js";
 import { openFile, type Pragmas } from "./sqlite.js";
@@ -79,12 +80,14 @@ const namedAtOnceMax = 1000;
 /** Opens names.log and adds what the catalog has beyond it; a log whose end cannot be read is written anew. */
 export async function openLog(path: string, client: Client): Promise<NamesLog> {
   let log = openNamesLog(path);
-  if (log.lastID === null) {
+  const isAnew = log.lastID === null;
+  if (isAnew) {
     log.close();
     clearNamesLog(path);
     log = openNamesLog(path);
   }
-  for (let after = log.lastID ?? 0; ; ) {
+  let after = log.lastID ?? 0;
+  for (;;) {
     const { rows } = await client.execute({
       sql: `select tenant, product, device, field, kind, id, removed from series
         where id > ? order by id limit ?`,
@@ -97,6 +100,8 @@ export async function openLog(path: string, client: Client): Promise<NamesLog> {
     log.write(false);
     after = Number(last[5]);
   }
+  const checkpoints = checkpointsOfRows((await client.execute(selectCheckpoints)).rows);
+  if (isAnew && checkpoints.size > 0) log.checkpoints(checkpoints, after);
   log.write(true);
   return log;
 }

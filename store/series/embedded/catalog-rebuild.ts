@@ -4,6 +4,7 @@ import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { closeFile } from "../../files/closing.js";
 import { isDamage } from "../../files/database-faults.js";
 import { catalogFormat, catalogSchema, partFormat, removalsOf } from "./catalog-schema.js";
+import { type Checkpoints, replaceCheckpoints } from "./checkpoints.js";
 import { type Month, monthOf } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
@@ -93,11 +94,11 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
   });
 }
 
-/** Takes names and removals over in their order, then the last checkpoint. Returns the ids. */
+/** Takes names and removals over in their order, then the last checkpoint of each shard. Returns the ids. */
 async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
   const named = new Set<number>();
   let rows: { id: number; key: SeriesKey }[] = [];
-  let checkpoint = 0;
+  let checkpoints: Checkpoints = new Map();
   const insert = async (): Promise<void> => {
     if (rows.length === 0) return;
     await tx.execute({
@@ -110,7 +111,7 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
     rows = [];
   };
   for await (const entry of readNamesLog(log, () => undefined)) {
-    if (entry.kind === "checkpoint") checkpoint = entry.journalID;
+    if (entry.kind === "checkpoints") checkpoints = entry.checkpoints;
     if (entry.kind === "name") {
       named.add(entry.id);
       rows.push(entry);
@@ -122,9 +123,7 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
     if (rows.length >= rowsAtOnceMax) await insert();
   }
   await insert();
-  if (named.size > 0) {
-    await tx.execute({ sql: "insert into meta values ('checkpoint', ?)", args: [BigInt(checkpoint)] });
-  }
+  if (named.size > 0) for (const statement of replaceCheckpoints(checkpoints)) await tx.execute(statement);
   return named;
 }
 

@@ -1,4 +1,4 @@
-/** What the store knows of its files, in catalog.db: series, parts, gaps, and the checkpoint. */
+/** What the store knows of its files, in catalog.db: series, parts, gaps, and how far the journals have come. */
 
 import { join } from "node:path";
 import type { Client, InValue } from "@libsql/client/sqlite3";
@@ -16,6 +16,7 @@ import {
 import { type CatalogNames, createCatalogNames } from "./catalog-names.js";
 import { type CatalogParts, createCatalogParts } from "./catalog-parts.js";
 import { catalogFormat, catalogSchema, catalogToFormat2, edge, newerFormat } from "./catalog-schema.js";
+import { type Checkpoints, checkpointsOfRows, replaceCheckpoints, selectCheckpoints } from "./checkpoints.js";
 import type { NamesLog } from "./names-log.js";
 import { inTransaction, openFile } from "./sqlite.js";
 import type { Times } from "./stored-part.js";
@@ -35,14 +36,15 @@ export interface Catalog extends CatalogNames, CatalogParts {
   addGap(gap: Omit<GapRow, "id">): Promise<GapRow>;
   gaps(): Promise<GapRow[]>;
   removeGap(id: number): Promise<void>;
-  /** The last step of a flush: each of its parts counts one more flush, and the checkpoint moves. */
+  /** The last step of a flush: each of its parts counts one more flush, and the checkpoints move. */
   finishFlush(
     parts: readonly { readonly start: number; readonly flushed: Times | null }[],
-    checkpoint: number,
+    checkpoints: Checkpoints,
   ): Promise<void>;
   /** Marks every part that ends at or before `time` and keeps `time` as the floor, in one step. */
   dropBefore(time: number): Promise<void>;
-  number(key: "checkpoint" | "floor"): Promise<number | undefined>;
+  checkpoints(): Promise<Checkpoints>;
+  floor(): Promise<number | undefined>;
   clearFloor(): Promise<void>;
   /** A check has found the catalog's file damaged: the next start makes it again. */
   suspect(fault: string): void;
@@ -107,7 +109,7 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
       }));
     },
     removeGap: (id) => run("delete from gap where id = ?", [BigInt(id)]),
-    finishFlush: async (parts, checkpoint) => {
+    finishFlush: async (parts, checkpoints) => {
       await inTransaction(client, async (tx) => {
         for (const { start, flushed } of parts) {
           const [low, high] = flushed === null ? [null, null] : [BigInt(flushed.low), BigInt(flushed.high)];
@@ -116,12 +118,9 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
             args: [BigInt(start), low, high],
           });
         }
-        await tx.execute({
-          sql: "insert or replace into meta values ('checkpoint', ?)",
-          args: [BigInt(checkpoint)],
-        });
+        for (const statement of replaceCheckpoints(checkpoints)) await tx.execute(statement);
       });
-      log.checkpoint(checkpoint, lastID());
+      log.checkpoints(checkpoints, lastID());
       log.write(true);
     },
     dropBefore: (time) =>
@@ -129,11 +128,9 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
         await tx.execute({ sql: "update part set dropped = 1 where stop <= ?", args: [BigInt(time)] });
         await tx.execute({ sql: "insert or replace into meta values ('floor', ?)", args: [BigInt(time)] });
       }),
-    number: async (key) => {
-      const { rows } = await client.execute({
-        sql: `select ${edge("value")} from meta where key = ?`,
-        args: [key],
-      });
+    checkpoints: async () => checkpointsOfRows((await client.execute(selectCheckpoints)).rows),
+    floor: async () => {
+      const { rows } = await client.execute(`select ${edge("value")} from meta where key = 'floor'`);
       return rows[0] === undefined ? undefined : Number(rows[0][0]);
     },
     clearFloor: () => run("delete from meta where key = 'floor'"),

@@ -5,12 +5,13 @@ import { closeAtOnce } from "../../files/closing.js";
 import { connect } from "../../files/connection.js";
 import { copyDatabase } from "../../files/copy-database.js";
 import { copyFile, type Throttle } from "../../files/copy-file.js";
+import { type Checkpoints, replaceCheckpoints } from "./checkpoints.js";
 import { openNamesLog } from "./names-log.js";
 import { readCatalog } from "./read-catalog.js";
 
 interface SeriesCopied {
-  /** The journal id from which messages are decoded again when the copy is opened. */
-  readonly checkpoint: number;
+  /** After which messages of each shard's journal are decoded again when the copy is opened. */
+  readonly checkpoints: Checkpoints;
   readonly parts: number;
 }
 
@@ -25,8 +26,8 @@ const roundsMax = 20;
 
 /**
  * Copies a store of points that may be in use. The files of points come first, each as of another moment; then the
- * catalog, which knows every series in them; and in the copy the checkpoint goes back to where it was at the beginning:
- * what was written since is decoded again from the journal, which changes nothing that is there.
+ * catalog, which knows every series in them; and in the copy the checkpoint of each shard goes back to where it was at the
+ * beginning: what was written since is decoded again from the journal, which changes nothing that is there.
  */
 export async function copySeries(
   from: string,
@@ -34,7 +35,7 @@ export async function copySeries(
   options: SeriesCopyOptions,
 ): Promise<SeriesCopied> {
   await mkdir(to, { recursive: true });
-  const { checkpoint, parts } = await readCatalog(join(from, "catalog.db"));
+  const { checkpoints, parts } = await readCatalog(join(from, "catalog.db"));
   /** Parts by name, with what tells the file from another one of the same name. */
   const copied = new Map<string, string>();
   await copyParts(from, to, parts, copied, options);
@@ -57,8 +58,8 @@ export async function copySeries(
   if (existsSync(join(from, "names.log"))) {
     await copyFile(join(from, "names.log"), join(to, "names.log"), options.throttle);
   }
-  await setCheckpoint(to, checkpoint);
-  return { checkpoint, parts: copied.size };
+  await setCheckpoints(to, checkpoints);
+  return { checkpoints, parts: copied.size };
 }
 
 /** False if a part was replaced meanwhile: the catalog is then to be read again. */
@@ -92,22 +93,19 @@ async function identityOf(path: string): Promise<string | null> {
   return found === null ? null : `${found.dev}:${found.ino}`;
 }
 
-async function setCheckpoint(dir: string, checkpoint: number): Promise<void> {
+async function setCheckpoints(dir: string, checkpoints: Checkpoints): Promise<void> {
   const path = join(dir, "catalog.db");
   const client = connect(path);
   let lastID = 0;
   try {
-    await client.execute({
-      sql: "insert or replace into meta values ('checkpoint', ?)",
-      args: [BigInt(checkpoint)],
-    });
+    await client.batch(replaceCheckpoints(checkpoints), "write");
     const { rows } = await client.execute("select coalesce(max(id), 0) from series");
     lastID = Number(rows[0]?.[0] ?? 0);
   } finally {
     await closeAtOnce(client, path);
   }
   const log = openNamesLog(join(dir, "names.log"));
-  log.checkpoint(checkpoint, lastID);
+  log.checkpoints(checkpoints, lastID);
   log.write(true);
   log.close();
 }

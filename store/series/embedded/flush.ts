@@ -2,6 +2,7 @@
 
 import { createBreather } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
+import type { Checkpoints } from "./checkpoints.js";
 import { firstTime, lastTime, lowerBound, type Run, sliceRun } from "./columns.js";
 import type { Memtable } from "./memtable.js";
 import type { Mender } from "./mender.js";
@@ -21,7 +22,7 @@ const namedAtOnceMax = 500;
 const topUpSeriesMax = 2000;
 
 /**
- * Series are written in the order of their ids. A part may take several transactions, all before the checkpoint moves:
+ * Series are written in the order of their ids. A part may take several transactions, all before the checkpoints move:
  * after a kill the journal brings the same points again, and points of equal times are one.
  *
  * @param floor older points are being removed and are left out
@@ -32,10 +33,10 @@ export function createFlush(deps: {
   catalog: Catalog;
   parts: Parts;
   mender: Mender;
-  checkpoint: number;
+  checkpoints: Checkpoints;
   floor: () => number;
 }): Flush {
-  const { memtable, registry, catalog, parts, mender, checkpoint, floor } = deps;
+  const { memtable, registry, catalog, parts, mender, checkpoints, floor } = deps;
   const breathe = createBreather();
   const entries = memtable.slots().map((slot) => registry.bySlot(slot));
   const buffers = createPartBuffers({ parts, mender, topUp: entries.length <= topUpSeriesMax });
@@ -74,7 +75,7 @@ export function createFlush(deps: {
       if (part.flushed !== undefined) part.flushed = both(part.flushed, part.coming);
     await catalog.finishFlush(
       touched.map(({ start, flushed = null }) => ({ start, flushed })),
-      checkpoint,
+      checkpoints,
     );
     for (const part of touched) part.loose++;
   }

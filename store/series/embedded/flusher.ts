@@ -2,6 +2,7 @@ import type { StoreError } from "../../lib/errors.js";
 import { retryDelays } from "../../lib/retry.js";
 import type { Lock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
+import type { Checkpoints } from "./checkpoints.js";
 import { asStoreError } from "./failures.js";
 import { createFlush, type Flush } from "./flush.js";
 import { createMemtable, type Memtable } from "./memtable.js";
@@ -23,7 +24,8 @@ export interface Flusher {
   /** Why the flush under way has failed so far; undefined while all is well. */
   failure(): StoreError | undefined;
   onFlushed(listener: () => void): void;
-  checkpoint(): number;
+  /** What is in the files. */
+  checkpoints(): Checkpoints;
   stop(): void;
 }
 
@@ -33,7 +35,7 @@ const retryMaxMs = 30_000;
 interface Running {
   readonly table: Memtable;
   readonly job: Flush;
-  readonly checkpoint: number;
+  readonly checkpoints: Checkpoints;
   /** The try under way, or the last one where that has failed. */
   attempt: Promise<void>;
   trying: boolean;
@@ -66,12 +68,12 @@ export function createFlusher(deps: {
     if (running !== undefined || (active.points() === 0 && progress.settled() === durable)) return;
     const table = active;
     active = spare;
-    const checkpoint = progress.settled();
-    const job = createFlush({ ...deps, memtable: table, checkpoint });
+    const checkpoints = progress.settled();
+    const job = createFlush({ ...deps, memtable: table, checkpoints });
     running = {
       table,
       job,
-      checkpoint,
+      checkpoints,
       attempt: Promise.resolve(),
       trying: false,
       delays: retryDelays(retryFirstMs, retryMaxMs),
@@ -98,7 +100,7 @@ export function createFlusher(deps: {
   }
 
   function finish(current: Running): void {
-    durable = current.checkpoint;
+    durable = current.checkpoints;
     spare = current.table;
     spare.clear();
     running = undefined;
@@ -124,7 +126,7 @@ export function createFlusher(deps: {
     onFlushed: (listener) => {
       flushed = listener;
     },
-    checkpoint: () => durable,
+    checkpoints: () => durable,
     stop: () => {
       clearInterval(timer);
       clearTimeout(retry);

@@ -9,18 +9,20 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { crc32 } from "../../lib/crc32.js";
+import { type Checkpoints, checkpointsOf } from "./checkpoints.js";
 import type { RemovedScope, SeriesKey } from "./names.js";
 
 /**
  * What cannot be made again without catalog.db, as lines that are only ever appended, each with its checksum: names of
- * series by their ids, removals, and how far the journal has been written out. Read when the catalog is lost.
+ * series by their ids, removals, and how far the journals have been written out. Read when the catalog is lost.
  */
 export interface NamesLog {
   /** The highest series id in the log when it was opened; null when there was no log, or its end cannot be read. */
   readonly lastID: number | null;
   name(id: number, key: SeriesKey): void;
   removal(scope: RemovedScope): void;
-  checkpoint(journalID: number, lastID: number): void;
+  /** Of all shards: these take the place of what was said before. */
+  checkpoints(checkpoints: Checkpoints, lastID: number): void;
   /** Writes what was added; with `durable`, on to the disk. */
   write(durable: boolean): void;
   close(): void;
@@ -30,7 +32,7 @@ export interface NamesLog {
 type NamesEntry =
   | { readonly kind: "name"; readonly id: number; readonly key: SeriesKey }
   | { readonly kind: "removal"; readonly scope: RemovedScope }
-  | { readonly kind: "checkpoint"; readonly journalID: number };
+  | { readonly kind: "checkpoints"; readonly checkpoints: Checkpoints };
 
 const tailBytes = 64 * 1024;
 
@@ -50,7 +52,11 @@ export function openNamesLog(path: string): NamesLog {
       const [deviceID, field] = "field" in scope ? [null, scope.field] : [scope.deviceID, null];
       add("r", scope.tenant, scope.productID, deviceID, field);
     },
-    checkpoint: (journalID, last) => add("c", journalID, last),
+    checkpoints: (checkpoints, last) => {
+      // The first one before the highest id: there was only one once.
+      const [first = 0, ...others] = checkpoints.values();
+      add("c", first, last, ...others);
+    },
     write: (durable) => {
       if (lines.length > 0) appendFileSync(file, lines.join(""));
       lines = [];
@@ -105,7 +111,9 @@ function parseLine(line: string): NamesEntry | null {
     const scope = deviceID === null ? { ...of, field: field ?? "" } : { ...of, deviceID };
     return { kind: "removal", scope };
   }
-  return kind === "c" ? { kind: "checkpoint", journalID: Number(rest[0]) } : null;
+  if (kind !== "c") return null;
+  const [first, , ...others] = rest.map(Number);
+  return { kind: "checkpoints", checkpoints: checkpointsOf([first ?? 0, ...others]) };
 }
 
 /** Reads only the end of the log, which may be long: every checkpoint gives the highest id before it. */

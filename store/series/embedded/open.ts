@@ -72,7 +72,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
   }
 
   return {
-    checkpoint: () => ask("checkpoint", null),
+    checkpoint: (shard) => ask("checkpoint", shard ?? null),
     write: async (points, through) => write(packBatch(points, through, handles)),
     writeBatch: async (batch) => write(packColumns(batch, handles)),
     flush: async () => {

@@ -8,6 +8,7 @@ import { createLock } from "../../lib/turns.js";
 import type { Handlers } from "./calls.js";
 import { type Catalog, catalogName, openCatalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
+import { checkpointOf } from "./checkpoints.js";
 import { noTimeBelow } from "./columns.js";
 import { createCompaction } from "./compact.js";
 import { createFlusher } from "./flusher.js";
@@ -44,8 +45,8 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   const lock = createLock();
   const closing = new AbortController();
   const { catalog, parts, mender } = await openStorage(options, listeners);
-  const progress = createProgress((await catalog.number("checkpoint")) ?? 0);
-  const savedFloor = (await catalog.number("floor")) ?? noTimeBelow;
+  const progress = createProgress(await catalog.checkpoints());
+  const savedFloor = (await catalog.floor()) ?? noTimeBelow;
   const floor = (): number => retention.floor();
   const flusher = createFlusher({ options, registry, catalog, parts, mender, lock, progress, floor });
   const intake = createIntake({ registry, flusher, progress });
@@ -102,7 +103,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     },
     handlers: {
       write: intake.write,
-      checkpoint: () => flusher.checkpoint(),
+      checkpoint: (shard) => checkpointOf(flusher.checkpoints(), shard),
       flush: async () => {
         await flusher.flush();
         return null;

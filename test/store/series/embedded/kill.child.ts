@@ -1,10 +1,11 @@
 /**
- * Plays a journal of numbered batches into a store from its checkpoint on, until it is killed or done. Each line
- * on standard output is a batch that was taken, or "removed".
+ * Plays numbered batches, of two journals in turn, into a store from its checkpoints on, until it is killed or done.
+ * Each line on standard output is a batch that was taken, or "removed".
  */
 
+import { idsPerShard } from "../../../../store/journal/shard-ids.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
-import type { Point, SeriesRef } from "../../../../store/series/series.js";
+import type { Point, SeriesRef, SeriesStore } from "../../../../store/series/series.js";
 
 export const KILL_BATCHES = 120;
 const KILL_REMOVED_AT = 60;
@@ -39,10 +40,19 @@ export function killBatch(n: number): Point[] {
   });
 }
 
+const killShards = [0, 12] as const;
+const idOf = (n: number): number => (killShards[n % 2] ?? 0) * idsPerShard + n;
+
+/** The number of the last batch of each journal that the store has in its files. */
+export async function killCheckpoints(store: SeriesStore): Promise<[number, number]> {
+  const [even, odd] = killShards;
+  return [await store.checkpoint(even), (await store.checkpoint(odd)) % idsPerShard];
+}
+
 async function play(dir: string): Promise<void> {
   const store = await openLibsqlSeriesStore({ dir, ...KILL_OPTIONS });
-  for (let n = (await store.checkpoint()) + 1; n <= KILL_BATCHES; n++) {
-    await store.write(killBatch(n), n);
+  for (let n = Math.max(...(await killCheckpoints(store))) + 1; n <= KILL_BATCHES; n++) {
+    await store.write(killBatch(n), idOf(n));
     process.stdout.write(`${n}\n`);
     if (n !== KILL_REMOVED_AT) continue;
     await store.removeDevices([{ tenant: 1, productID: "p", deviceID: "gone" }]);
