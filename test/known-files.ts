@@ -81,7 +81,9 @@ const slowRooms = [
   "fuzz",
   "influxd",
   "ingest/transports/broker",
+  "kafka",
   "published",
+  "store/journal/kafka",
 ];
 
 /** They measure the time or the memory of their process, its signals or what it has open. */
