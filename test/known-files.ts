@@ -69,6 +69,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "ingest/transports/mqtt/publish": 23,
   "flow/alerts-kill": 23,
   "ingest/access/guessing": 22,
+  "store/journal/kafka/topic": 22,
   "store/metadata/devices/search": 22,
   "api/map-tiles": 22,
   "api/devices-import": 21,

@@ -60,7 +60,6 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/files/copy-database": [2, "startup"],
   "store/files/copy-file": [2, "startup"],
   "store/journal/last-record": [1, "startup"],
-  "store/journal/kafka/broker-link": [1, "taken"],
   "store/journal/kafka/partition": [5, "yields"],
   "store/journal/kafka/record-batches": [3, "limit: frameBytesMax"],
   "store/journal/kafka/topic": [1, "awaits"],

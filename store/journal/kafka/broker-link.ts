@@ -69,31 +69,27 @@ export async function openLink(address: Address, options: LinkOptions): Promise<
 
 function overConnection(connection: Connection, name: string, answerBytesMax: number): BrokerLink {
   const { socket } = connection;
-  const waiting = new Set<(error: Error) => void>();
   let bytesBefore = 0;
   const open = (): boolean => connection.isConnected() && !socket.destroyed;
   socket.on("data", () => {
     if (socket.bytesRead - bytesBefore > answerBytesMax) socket.destroy(new Error("its answer is too long"));
   });
-  socket.once("close", () => {
-    for (const fail of waiting) fail(new Error("the connection has ended"));
-  });
 
   async function send<Args extends unknown[], Answer>(api: API<Args, Answer>, args: Args, timeMs: number) {
-    const { promise: failed, reject: fail } = withResolvers();
-    const late = () => fail(new Error(`no answer within ${Math.ceil(timeMs)} ms`));
-    const timer = setTimeout(late, Math.max(0, timeMs));
-    waiting.add(fail);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const fail = (): void => reject(new Error(`no answer within ${Math.ceil(timeMs)} ms`));
+      timer = setTimeout(fail, Math.max(0, timeMs));
+    });
     bytesBefore = socket.bytesRead;
     try {
-      return await Promise.race([failed, api.async(connection, ...args)]);
+      return await Promise.race([late, api.async(connection, ...args)]);
     } catch (error) {
       // The library throws answers that carry an error code in any of their parts.
       if (error instanceof ResponseError && "response" in error) return error.response as Answer;
       throw error;
     } finally {
       clearTimeout(timer);
-      waiting.delete(fail);
     }
   }
 
@@ -113,14 +109,6 @@ function overConnection(connection: Connection, name: string, answerBytesMax: nu
     },
     close: () => socket.destroy(),
   };
-}
-
-function withResolvers(): { promise: Promise<never>; reject: (error: Error) => void } {
-  let reject: (error: Error) => void = () => {};
-  const promise = new Promise<never>((_, no) => {
-    reject = no;
-  });
-  return { promise, reject };
 }
 
 function reasonOf(thrown: unknown): string {

@@ -1,7 +1,9 @@
+import { Admin } from "@platformatic/kafka";
+import { openPartition } from "../../../../store/journal/kafka/partition.js";
 import { prepareTopic } from "../../../../store/journal/kafka/topic.js";
 import { problemsOf, type TopicNeeds, topicSettings } from "../../../../store/journal/kafka/topic-needs.js";
 import { StoreError } from "../../../../store/lib/errors.js";
-import { assert, kafkaSuite, rejects, suite } from "../../../suite.js";
+import { assert, kafkaSuite, rejects, suite, until } from "../../../suite.js";
 
 const needs: TopicNeeds = { partitions: 2, replicas: 3, frameBytesMax: 10_000, acceptsUnflushed: false };
 const never = new AbortController().signal;
@@ -86,6 +88,25 @@ kafkaSuite("the topic of a journal on Kafka", (test, cluster) => {
     const name = await rejects(() => prepare("a b"));
     assert.match(name.message, /^cannot prepare topic a b: INVALID_TOPIC/);
     assert.is(error(name), "INVALID");
+  });
+
+  test("a log whose topic was deleted and made again does not go on with the new one", async () => {
+    const { nodes, addresses } = await cluster();
+    const brokers = nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+    const { topicID } = await prepare("again");
+    const place = { brokers, topic: "again", partition: 0, clientID: "test" };
+    const log = openPartition({ ...place, frameBytesMax: needs.frameBytesMax });
+    await log.append(Buffer.from("frame"));
+    const admin = new Admin({ clientId: "test", bootstrapBrokers: [...addresses] });
+    await admin.deleteTopics({ topics: ["again"] });
+    await admin.close();
+    await until(async () => (await prepare("again")).topicID !== topicID, { what: "the new topic" });
+    const thrown = await rejects(async () => {
+      for await (const _ of log.read(0, 1)) assert.unreachable("a frame of a topic that is gone");
+    });
+    log.close();
+    assert.match(thrown.message, /topic again: it was deleted and made again since it was opened$/);
+    assert.is(error(thrown), "MISMATCH");
   });
 });
 
