@@ -42,11 +42,14 @@ const readyTimeMs = 60_000;
 /** Short of memory and quick to start: they carry little. */
 const javaFlags = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"];
 
-/** A cluster of `count` nodes, each of them broker and controller, on free ports of 127.0.0.1; resolves when all serve. */
-export async function startBrokers(count: number): Promise<Brokers> {
+/**
+ * A cluster of `count` nodes, each of them broker and controller, on free ports of 127.0.0.1; resolves when all serve.
+ * Its folder is made in `parent`.
+ */
+export async function startBrokers(count: number, parent = tmpdir()): Promise<Brokers> {
   const found = await findKafka();
   if ("missing" in found) throw new Error(`cannot start Kafka: ${found.missing}`);
-  const dir = await mkdtemp(join(tmpdir(), "tidemark-kafka-"));
+  const dir = await mkdtemp(join(parent, "tidemark-kafka-"));
   const nodes: ReturnType<typeof createNode>[] = [];
   const close = async () => {
     await Promise.all(nodes.map((node) => node.kill()));
@@ -106,8 +109,10 @@ function createNode(id: number, port: number, place: { lib: string; home: string
       return child?.pid;
     },
     format: async (clusterID: string) => {
-      const args = [...javaFlags, ...program, "kafka.tools.StorageTool", "format", "-t", clusterID, "-c"];
-      await promisify(execFile)("java", [...args, properties], { timeout: readyTimeMs });
+      // One word, since an id may begin with a hyphen.
+      const args = ["format", `--cluster-id=${clusterID}`, "-c", properties];
+      const tool = [...javaFlags, ...program, "kafka.tools.StorageTool"];
+      await promisify(execFile)("java", [...tool, ...args], { timeout: readyTimeMs });
     },
     start: async () => {
       if (child) throw new Error(`cannot start Kafka's node ${id}: it is running`);
