@@ -26,6 +26,8 @@ const refusals: ReadonlyMap<number, StoreErrorCode> = new Map([
   [codes.clusterAuthorizationFailed, "DENIED"],
 ]);
 
+type Answer = Awaited<ReturnType<typeof calls.produce.async>>;
+
 interface Target {
   readonly topic: string;
   readonly partition: number;
@@ -41,22 +43,24 @@ export async function appendOnce(
   if (!link.isOpen) throw new AppendError("not written", "UNAVAILABLE", "the connection has ended");
   const value = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength);
   const brokerTimeMs = Math.max(1, Math.floor(timeMs));
-  const answer = await link
-    .call(calls.produce, [acksOfAll, brokerTimeMs, [{ ...target, value }]], timeMs)
-    .catch((error: unknown) => {
-      throw new AppendError("unknown", "UNAVAILABLE", asError(error).message);
-    });
+  try {
+    const answer = await link.call(calls.produce, [acksOfAll, brokerTimeMs, [{ ...target, value }]], timeMs);
+    return offsetIn(answer, target);
+  } catch (error) {
+    if (error instanceof AppendError) throw error;
+    throw new AppendError("unknown", "UNAVAILABLE", asError(error).message);
+  }
+}
+
+function offsetIn(answer: Answer, target: Target): number {
   const result = answer.responses
     .find(({ name }) => name === target.topic)
     ?.partitionResponses.find(({ index }) => index === target.partition);
-  if (result === undefined) {
-    throw new AppendError("unknown", "UNAVAILABLE", "the answer is of another partition");
-  }
+  if (result === undefined) throw new Error("the answer is of another partition");
   if (result.errorCode !== codes.none) throw asAppendError(result.errorCode, result.errorMessage);
   const offset = Number(result.baseOffset);
-  if (!Number.isSafeInteger(offset) || offset < 0) {
-    throw new AppendError("unknown", "UNAVAILABLE", `the answer has offset ${result.baseOffset}`);
-  }
+  if (!Number.isSafeInteger(offset) || offset < 0)
+    throw new Error(`the answer has offset ${result.baseOffset}`);
   return offset;
 }
 

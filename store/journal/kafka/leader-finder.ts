@@ -51,7 +51,10 @@ export function createLeaderFinder(options: FinderOptions): LeaderFinder {
     const left = () => deadline - performance.now();
     try {
       if (!link?.isOpen) link = await openLink(address, { clientID, timeMs: left(), answerBytesMax });
-      if (isClosed) throw new StoreError("UNAVAILABLE", "the log is closed");
+      if (isClosed) {
+        link.close();
+        throw new StoreError("UNAVAILABLE", "the log is closed");
+      }
       return await link.call(calls.metadata, [[topic], false, false], left());
     } catch (error) {
       isDoubted = true;

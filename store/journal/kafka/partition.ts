@@ -1,15 +1,12 @@
-import { onAbort, sleep } from "../../lib/abortable.js";
 import { asError, isUnavailable, StoreError } from "../../lib/errors.js";
-import { retryDelays } from "../../lib/retry.js";
-import { createBreather } from "../../lib/turns.js";
 import { appendOnce } from "./append.js";
-import { type Address, leastTimeMs } from "./broker-link.js";
+import type { Address } from "./broker-link.js";
 import { attemptTimeMs, createLeaderFinder } from "./leader-finder.js";
 import { createLeaderLane, type LeaderLane } from "./leader-lane.js";
 import { deleteBelow, findEnd } from "./offsets.js";
-import { AppendError, type LoggedFrame, type PartitionLog } from "./partition-log.js";
-import { fetchOnce } from "./read.js";
-import { framesOf } from "./record-batches.js";
+import { AppendError, type PartitionLog } from "./partition-log.js";
+import { patiently } from "./patience.js";
+import { readFrames } from "./read.js";
 
 interface PartitionOptions {
   readonly brokers: readonly Address[];
@@ -27,7 +24,6 @@ interface PartitionOptions {
   readonly callTimeMs?: number;
 }
 
-const fetchWaitMs = 500;
 /** Of an answer beside its frames. */
 const answerHeadBytes = 64 * 1024;
 
@@ -38,6 +34,7 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   const answerBytesMax = Math.max(fetchBytesMax, frameBytesMax) + answerHeadBytes;
   const place = { topic: options.topic, partition: options.partition };
   const closing = new AbortController();
+  const { signal } = closing;
   const finder = createLeaderFinder({ ...options, answerBytesMax });
   const lane = (): LeaderLane => createLeaderLane({ finder, clientID, answerBytesMax });
   const appends = lane();
@@ -45,86 +42,21 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   let isAppending = false;
 
   async function append(frame: Uint8Array): Promise<number> {
-    const deadline = performance.now() + appendTimeMs;
-    for (const delays = retryDelays(50, 500); ; ) {
-      const delayMs = delays.next().value;
-      try {
-        const { link } = await appends.link(deadline - performance.now());
-        return await appendOnce(link, place, frame, deadline - performance.now());
-      } catch (error) {
-        const failure = asAppendError(error);
-        appends.drop();
-        const mayPass = failure.outcome === "not written" && isUnavailable(failure);
-        const isOver = closing.signal.aborted || performance.now() + delayMs + leastTimeMs >= deadline;
-        if (!mayPass || isOver) throw failure;
-      }
-      await sleep(delayMs, closing.signal);
-    }
+    const patience = { timeMs: appendTimeMs, signal, mayPass: isCertain, onFailure: appends.drop };
+    return patiently(patience, async (timeMs) => {
+      const deadline = performance.now() + timeMs;
+      const { link } = await appends.link(timeMs).catch(asNotWritten);
+      return appendOnce(link, place, frame, deadline - performance.now());
+    });
   }
 
-  /** Tries until it succeeds, fails for good, or the call's time is over. */
-  async function patiently<T>(
-    attempt: (timeMs: number) => Promise<T>,
-    through: LeaderLane,
-    what: string,
-    signal: AbortSignal,
-  ): Promise<T> {
-    const deadline = performance.now() + callTimeMs;
-    for (const delays = retryDelays(50, 500); ; ) {
-      const delayMs = delays.next().value;
-      try {
-        return await attempt(deadline - performance.now());
-      } catch (error) {
-        const { code, message } = error instanceof StoreError ? error : asUnexpected(error);
-        through.drop();
-        const isOver = signal.aborted || performance.now() + delayMs + leastTimeMs >= deadline;
-        if (code !== "UNAVAILABLE" || isOver) throw new StoreError(code, `cannot ${what}: ${message}`);
-      }
-      await sleep(delayMs, signal);
-    }
-  }
-
-  const ask = <T>(what: string, attempt: (timeMs: number) => Promise<T>): Promise<T> =>
-    patiently((ms) => attempt(Math.min(ms, attemptTimeMs)), questions, what, closing.signal);
-
-  async function* read(
-    from: number,
-    until: number,
-    stopped = closing.signal,
-  ): AsyncGenerator<LoggedFrame, void> {
-    const signal = AbortSignal.any([stopped, closing.signal]);
-    const through = lane();
-    const stopListening = onAbort(signal, through.close);
-    const breathe = createBreather();
-    let next = from;
-    let progressAt = performance.now();
-    const fetchNext = (timeMs: number): Promise<Buffer> => {
-      const asked = { ...place, offset: next, bytesMax: fetchBytesMax, waitMs: fetchWaitMs };
-      return fetchOnce(through, asked, Math.min(timeMs, Math.max(attemptTimeMs, callTimeMs / 2)));
-    };
+  async function ask<T>(what: string, attempt: (timeMs: number) => Promise<T>): Promise<T> {
+    const patience = { timeMs: callTimeMs, signal, mayPass: isUnavailable, onFailure: questions.drop };
     try {
-      while (next < until && !signal.aborted) {
-        const records = await patiently(fetchNext, through, `read from offset ${next}`, signal);
-        const before = next;
-        for (const one of framesOf(records, next)) {
-          if (one.offset !== next) throw gap(next, one.offset);
-          next++;
-          yield one;
-          if (next >= until) return;
-          await breathe();
-        }
-        if (next > before) progressAt = performance.now();
-        else if (records.length > 0) throw gap(next, "a batch that is cut off");
-        else if (until < Number.POSITIVE_INFINITY && performance.now() - progressAt > callTimeMs) {
-          throw new StoreError("UNAVAILABLE", `cannot read offset ${next}: it is not there yet`);
-        }
-      }
+      return await patiently(patience, (timeMs) => attempt(Math.min(timeMs, attemptTimeMs)));
     } catch (error) {
-      // Ended by who reads it; a log that is closed under a reader is an error.
-      if (!stopped.aborted || closing.signal.aborted) throw error;
-    } finally {
-      stopListening();
-      through.close();
+      if (!(error instanceof StoreError)) throw error;
+      throw new StoreError(error.code, `cannot ${what}: ${error.message}`);
     }
   }
 
@@ -144,7 +76,11 @@ export function openPartition(options: PartitionOptions): PartitionLog {
     },
     start: () => ask("find the start of the log", (ms) => findEnd(questions, place, "start", ms)),
     end: () => ask("find the end of the log", (ms) => findEnd(questions, place, "end", ms)),
-    read,
+    read: (from, until, stopped = signal) => {
+      const { partition } = options;
+      const times = { timeMs: callTimeMs, stopped, closing: signal };
+      return readFrames(lane(), from, until, { partition, fetchBytesMax, ...times });
+    },
     deleteBefore: (offset) =>
       ask(`delete before offset ${offset}`, (ms) => deleteBelow(questions, place, offset, ms)),
     close: () => {
@@ -155,17 +91,14 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   };
 }
 
+/** A frame that is certainly not written may be sent once more. */
+function isCertain(error: StoreError): boolean {
+  return error instanceof AppendError && error.outcome === "not written" && isUnavailable(error);
+}
+
 /** What fails before a frame is sent has not written it. */
-function asAppendError(error: unknown): AppendError {
-  if (error instanceof AppendError) return error;
-  const { code, message } = error instanceof StoreError ? error : asUnexpected(error);
-  return new AppendError("not written", code, message);
-}
-
-function asUnexpected(error: unknown): StoreError {
-  return new StoreError("INVALID", asError(error).message);
-}
-
-function gap(offset: number, found: number | string): StoreError {
-  return new StoreError("CORRUPT", `cannot read the log at offset ${offset}: there is ${found} instead`);
+function asNotWritten(error: unknown): never {
+  const { code, message } =
+    error instanceof StoreError ? error : new StoreError("INVALID", asError(error).message);
+  throw new AppendError("not written", code, message);
 }

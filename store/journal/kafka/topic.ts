@@ -1,8 +1,7 @@
 /** The topic of a journal: made as the journal needs it, or looked at whether it is so. */
-import { sleep } from "../../lib/abortable.js";
 import { isUnavailable, StoreError } from "../../lib/errors.js";
-import { retryDelays } from "../../lib/retry.js";
-import { type Address, type BrokerLink, leastTimeMs, openLink } from "./broker-link.js";
+import { type Address, type BrokerLink, openLink } from "./broker-link.js";
+import { patiently } from "./patience.js";
 import { calls, codes, describeCode } from "./protocol.js";
 import { problemsOf, type TopicNeeds, type TopicState, topicSettings } from "./topic-needs.js";
 
@@ -39,19 +38,16 @@ const refusals: ReadonlySet<number> = new Set([
  * @throws StoreError MISMATCH naming all that is wrong with it, INVALID if the cluster refuses to make it, UNAVAILABLE
  */
 export async function prepareTopic(options: PrepareOptions, signal: AbortSignal): Promise<PreparedTopic> {
-  const deadline = performance.now() + (options.timeMs ?? 20_000);
-  for (let turn = 0, delays = retryDelays(50, 500); ; turn++) {
-    const delayMs = delays.next().value;
+  let turn = 0;
+  const next = (): void => {
+    turn++;
+  };
+  const patience = { timeMs: options.timeMs ?? 20_000, signal, mayPass: isUnavailable, onFailure: next };
+  return patiently(patience, (timeMs) => {
     const address = options.brokers[turn % options.brokers.length];
     if (address === undefined) throw new StoreError("INVALID", "no broker is named");
-    try {
-      return await attempt(options, address, Math.min(attemptTimeMs, deadline - performance.now()));
-    } catch (error) {
-      const isOver = signal.aborted || performance.now() + delayMs + leastTimeMs >= deadline;
-      if (!isUnavailable(error) || isOver) throw error;
-    }
-    await sleep(delayMs, signal);
-  }
+    return attempt(options, address, Math.min(attemptTimeMs, timeMs));
+  });
 }
 
 async function attempt(options: PrepareOptions, address: Address, timeMs: number): Promise<PreparedTopic> {

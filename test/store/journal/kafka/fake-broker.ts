@@ -10,7 +10,7 @@ export type Reply =
   | "flood"
   | "noise";
 
-export interface FakeBroker {
+interface FakeBroker {
   readonly port: number;
   /** Appends that it has seen. */
   readonly appends: number;

@@ -110,6 +110,17 @@ kafkaSuite("a partition of Kafka as the journal's log", (test, startBrokers) => 
     assert.equal(seen, [0, 1, 2, 3, 4]);
   });
 
+  test("a log that is closed ends its readers with an error", async () => {
+    const { log } = await openNew();
+    await log.append(frameOf(0));
+    const frames = log.read(0, 2);
+    assert.is((await frames.next()).value?.offset, 0);
+    const rest = rejects(() => frames.next(), /^cannot read from offset 1: /);
+    log.close();
+    assert.is(codeOf(await rest), "UNAVAILABLE");
+    await rejects(() => log.read(0, 1).next(), /^cannot read from offset 0: the log was closed$/);
+  });
+
   test("what others have written is no frame", async () => {
     const { cluster, topic, log } = await openNew();
     const producer = new Producer({
