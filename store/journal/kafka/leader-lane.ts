@@ -19,6 +19,7 @@ interface LaneOptions {
 
 export function createLeaderLane({ finder, clientID, answerBytesMax }: LaneOptions): LeaderLane {
   let current: { link: BrokerLink; leader: Leader } | null = null;
+  let opening: Promise<{ link: BrokerLink; leader: Leader }> | null = null;
   let isClosed = false;
 
   function drop(): void {
@@ -33,26 +34,26 @@ export function createLeaderLane({ finder, clientID, answerBytesMax }: LaneOptio
     const leader = await finder.find(timeMs);
     const left = Math.min(attemptTimeMs, deadline - performance.now());
     const options = { clientID, timeMs: left, answerBytesMax };
-    try {
-      return { link: await openLink(leader.address, options), leader };
-    } catch (error) {
+    const link = await openLink(leader.address, options).catch((error: unknown) => {
       finder.doubt();
       throw error;
+    });
+    if (isClosed) {
+      link.close();
+      throw new StoreError("UNAVAILABLE", "the log is closed");
     }
+    current = { link, leader };
+    return current;
   }
 
   return {
     link: async (timeMs) => {
-      if (current?.link.isOpen !== true) {
-        drop();
-        const opened = await open(timeMs);
-        if (isClosed) {
-          opened.link.close();
-          throw new StoreError("UNAVAILABLE", "the log is closed");
-        }
-        current = opened;
-      }
-      return current;
+      if (current?.link.isOpen === true) return current;
+      drop();
+      opening ??= open(timeMs).finally(() => {
+        opening = null;
+      });
+      return opening;
     },
     drop,
     close: () => {

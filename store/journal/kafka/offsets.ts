@@ -19,13 +19,12 @@ export async function findEnd(
 ): Promise<number> {
   const deadline = performance.now() + timeMs;
   const { link } = await lane.link(timeMs);
-  const asked = { partitionIndex: partition, currentLeaderEpoch: -1, timestamp: ends[which] };
-  const args: Parameters<typeof calls.listOffsets.async> extends [unknown, ...infer Args] ? Args : never = [
-    -1,
-    0,
-    [{ name: topic, partitions: [asked] }],
-  ];
-  const { topics } = await link.call(calls.listOffsets, args, deadline - performance.now());
+  const asked = {
+    name: topic,
+    partitions: [{ partitionIndex: partition, currentLeaderEpoch: -1, timestamp: ends[which] }],
+  };
+  // We are no replica, and transactions are none of ours.
+  const { topics } = await link.call(calls.listOffsets, [-1, 0, [asked]], deadline - performance.now());
   const answer = topics
     .find(({ name }) => name === topic)
     ?.partitions.find(({ partitionIndex }) => partitionIndex === partition);

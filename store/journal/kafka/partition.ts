@@ -35,8 +35,11 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   const place = { topic: options.topic, partition: options.partition };
   const closing = new AbortController();
   const { signal } = closing;
-  const finder = createLeaderFinder({ ...options, answerBytesMax });
-  const lane = (): LeaderLane => createLeaderLane({ finder, clientID, answerBytesMax });
+  const pin = { topicID: undefined };
+  const lane = (): LeaderLane => {
+    const finder = createLeaderFinder({ ...options, answerBytesMax }, pin);
+    return createLeaderLane({ finder, clientID, answerBytesMax });
+  };
   const appends = lane();
   const questions = lane();
   let isAppending = false;
@@ -85,7 +88,6 @@ export function openPartition(options: PartitionOptions): PartitionLog {
       ask(`delete before offset ${offset}`, (ms) => deleteBelow(questions, place, offset, ms)),
     close: () => {
       closing.abort();
-      finder.close();
       for (const one of [appends, questions]) one.close();
     },
   };
