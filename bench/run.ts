@@ -24,6 +24,7 @@ const programs: Record<string, () => Promise<Program>> = {
   "history-io": async () => (await import("./programs/history-io.js")).benchHistoryIO,
   ingest: async () => (await import("./programs/ingest.js")).benchIngest,
   journal: async () => (await import("./programs/journal.js")).benchJournal,
+  kafka: async () => (await import("./programs/kafka.js")).benchKafka,
   loop: async () => (await import("./programs/loop.js")).benchLoop,
   move: async () => (await import("./programs/move.js")).benchMove,
   query: async () => (await import("./programs/query.js")).benchQuery,

@@ -5,6 +5,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/backup": 95,
   "flow/sessions-kill": 73,
   "flow/move-series": 72,
+  "store/journal/kafka/partition": 70,
   "flow/commands-kill": 68,
   "flow/history": 65,
   "flow/broker": 65,
@@ -58,6 +59,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "conformance/variant-b": 27,
   "ingest/consumers/edits": 27,
   "flow/reload": 25,
+  "kafka/brokers": 28,
   "conformance/variant-a": 25,
   "console/backups": 25,
   "api/backups": 25,
@@ -67,6 +69,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "ingest/transports/mqtt/publish": 23,
   "flow/alerts-kill": 23,
   "ingest/access/guessing": 22,
+  "store/journal/kafka/topic": 26,
   "store/metadata/devices/search": 22,
   "api/map-tiles": 22,
   "api/devices-import": 21,
@@ -81,7 +84,9 @@ const slowRooms = [
   "fuzz",
   "influxd",
   "ingest/transports/broker",
+  "kafka",
   "published",
+  "store/journal/kafka",
 ];
 
 /** They measure the time or the memory of their process, its signals or what it has open. */

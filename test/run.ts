@@ -13,6 +13,7 @@ import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { findInfluxd } from "./influxd/influxd.js";
+import { findKafka } from "./kafka/find-kafka.js";
 import { isAlone, isFast, secondsOfFile } from "./known-files.js";
 import type { Report, Reports } from "./suite.js";
 
@@ -62,16 +63,23 @@ function testFiles(): string[] {
     .sort((a, b) => secondsOfFile(b) - secondsOfFile(a) || (a < b ? -1 : 1));
 }
 
-/** Finds or builds influxd before any test's clock runs, and tells the children what was found. */
+/** Finds or builds influxd, and finds or fetches Kafka, before any test's clock runs; tells the children what was found. */
 async function childEnvironment(): Promise<NodeJS.ProcessEnv> {
   // Node keeps what it has compiled there: the service is started hundreds of times.
   const common = { ...process.env, NODE_COMPILE_CACHE: join(work, "compiled") };
-  if (flags.fast) return { ...common, TIDEMARK_TEST_INFLUXD_MISSING: "--fast leaves it out" };
-  if (process.env.INFLUX_URL) return common;
+  const leftOut = "--fast leaves it out";
+  if (flags.fast)
+    return { ...common, TIDEMARK_TEST_INFLUXD_MISSING: leftOut, TIDEMARK_TEST_KAFKA_MISSING: leftOut };
+  const kafka = await findKafka();
+  const withKafka =
+    "lib" in kafka
+      ? { ...common, TIDEMARK_TEST_KAFKA: kafka.lib }
+      : { ...common, TIDEMARK_TEST_KAFKA_MISSING: kafka.missing };
+  if (process.env.INFLUX_URL) return withKafka;
   const found = await findInfluxd();
   return "path" in found
-    ? { ...common, TIDEMARK_TEST_INFLUXD: found.path }
-    : { ...common, TIDEMARK_TEST_INFLUXD_MISSING: found.missing };
+    ? { ...withKafka, TIDEMARK_TEST_INFLUXD: found.path }
+    : { ...withKafka, TIDEMARK_TEST_INFLUXD_MISSING: found.missing };
 }
 
 async function runAll(): Promise<void> {

@@ -33,6 +33,7 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
   "@libsql/client": [/^store\//, /^src\/host\/lock\.ts$/],
   libsql: [/^store\/metadata\/db\/connection\/local-file\.ts$/],
   "@influxdata/influxdb-client": [/^store\/series\/influx\//],
+  "@platformatic/kafka": [/^store\/journal\/kafka\/(protocol|broker-link)\.ts$/],
   "@peculiar/x509": [/^src\/certificates\/x509\.ts$/],
   "mqtt-packet": [/^ingest\/transports\/(mqtt|broker)\//],
   ws: [/^ingest\/transports\/mqtt\/listeners\/websocket\.ts$/, /^ingest\/transports\/websocket\//],

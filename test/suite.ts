@@ -8,6 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { findInfluxd, type InfluxServer, startInflux } from "./influxd/influxd.js";
+import { type Brokers, startBrokers } from "./kafka/brokers.js";
+import { findKafka } from "./kafka/find-kafka.js";
 
 export * as assert from "uvu/assert";
 
@@ -55,6 +57,8 @@ interface Plan {
   readonly file: number;
   readonly name: string;
   readonly influx: boolean;
+  /** Why what it needs is not there; undefined if it is, or if it needs nothing. */
+  readonly missing: () => Promise<string | undefined>;
   readonly cases: Case[];
   readonly before: Body[];
   readonly beforeEach: Body[];
@@ -100,7 +104,7 @@ function problem(text: string, of = file): void {
 
 /** Declares a suite; it runs once the file has loaded. `define` must be synchronous. */
 export function suite(name: string, define: (test: Test) => void): void {
-  enlist(collect(name, false, define));
+  enlist(collect(name, { influx: false, missing: async () => undefined }, define));
 }
 
 /**
@@ -116,8 +120,26 @@ export function influxSuite(
     server ??= startInflux();
     return server;
   };
-  const plan = collect(name, true, (test) => define(test, influx));
+  const plan = collect(name, { influx: true, missing: influxMissing }, (test) => define(test, influx));
   plan.after.push(async () => (await server?.catch(() => undefined))?.close());
+  enlist(plan);
+}
+
+/**
+ * A suite that needs Kafka. `brokers()` starts a cluster of three on first use and closes it after the suite.
+ * Without Java, or Maven to fetch Kafka, every test counts as skipped, with the reason.
+ */
+export function kafkaSuite(
+  name: string,
+  define: (test: Test, brokers: () => Promise<Brokers>) => void,
+): void {
+  let cluster: Promise<Brokers> | undefined;
+  const brokers = () => {
+    cluster ??= startBrokers(3);
+    return cluster;
+  };
+  const plan = collect(name, { influx: false, missing: kafkaMissing }, (test) => define(test, brokers));
+  plan.after.push(async () => (await cluster?.catch(() => undefined))?.close());
   enlist(plan);
 }
 
@@ -211,9 +233,9 @@ export async function rejects(action: () => Promise<unknown>, message?: RegExp):
   return error;
 }
 
-function collect(name: string, influx: boolean, define: (test: Test) => void): Plan {
+function collect(name: string, needs: Pick<Plan, "influx" | "missing">, define: (test: Test) => void): Plan {
   const hooks = { before: [], beforeEach: [], afterEach: [], after: [] };
-  const plan: Plan = { file, name, influx, cases: [], ...hooks, began: 0, ended: 0 };
+  const plan: Plan = { file, name, ...needs, cases: [], ...hooks, began: 0, ended: 0 };
   let open = true;
   const add = (entry: Omit<Case, "outcome" | "reason">, reason = "") => {
     if (!open) throw new Error(`cannot add "${entry.name}" to suite "${name}": it is already defined`);
@@ -274,7 +296,7 @@ async function drain(): Promise<void> {
 }
 
 async function load(plan: Plan): Promise<void> {
-  const missing = plan.influx ? await influxMissing() : undefined;
+  const missing = await plan.missing();
   if (missing !== undefined) {
     for (const entry of plan.cases) Object.assign(entry, { outcome: "skipped", reason: missing });
   }
@@ -305,6 +327,11 @@ async function load(plan: Plan): Promise<void> {
 async function influxMissing(): Promise<string | undefined> {
   if (process.env.INFLUX_URL) return undefined;
   const found = await findInfluxd();
+  return "missing" in found ? found.missing : undefined;
+}
+
+async function kafkaMissing(): Promise<string | undefined> {
+  const found = await findKafka();
   return "missing" in found ? found.missing : undefined;
 }
 

@@ -1,12 +1,14 @@
 /** Finds, or builds once, a real InfluxDB 2, and runs it for tests and benchmarks. */
-import { type ChildProcess, execFile, type SpawnOptions, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, openSync, readFileSync } from "node:fs";
-import { access, link, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../free-port.js";
+import { guardServer } from "../guard.js";
+import { cacheDir, isThere, makeOnce, runStep, which } from "../made-once.js";
 import { repositoryRoot } from "../repository.js";
 
 export interface InfluxServer {
@@ -34,7 +36,6 @@ const moduleDir = join(repositoryRoot(), "test/influxd");
 const buildTools = { go: "Go", cargo: "cargo", gcc: "gcc", "pkg-config": "pkg-config" };
 const readyTimeMs = 60_000;
 const stopTimeMs = 30_000;
-const progressTimeMs = 15_000;
 
 /**
  * The program: `influxd` on PATH if it is a version 2, else the cached build, else a build (minutes; progress on
@@ -47,7 +48,7 @@ export async function findInfluxd(): Promise<Found> {
   const onPath = await which("influxd");
   if (onPath && (await isVersion2(onPath))) return { path: onPath };
   const cached = join(cacheDir(), `influxd-${version}`);
-  if (await isExecutable(cached)) return { path: cached };
+  if (await isThere(cached)) return { path: cached };
   const absent: string[] = [];
   for (const [command, name] of Object.entries(buildTools)) if (!(await which(command))) absent.push(name);
   if (absent.length > 0)
@@ -143,24 +144,8 @@ function launch(program: string, dir: string, url: string): ChildProcess {
   });
   closeSync(log);
   child.on("error", () => {}); // `ready` reports it
-  if (child.pid !== undefined) watch(child, child.pid, dir);
+  if (child.pid !== undefined) guardServer(child, child.pid, dir);
   return child;
-}
-
-/**
- * Ends the server and removes its folder however this process dies, abort and SIGKILL included: a shell waits
- * for the end of a pipe that we hold, out of reach of Ctrl-C.
- */
-function watch(child: ChildProcess, pid: number, dir: string): void {
-  const script = 'trap "" INT TERM HUP; read _; kill -9 "$1"; rm -rf "$2"';
-  const guard = spawn("/bin/sh", ["-c", script, "guard", String(pid), dir], {
-    stdio: ["pipe", "ignore", "ignore"],
-  });
-  guard.on("error", () => {});
-  guard.stdin?.on("error", () => {});
-  guard.unref();
-  if (guard.stdin && "unref" in guard.stdin) (guard.stdin as unknown as { unref(): void }).unref();
-  child.once("exit", () => guard.kill("SIGKILL"));
 }
 
 async function ready(child: ChildProcess, dir: string, url: string): Promise<void> {
@@ -199,43 +184,14 @@ async function terminate(child: ChildProcess, signal: NodeJS.Signals): Promise<v
   clearTimeout(timer);
 }
 
-/** One build at a time: the lock file carries its owner's pid; who waits for it finds the program afterwards. */
 async function buildOnce(target: string): Promise<Found> {
-  await mkdir(cacheDir(), { recursive: true });
-  const lock = `${target}.lock`;
-  const claim = `${lock}.${process.pid}`;
-  await writeFile(claim, String(process.pid));
-  let told = false;
   try {
-    while (!(await claimed(claim, lock))) {
-      if (!told) say("another process is building it; waiting");
-      told = true;
-      await pause(500);
-    }
-    try {
-      if (!(await isExecutable(target))) await build(target);
-      return { path: target };
-    } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
-      say(`cannot build: ${cause}`);
-      return { missing: `the build of influxd ${version} failed: ${cause.split("\n").at(-1)}` };
-    } finally {
-      await rm(lock, { force: true });
-    }
-  } finally {
-    await rm(claim, { force: true });
-  }
-}
-
-async function claimed(claim: string, lock: string): Promise<boolean> {
-  try {
-    await link(claim, lock); // atomic, and with its content at once
-    return true;
-  } catch {
-    const owner = Number(await readFile(lock, "utf8").catch(() => "0"));
-    // Two that meet here may both build; each builds a file of its own and renames it, so nothing breaks.
-    if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true });
-    return false;
+    await makeOnce(target, () => build(target), say);
+    return { path: target };
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    say(`cannot build: ${cause}`);
+    return { missing: `the build of influxd ${version} failed: ${cause.split("\n").at(-1)}` };
   }
 }
 
@@ -246,21 +202,23 @@ async function build(target: string): Promise<void> {
   say("not found; building it once, which takes some minutes (Go downloads, then Flux's Rust core, then Go)");
   try {
     say("1 of 2: the pkg-config that builds Flux's core");
-    await run("go", ["install", "-v", wrapper], { env: { ...env, GOFLAGS: "", GOBIN: bin } });
+    await runStep(["go", "install", "-v", wrapper], { env: { ...env, GOFLAGS: "", GOBIN: bin } }, say);
     say("2 of 2: downloading and compiling the server");
-    const flags = ["build", "-v", "-ldflags", `-X main.version=${version}`, "-o", draft];
-    await run("go", [...flags, "github.com/influxdata/influxdb/v2/cmd/influxd"], {
-      cwd: moduleDir,
-      env: {
-        ...env,
-        CGO_ENABLED: "1",
-        PATH: bin + delimiter + (process.env.PATH ?? ""),
-        PKG_CONFIG: join(bin, "pkg-config"),
-        // Flux pins an old Rust; a newer one has lints that would stop its build.
-        RUSTUP_TOOLCHAIN: "stable",
-        RUSTFLAGS: "--cap-lints warn",
-      },
-    });
+    const flags = ["-v", "-ldflags", `-X main.version=${version}`, "-o", draft] as const;
+    const environment = {
+      ...env,
+      CGO_ENABLED: "1",
+      PATH: bin + delimiter + (process.env.PATH ?? ""),
+      PKG_CONFIG: join(bin, "pkg-config"),
+      // Flux pins an old Rust; a newer one has lints that would stop its build.
+      RUSTUP_TOOLCHAIN: "stable",
+      RUSTFLAGS: "--cap-lints warn",
+    };
+    await runStep(
+      ["go", "build", ...flags, "github.com/influxdata/influxdb/v2/cmd/influxd"],
+      { cwd: moduleDir, env: environment },
+      say,
+    );
     await rename(draft, target);
     say(`built ${target}`);
   } finally {
@@ -268,66 +226,13 @@ async function build(target: string): Promise<void> {
   }
 }
 
-/** Runs a build step, telling every 15 s how far it is; rejects with the end of its output. */
-async function run(command: string, args: string[], options: SpawnOptions): Promise<void> {
-  const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
-  const began = performance.now();
-  let lines = 0;
-  let tail = "";
-  const listen = (chunk: Buffer) => {
-    const text = chunk.toString();
-    lines += text.split("\n").length - 1;
-    tail = (tail + text).slice(-4000);
-  };
-  child.stdout?.on("data", listen);
-  child.stderr?.on("data", listen);
-  const timer = setInterval(() => {
-    const last = tail.trimEnd().split("\n").at(-1) ?? "";
-    say(`${Math.round((performance.now() - began) / 1000)} s, ${lines} lines of output, now ${last}`);
-  }, progressTimeMs);
-  try {
-    const code = await new Promise((resolve, reject) => child.once("error", reject).once("close", resolve));
-    if (code !== 0) throw new Error(`"${command} ${args[0]}" ended with ${code}\n${tail.trimEnd()}`);
-  } finally {
-    clearInterval(timer);
-  }
-}
-
 function say(text: string): void {
   process.stderr.write(`influxd ${version}: ${text}\n`);
-}
-
-function cacheDir(): string {
-  return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "tidemark");
-}
-
-async function which(command: string): Promise<string | undefined> {
-  for (const dir of (process.env.PATH ?? "").split(delimiter).filter(Boolean)) {
-    const path = join(dir, command);
-    if (await isExecutable(path)) return path;
-  }
-  return undefined;
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function isVersion2(path: string): Promise<boolean> {
   const answer = await promisify(execFile)(path, ["version"], { timeout: 10_000 }).catch(() => undefined);
   return /^InfluxDB v?2\./.test(answer?.stdout ?? "");
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }
 
 function pause(timeMs: number): Promise<void> {

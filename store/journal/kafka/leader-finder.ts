@@ -1,0 +1,97 @@
+import { StoreError } from "../../lib/errors.js";
+import { type Address, openLink } from "./broker-link.js";
+import { calls, codes, describeCode } from "./protocol.js";
+
+export interface Leader {
+  readonly address: Address;
+  readonly topicID: string;
+}
+
+/** Asks the cluster who leads the partition: one broker at each call, another after each failure. */
+export interface LeaderFinder {
+  /** @throws StoreError UNAVAILABLE if it cannot be told now, MISMATCH if the topic is another one than before */
+  find(timeMs: number): Promise<Leader>;
+  /** To be told when a leader found did not serve: the broker that named it may know less than others. */
+  doubt(): void;
+}
+
+interface FinderOptions {
+  /** Where the cluster is looked for at first; the brokers that it names are asked too. */
+  readonly brokers: readonly Address[];
+  readonly topic: string;
+  readonly partition: number;
+  readonly clientID: string;
+  readonly answerBytesMax: number;
+}
+
+/** Which topic it is that goes by the name: all finders of a log share it. */
+interface TopicPin {
+  topicID: string | undefined;
+}
+
+/** A broker that is frozen must not take all the time that a call has. */
+export const attemptTimeMs = 1500;
+
+export function createLeaderFinder(options: FinderOptions, pin: TopicPin): LeaderFinder {
+  const { topic, partition, clientID, answerBytesMax } = options;
+  let known: readonly Address[] = options.brokers;
+  let turn = 0;
+
+  async function ask(timeMs: number) {
+    const deadline = performance.now() + Math.min(timeMs, attemptTimeMs);
+    const address = known[turn % known.length];
+    if (address === undefined) throw new StoreError("UNAVAILABLE", "no broker is known");
+    const left = () => deadline - performance.now();
+    const link = await openLink(address, { clientID, timeMs: left(), answerBytesMax });
+    try {
+      return await link.call(calls.metadata, [[topic], false, false], left());
+    } finally {
+      link.close();
+    }
+  }
+
+  /** The brokers of the cluster as it names them now, before those that we were given. */
+  function learn(brokers: readonly Address[]): void {
+    const isNew = ({ host, port }: Address) => !brokers.some((one) => one.host === host && one.port === port);
+    known = [...brokers, ...options.brokers.filter(isNew)];
+  }
+
+  async function find(timeMs: number): Promise<Leader> {
+    const { brokers, topics } = await ask(timeMs);
+    const named = brokers.filter(({ host, port }) => host !== "" && port > 0 && port < 65_536);
+    learn(named);
+    const found = topics.find(({ name }) => name === topic);
+    if (found?.errorCode !== codes.none) {
+      throw nobody(topic, describeCode(found?.errorCode ?? codes.unknownTopic));
+    }
+    pin.topicID ??= found.topicId;
+    if (found.topicId !== pin.topicID) {
+      const change = "it was deleted and made again";
+      throw new StoreError("MISMATCH", `cannot go on with topic ${topic}: ${change} since it was opened`);
+    }
+    const place = found.partitions.find(({ partitionIndex }) => partitionIndex === partition);
+    if (place === undefined) throw new StoreError("MISMATCH", `topic ${topic} has no partition ${partition}`);
+    const leader = named.find(({ nodeId }) => nodeId === place.leaderId);
+    if (leader === undefined) throw nobody(topic, `partition ${partition} has no leader now`);
+    return { address: { host: leader.host, port: leader.port }, topicID: pin.topicID };
+  }
+
+  const doubt = (): void => {
+    turn++;
+  };
+  return {
+    find: async (timeMs) => {
+      try {
+        return await find(timeMs);
+      } catch (error) {
+        doubt();
+        throw error;
+      }
+    },
+    doubt,
+  };
+}
+
+function nobody(topic: string, cause: string): StoreError {
+  return new StoreError("UNAVAILABLE", `nobody leads topic ${topic}: ${cause}`);
+}

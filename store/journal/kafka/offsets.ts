@@ -1,0 +1,61 @@
+import { StoreError } from "../../lib/errors.js";
+import type { LeaderLane } from "./leader-lane.js";
+import { calls, codes, describeCode } from "./protocol.js";
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** What stands for a time where an end of the log is asked for. */
+const ends = { start: -2n, end: -1n } as const;
+
+/** One attempt to learn where the log begins, or ends. @throws StoreError UNAVAILABLE, MISMATCH */
+export async function findEnd(
+  lane: LeaderLane,
+  { topic, partition }: Place,
+  which: keyof typeof ends,
+  timeMs: number,
+): Promise<number> {
+  const deadline = performance.now() + timeMs;
+  const { link } = await lane.link(timeMs);
+  const asked = {
+    name: topic,
+    partitions: [{ partitionIndex: partition, currentLeaderEpoch: -1, timestamp: ends[which] }],
+  };
+  // We are no replica, and transactions are none of ours.
+  const { topics } = await link.call(calls.listOffsets, [-1, 0, [asked]], deadline - performance.now());
+  const answer = topics
+    .find(({ name }) => name === topic)
+    ?.partitions.find(({ partitionIndex }) => partitionIndex === partition);
+  return offsetOf(answer?.offset, answer?.errorCode ?? codes.unknownTopic);
+}
+
+/** One attempt to let the records below `offset` go; resolves with the lowest offset kept. @throws as `findEnd` */
+export async function deleteBelow(
+  lane: LeaderLane,
+  { topic, partition }: Place,
+  offset: number,
+  timeMs: number,
+): Promise<number> {
+  const deadline = performance.now() + timeMs;
+  const { link } = await lane.link(timeMs);
+  const left = deadline - performance.now();
+  const asked = { name: topic, partitions: [{ partitionIndex: partition, offset: BigInt(offset) }] };
+  const brokerTimeMs = Math.max(1, Math.floor(left / 2));
+  const { topics } = await link.call(calls.deleteRecords, [[asked], brokerTimeMs], left);
+  const answer = topics
+    .find(({ name }) => name === topic)
+    ?.partitions.find(({ partitionIndex }) => partitionIndex === partition);
+  if (answer?.errorCode === codes.offsetOutOfRange) {
+    throw new StoreError("NOT_FOUND", `offset ${offset} is beyond the end of the log`);
+  }
+  return offsetOf(answer?.lowWatermark, answer?.errorCode ?? codes.unknownTopic);
+}
+
+function offsetOf(offset: bigint | undefined, code: number): number {
+  if (code !== codes.none) throw new StoreError("UNAVAILABLE", describeCode(code));
+  const value = Number(offset);
+  if (!Number.isSafeInteger(value) || value < 0) throw new StoreError("UNAVAILABLE", `offset ${offset}`);
+  return value;
+}

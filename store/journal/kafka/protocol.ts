@@ -1,0 +1,92 @@
+/** The one importer of the client library: the calls that we make, each in the version that Kafka 4 understands. */
+import {
+  type API,
+  apiVersionsV4,
+  createAPI,
+  createTopicsV7,
+  deleteRecordsV2,
+  describeConfigsV4,
+  fetchV17,
+  listOffsetsV9,
+  metadataV12,
+  produceV11,
+  protocolErrors,
+  protocolErrorsCodesById,
+  type Reader,
+} from "@platformatic/kafka";
+
+interface FetchedPartition {
+  readonly partition: number;
+  readonly errorCode: number;
+  readonly startOffset: number;
+  /** Record batches as they came. */
+  readonly records: Buffer;
+}
+
+/** The library reads records without their checksums; we take their bytes. */
+function readFetched(_correlation: number, _key: number, _version: number, reader: Reader) {
+  reader.readInt32(); // throttle time
+  const errorCode = reader.readInt16();
+  reader.readInt32(); // session
+  const topics = reader.readArray((topic) => {
+    topic.readUUID();
+    return topic.readArray((one): FetchedPartition => {
+      const [partition, code] = [one.readInt32(), one.readInt16()];
+      one.readInt64(); // high watermark
+      one.readInt64(); // last stable offset
+      const startOffset = Number(one.readInt64());
+      one.readArray((aborted) => [aborted.readInt64(), aborted.readInt64()]);
+      one.readInt32(); // preferred replica
+      const bytes = Math.max(0, one.readUnsignedVarInt() - 1);
+      if (bytes > one.remaining) throw new Error("an answer ends within its records");
+      const records = one.buffer.slice(one.position, one.position + bytes);
+      one.skip(bytes);
+      return { partition, errorCode: code, startOffset, records };
+    });
+  });
+  return { errorCode, partitions: topics.flat() };
+}
+
+type FetchArguments = Parameters<typeof fetchV17.createRequest>;
+type Fetched = ReturnType<typeof readFetched>;
+
+export const calls = {
+  apiVersions: apiVersionsV4.api,
+  metadata: metadataV12.api,
+  // It answers true where no answer is asked for, which we never do.
+  produce: produceV11.api as API<Parameters<typeof produceV11.createRequest>, produceV11.ProduceResponse>,
+  fetch: createAPI<FetchArguments, Fetched>(fetchV17.api.key, 17, fetchV17.createRequest, readFetched),
+  listOffsets: listOffsetsV9.api,
+  deleteRecords: deleteRecordsV2.api,
+  createTopics: createTopicsV7.api,
+  describeConfigs: describeConfigsV4.api,
+} as const;
+
+/** Of the protocol's error codes, those that we decide by. */
+export const codes = {
+  none: 0,
+  offsetOutOfRange: 1,
+  corruptMessage: 2,
+  unknownTopic: 3,
+  messageTooLarge: 10,
+  invalidTopic: 17,
+  recordListTooLarge: 18,
+  notEnoughReplicas: 19,
+  invalidRequiredAcks: 21,
+  topicAuthorizationFailed: 29,
+  clusterAuthorizationFailed: 31,
+  invalidTimestamp: 32,
+  unsupportedVersion: 35,
+  topicAlreadyExists: 36,
+  invalidPartitions: 37,
+  invalidConfig: 40,
+  invalidRequest: 42,
+  policyViolation: 44,
+  invalidRecord: 87,
+} as const;
+
+/** The code in words: its name and what it means. */
+export function describeCode(code: number): string {
+  const error = protocolErrors[protocolErrorsCodesById[code] ?? ""];
+  return error ? `${error.id}, ${error.message.replace(/\.$/, "")}` : `error ${code}`;
+}

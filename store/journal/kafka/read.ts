@@ -1,0 +1,87 @@
+import { onAbort } from "../../lib/abortable.js";
+import { isUnavailable, StoreError } from "../../lib/errors.js";
+import { createBreather } from "../../lib/turns.js";
+import { fetchOnce } from "./fetch.js";
+import { attemptTimeMs } from "./leader-finder.js";
+import type { LeaderLane } from "./leader-lane.js";
+import type { LoggedFrame } from "./partition-log.js";
+import { patiently } from "./patience.js";
+import { framesOf } from "./record-batches.js";
+
+interface ReadOptions {
+  readonly partition: number;
+  readonly fetchBytesMax: number;
+  /** For which what is away is tried again, milliseconds. */
+  readonly timeMs: number;
+  /** Of the reader: ends it without an error. */
+  readonly stopped: AbortSignal;
+  /** Of the log: ends it with one. */
+  readonly closing: AbortSignal;
+}
+
+const fetchWaitMs = 500;
+
+/** `read` of PartitionLog, over a lane of its own, which it closes. */
+export async function* readFrames(
+  lane: LeaderLane,
+  from: number,
+  until: number,
+  options: ReadOptions,
+): AsyncGenerator<LoggedFrame, void> {
+  const { stopped, closing, timeMs } = options;
+  const signal = AbortSignal.any([stopped, closing]);
+  const stopListening = onAbort(signal, lane.close);
+  const breathe = createBreather();
+  let next = from;
+  let progressAt = performance.now();
+  try {
+    while (next < until && !signal.aborted) {
+      const records = await fetchPatiently(lane, next, signal, options);
+      const before = next;
+      for (const one of framesOf(records, next)) {
+        if (one.offset !== next) throw gap(next, `offset ${one.offset} follows`);
+        next++;
+        yield one;
+        if (next >= until) return;
+        await breathe();
+      }
+      if (next > before) progressAt = performance.now();
+      else if (records.length > 0) throw gap(next, "its batch is cut off");
+      else if (until < Number.POSITIVE_INFINITY && performance.now() - progressAt > timeMs) {
+        throw new StoreError("UNAVAILABLE", `cannot read from offset ${next}: it is not there yet`);
+      }
+    }
+    // Who reads to a certain offset must not take this for having read it all.
+    if (closing.aborted && next < until) throw closed(next);
+  } catch (error) {
+    if (closing.aborted || !stopped.aborted) throw error;
+  } finally {
+    stopListening();
+    lane.close();
+  }
+}
+
+async function fetchPatiently(
+  lane: LeaderLane,
+  offset: number,
+  signal: AbortSignal,
+  { partition, fetchBytesMax, timeMs }: ReadOptions,
+): Promise<Buffer> {
+  const asked = { partition, offset, bytesMax: fetchBytesMax, waitMs: fetchWaitMs };
+  const attemptMs = Math.max(fetchWaitMs + attemptTimeMs, timeMs / 2);
+  const patience = { timeMs, signal, mayPass: isUnavailable, onFailure: lane.drop };
+  try {
+    return await patiently(patience, (left) => fetchOnce(lane, asked, Math.min(left, attemptMs)));
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new StoreError(error.code, `cannot read from offset ${offset}: ${error.message}`);
+  }
+}
+
+function gap(offset: number, found: string): StoreError {
+  return new StoreError("CORRUPT", `cannot read the log at offset ${offset}: ${found}`);
+}
+
+function closed(offset: number): StoreError {
+  return new StoreError("UNAVAILABLE", `cannot read from offset ${offset}: the log was closed`);
+}

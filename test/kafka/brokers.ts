@@ -1,0 +1,172 @@
+/** Kafka clusters for tests and benchmarks: brokers that are killed, frozen and started again. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { freePort } from "../free-port.js";
+import { guardServer } from "../guard.js";
+import { findKafka } from "./find-kafka.js";
+import { type NodePorts, nodeProperties } from "./node-properties.js";
+
+interface Broker {
+  /** Its number in the cluster, from 1. */
+  readonly id: number;
+  readonly port: number;
+  /** Undefined while it is not running. */
+  readonly pid: number | undefined;
+  /** SIGKILL, and waits for the end; the data stay as the kill left them. */
+  kill(): Promise<void>;
+  /** SIGSTOP: it holds its connections and answers nothing. */
+  freeze(): void;
+  /** SIGCONT. */
+  thaw(): void;
+  /** Again on the same folder and ports; resolves when its port is open. Rejects while it is running. */
+  start(): Promise<void>;
+}
+
+export interface Brokers {
+  /** `127.0.0.1:PORT` of each. */
+  readonly addresses: readonly string[];
+  readonly nodes: readonly Broker[];
+  /** The node of that number. */
+  node(id: number): Broker;
+  /** Ends all of them and removes the folder. */
+  close(): Promise<void>;
+}
+
+const readyTimeMs = 60_000;
+/** Short of memory and quick to start: they carry little. */
+const javaFlags = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"];
+
+/**
+ * A cluster of `count` nodes, each of them broker and controller, on free ports of 127.0.0.1; resolves when all serve.
+ * Its folder is made in `parent`.
+ */
+export async function startBrokers(count: number, parent = tmpdir()): Promise<Brokers> {
+  const found = await findKafka();
+  if ("missing" in found) throw new Error(`cannot start Kafka: ${found.missing}`);
+  const dir = await mkdtemp(join(parent, "tidemark-kafka-"));
+  const nodes: ReturnType<typeof createNode>[] = [];
+  const close = async () => {
+    await Promise.all(nodes.map((node) => node.kill()));
+    await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+  };
+  try {
+    const clusterID = randomBytes(16).toString("base64url");
+    const ports: NodePorts[] = [];
+    while (ports.length < count) {
+      const used = ports.flatMap(({ broker, controller }) => [broker, controller]);
+      ports.push({ broker: await portBeside(used), controller: await portBeside(used) });
+    }
+    for (const [i, { broker }] of ports.entries()) {
+      const home = join(dir, `node-${i + 1}`);
+      await mkdir(home);
+      await writeFile(join(home, "node.properties"), nodeProperties(i + 1, ports, join(home, "data")));
+      nodes.push(createNode(i + 1, broker, { lib: found.lib, home, dir }));
+    }
+    await Promise.all(nodes.map((node) => node.format(clusterID)));
+    await Promise.all(nodes.map((node) => node.start()));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    addresses: nodes.map(({ port }) => `127.0.0.1:${port}`),
+    nodes,
+    node: (id) => {
+      const node = nodes[id - 1];
+      if (!node) throw new Error(`no node ${id}`);
+      return node;
+    },
+    close,
+  };
+}
+
+async function portBeside(used: readonly number[]): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (!used.includes(port)) return port;
+  }
+}
+
+/** @param place `dir` is the folder of the cluster, which goes if this process dies; `home` that of the node */
+function createNode(id: number, port: number, place: { lib: string; home: string; dir: string }) {
+  const { lib, home, dir } = place;
+  const program = ["-cp", join(lib, "*")];
+  const properties = join(home, "node.properties");
+  let child: ChildProcess | undefined;
+  const signal = (name: NodeJS.Signals) => {
+    if (!child?.kill(name)) throw new Error(`cannot send ${name} to Kafka's node ${id}: it is not running`);
+  };
+  const node = {
+    id,
+    port,
+    get pid() {
+      return child?.pid;
+    },
+    format: async (clusterID: string) => {
+      // One word, since an id may begin with a hyphen.
+      const args = ["format", `--cluster-id=${clusterID}`, "-c", properties];
+      const tool = [...javaFlags, ...program, "kafka.tools.StorageTool"];
+      await promisify(execFile)("java", [...tool, ...args], { timeout: readyTimeMs });
+    },
+    start: async () => {
+      if (child) throw new Error(`cannot start Kafka's node ${id}: it is running`);
+      const log = openSync(join(home, "kafka.log"), "a");
+      child = spawn("java", [...javaFlags, ...program, "kafka.Kafka", properties], {
+        stdio: ["ignore", log, log],
+        cwd: home,
+      });
+      closeSync(log);
+      child.on("error", () => {}); // `ready` reports it
+      if (child.pid !== undefined) guardServer(child, child.pid, dir);
+      try {
+        await ready(child, port, join(home, "kafka.log"));
+      } catch (error) {
+        await node.kill();
+        throw error;
+      }
+    },
+    kill: async () => {
+      const ending = child;
+      child = undefined;
+      if (ending?.pid === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
+      const ended = new Promise<void>((resolve) => ending.once("exit", () => resolve()));
+      ending.kill("SIGKILL");
+      await ended;
+    },
+    freeze: () => signal("SIGSTOP"),
+    thaw: () => signal("SIGCONT"),
+  };
+  return node;
+}
+
+/** A broker opens its port once it has caught up with the cluster. */
+async function ready(child: ChildProcess, port: number, logPath: string): Promise<void> {
+  const deadline = performance.now() + readyTimeMs;
+  const logged = () => readFileSync(logPath, "utf8").slice(-2000);
+  while (performance.now() < deadline) {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`cannot start Kafka: it ended with ${child.exitCode ?? child.signalCode}\n${logged()}`);
+    }
+    if (await isOpen(port)) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`cannot start Kafka: port ${port} is not open after ${readyTimeMs} ms\n${logged()}`);
+}
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    const end = (open: boolean) => {
+      socket.destroy();
+      resolve(open);
+    };
+    socket.once("connect", () => end(true));
+    socket.once("error", () => end(false));
+  });
+}
