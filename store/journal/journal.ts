@@ -224,8 +224,16 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     beginAbove,
     drop: async (segment) => {
       if (segment === segments.at(-1)) throw new StoreError("INVALID", "cannot drop the newest segment");
-      await unlinkSegment(options.dir, segment);
-      segments.splice(segments.indexOf(segment), 1);
+      const at = segments.indexOf(segment);
+      if (at < 0) throw new StoreError("NOT_FOUND", "cannot drop the segment: it is gone");
+      // Whoever then finds its file gone can see why.
+      segments.splice(at, 1);
+      try {
+        await unlinkSegment(options.dir, segment);
+      } catch (error) {
+        segments.splice(at, 0, segment);
+        throw error;
+      }
     },
     onCommitTime: (listener) => {
       commitTimes.push(listener);

@@ -18,17 +18,6 @@ suite("kill -9 with four shards, embedded store", (test) => {
   defineKillTest(test, async () => ({}), startHere);
 });
 
-influxSuite("kill -9 with four shards, InfluxDB", (test, influx) =>
-  defineKillTest(
-    test,
-    async () => {
-      const { url, token, org, bucket } = await influx();
-      return { INFLUX_URL: url, INFLUX_TOKEN: token, INFLUX_ORG: org, INFLUX_BUCKET: bucket };
-    },
-    startHere,
-  ),
-);
-
 influxSuite("four shards", (test, influx) => {
   /** Its session waits for it while it is away. */
   const optionsOf = (device: Rec) => ({

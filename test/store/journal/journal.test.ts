@@ -293,8 +293,11 @@ suite("journal", (test) => {
       for (const payload of letters(4)) await keep(journal, { payload: Buffer.from(payload) });
       const [first, second] = journal.segments;
       if (first === undefined || second === undefined) throw new Error("too few segments");
-      await journal.drop(first);
+      const dropped = journal.drop(first);
+      assert.not.ok(journal.segments.includes(first), "before its file is gone");
+      await dropped;
       await journal.drop(second);
+      await rejects(() => journal.drop(second), /it is gone/);
       assert.equal(await payloadsOf(journal), letters(4).slice(2));
       const newest = journal.segments.at(-1);
       if (newest !== undefined) await rejects(() => journal.drop(newest), /newest/);

@@ -11,6 +11,7 @@ const batch = "/api/v1/uplinks";
 const write = "/api/v2/write?precision=s";
 /** Twice what a turn should take, and the collector's part, on a slow machine: what is sent took 100 to 4,000 ms. */
 const turnMsMax = 60;
+const triesMax = 3;
 
 const many = (count: number, line: string) => `${line}\n`.repeat(count);
 const line = (members: string) => `{"topic":"a",${members}}`;
@@ -50,12 +51,17 @@ worldSuite("HTTP, turns of the loop", (test, world) => {
   for (const [name, path, body, status] of requests) {
     test(name, async () => {
       const packed = gzipSync(body);
-      const turns = watchTurns();
-      const reply = await asDevice(world.http, device, "POST", path, packed, { "Content-Encoding": "gzip" });
-      const { longestMs } = turns.stop();
-      assert.is(reply.status, status, reply.text.slice(0, 300));
-      assert.ok(longestMs < turnMsMax, `the longest turn took ${longestMs} ms`);
-      await world.settled();
+      // What the request itself holds up, it holds up each time; other processes of the machine do not.
+      let leastMs = Number.POSITIVE_INFINITY;
+      for (let i = 0; i < triesMax && leastMs >= turnMsMax; i++) {
+        const turns = watchTurns();
+        const encoding = { "Content-Encoding": "gzip" };
+        const reply = await asDevice(world.http, device, "POST", path, packed, encoding);
+        leastMs = Math.min(leastMs, turns.stop().longestMs);
+        assert.is(reply.status, status, reply.text.slice(0, 300));
+        await world.settled();
+      }
+      assert.ok(leastMs < turnMsMax, `the longest turn took ${leastMs} ms`);
     });
   }
 
