@@ -1,3 +1,4 @@
+import type { ByShard } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Meter } from "../meter.js";
 import type { Accept } from "../uplinks/accept.js";
@@ -14,21 +15,32 @@ const recordsMax = 1000;
 /**
  * At most one record a device and second, and so many in all: guessing must not fill the disk. The excess is counted.
  */
-export function createDenials(accept: Accept, meter: Meter, monotonic: () => number): Denials {
+export function createDenials(shards: ByShard<Accept>, meter: Meter, monotonic: () => number): Denials {
   let second = 0;
   const recorded = new Set<number>();
 
+  function addTo(accept: Accept, ...[device, ip, clientID, keepAlive]: Parameters<Denials["add"]>): void {
+    const current = Math.floor(monotonic() / recordEveryMs);
+    if (current !== second) recorded.clear();
+    second = current;
+    if (recorded.has(device.id) || recorded.size >= recordsMax || accept.full) {
+      meter.denialsUnrecorded++;
+      return;
+    }
+    recorded.add(device.id);
+    accept.deny(device, ip, clientID, keepAlive);
+  }
+
   return {
-    add: (device, ip, clientID, keepAlive) => {
-      const current = Math.floor(monotonic() / recordEveryMs);
-      if (current !== second) recorded.clear();
-      second = current;
-      if (recorded.has(device.id) || recorded.size >= recordsMax || accept.full) {
-        meter.denialsUnrecorded++;
-        return;
-      }
-      recorded.add(device.id);
-      accept.deny(device, ip, clientID, keepAlive);
+    add: (device, ...attempt) => {
+      const accept = shards.peek(device);
+      if (accept !== null) return addTo(accept, device, ...attempt);
+      shards.of(device).then(
+        (found) => addTo(found, device, ...attempt),
+        () => {
+          meter.denialsUnrecorded++;
+        },
+      );
     },
   };
 }

@@ -12,7 +12,6 @@ import {
   DeviceClient,
   type LinkMaker,
 } from "./client.js";
-import type { WaitingForDisk } from "./waiting-for-disk.js";
 
 /** What a client shows of itself. */
 interface Credentials {
@@ -59,7 +58,6 @@ interface Opening<L extends ClientLink> {
   readonly client: DeviceClient<L>;
   /** Resolves once its connect record is on disk. */
   readonly opened: Promise<void>;
-  readonly waiting: WaitingForDisk;
 }
 
 interface Identified {
@@ -76,7 +74,7 @@ export function createClients<L extends ClientLink>(
   shards: ByShard<ClientsContext>,
   isBusy: (client: DeviceClient<L>) => boolean,
 ): Clients<L> {
-  const [{ limits, now, meter, clientsMax, authenticate: identifyBy }] = shards.all;
+  const [{ limits, denials, now, meter, clientsMax, authenticate: identifyBy }] = shards.all;
   /** By device, the one that is open or being opened under each client id. */
   const open = new Map<string, Opening<L>>();
   /** Under way. */
@@ -132,10 +130,7 @@ export function createClients<L extends ClientLink>(
     if (shards.all.every(({ accept }) => accept.full)) return { reason: "unavailable" };
     const found = await authenticate(credentials, ip);
     if ("denial" in found) {
-      if (found.device !== null) {
-        const { denials } = await shards.of(found.device);
-        denials.add(found.device, ip, clientID, keepAlive);
-      }
+      if (found.device !== null) denials.add(found.device, ip, clientID, keepAlive);
       count(meter.ended, found.denial);
       return { reason: found.denial };
     }
@@ -166,16 +161,16 @@ export function createClients<L extends ClientLink>(
       places.give(tenant, 1);
       return { reason: "connections" };
     }
-    const starting = { client, opened: client.open(link), waiting: context.waiting };
+    const starting = { client, opened: client.open(link) };
     open.set(nameOf(entry, request.clientID), starting);
     byTenant.set(tenant, (byTenant.get(tenant) ?? new Set()).add(client));
     return untilOpen(starting);
   }
 
   /** While the journal takes nothing it stays as it is: who waits for it is told to come again. */
-  async function untilOpen({ client, opened, waiting }: Opening<L>): Promise<DeviceClient<L> | Turned> {
+  async function untilOpen({ client, opened }: Opening<L>): Promise<DeviceClient<L> | Turned> {
     if (client.state !== null && !client.isEnded) return client;
-    const kept = await waiting.untilKept((done) => void opened.then(done));
+    const kept = await client.waiting.untilKept((done) => void opened.then(done));
     return kept === "kept" && !client.isEnded ? client : { reason: "unavailable" };
   }
 

@@ -88,8 +88,9 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     // A message that a policy refused has no points.
     if (!isDecodable(record) || options.isAside(record.id)) continue;
     counts.messages++;
-    if (shardOfID(record.id) !== shard) await flush();
-    shard = shardOfID(record.id);
+    const stampedBy = shardOfID(record.id);
+    if (waiting.length > 0 && stampedBy !== shard) await flush();
+    shard = stampedBy;
     const own: DecodedPoint[] = [];
     try {
       decodePoints(

@@ -2,7 +2,7 @@ import type { Directory } from "./directory.js";
 import type { DeviceEntry } from "./entries.js";
 
 /** Gateways and parent devices between a device and the one above all. */
-const depthMax = 32;
+export const depthMax = 32;
 
 /** The device of this deviceID if it hangs below `above`, however far, and is not blocked. */
 export async function findBelow(

@@ -1,4 +1,5 @@
 /** A device's shard is that of the topmost device above it, so that gateways and what they carry are together. */
+import { depthMax } from "./below.js";
 import type { Directory } from "./directory.js";
 import type { DeviceEntry } from "./entries.js";
 
@@ -10,9 +11,6 @@ export interface ByShard<T> {
   peek(device: DeviceEntry): T | null;
   map<U>(of: (one: T) => U): ByShard<U>;
 }
-
-/** Gateways and parent devices above one another. */
-const depthMax = 32;
 
 /** @throws Error without any */
 export function byShard<T>(all: readonly T[], directory: Pick<Directory, "get" | "peek">): ByShard<T> {

@@ -106,7 +106,7 @@ export interface AppDeps {
   /** Writes again the points of messages kept from that time on, milliseconds since 1970. */
   readonly replaySince: (sinceMs: number) => Promise<{ messages: number; points: number }>;
   /**
-   * The messages and values of a device that this process has accepted and refused; undefined before its first message.
+   * The messages and values of a device that this process has accepted and refused; nothing before its first message.
    */
   readonly ingestOf: (deviceIntID: number) => Promise<readonly DeviceIngest[]>;
   /** Writes at once this process's counts of the alerts of these devices. */

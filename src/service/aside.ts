@@ -156,9 +156,9 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
   };
 }
 
-/** Alerts wait until the series consumer has started and is not narrow; sessions start before both. */
 type StartOrder = ReturnType<typeof createStartOrder>;
 
+/** Alerts wait until the series consumer has started and is not narrow; sessions start before both. */
 function createStartOrder() {
   let release: () => void = () => undefined;
   let isHeld = true;

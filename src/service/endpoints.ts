@@ -88,11 +88,16 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const { db, devices, authority, directory, meter } = metadata;
   const guesses = { backOff: createGuessBackOff(monotonic, freeFailures), proven: createProven() };
   const limits = createLimits(config.limits, monotonic);
+  const denials = createDenials(
+    pipelines.map(({ accept }) => accept),
+    meter,
+    monotonic,
+  );
   const ways = pipelines.map((pipeline) => {
     const waiting = createWaitingForDisk(pipeline.accept);
     pipeline.shard.onCommit(waiting.afterCommit);
     const { shard, accept } = pipeline;
-    return { shard, accept, context: contextOf(deps, pipeline, guesses, limits), waiting };
+    return { shard, accept, context: contextOf(deps, pipeline, guesses, { limits, denials }), waiting };
   });
   const identity = await openServerIdentity(
     {
@@ -131,7 +136,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const broker = brokerOf(deps, limits);
   const brokerAccess = createBrokerAccess({
     directory,
-    denials: ways.all[0].context.denials,
+    denials,
     now,
     guessesOf: guardByTenant(guesses, monotonic),
     own: ownCredentials(config),
@@ -166,7 +171,7 @@ function contextOf(
   { config, metadata, work, faults, clock }: EndpointsDeps,
   { shard, accept, presence }: ShardPipeline,
   guesses: GuessGuard,
-  limits: EndpointContext["limits"],
+  guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
   const { directory, meter } = metadata;
   const { journal, events, registry, records, connections: sessions, earlier } = shard;
@@ -179,8 +184,7 @@ function contextOf(
     work,
     meter,
     ...clock,
-    limits,
-    denials: createDenials(accept, meter, clock.monotonic),
+    ...guards,
     topics: config.topics,
     packetBytesMax: packetBytesMaxOf(config.topics),
     keepAliveMax: config.keepAliveMax,

@@ -78,13 +78,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let closing = false;
   const held = createHold(deps.monotonic);
   const { pipelines } = deps;
-  const journals = pipelines.map((one) => ({
-    journal: one.shard.journal,
-    get settledID() {
-      return one.settledID;
-    },
-  }));
-  const removals = createRemovals({ ...deps, journals, isHeld: () => held.isHeld });
+  const removals = createRemovals({ ...deps, journals: pipelines, isHeld: () => held.isHeld });
   const inEach = (work: (one: ShardPipeline) => Promise<void>) => async () => {
     for (const one of pipelines) await work(one);
   };
@@ -164,7 +158,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
 }
 
 /** Bytes of the segments that a consumer has not settled. */
-function backlogBytes({ shard: { journal }, settledID, savedAlertsID }: ShardPipeline): number {
+function backlogBytes({ journal, settledID, savedAlertsID }: ShardPipeline): number {
   const settled = Math.min(settledID, savedAlertsID);
   return journal.segments.reduce((sum, segment, i) => {
     const end = journal.segments[i + 1]?.firstID ?? journal.committedID + 1;
@@ -179,7 +173,7 @@ async function dropSegments(deps: MaintenanceDeps, held: Hold): Promise<void> {
   const shards = await Promise.all(
     pipelines.map(async (one) => ({ shard: one.shard, checkpoint: await checkpointOf(one, deps.series) })),
   );
-  const segments = pipelines.flatMap(({ shard }) => shard.journal.segments);
+  const segments = pipelines.flatMap(({ journal }) => journal.segments);
   let bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const next = oldestOf(shards);

@@ -1,4 +1,5 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
+import { type ByShard, byShard } from "../../ingest/directory/by-shard.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -21,8 +22,7 @@ import { createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
 import type { Storage } from "./storage.js";
 
 export interface Pipelines {
-  /** One of each shard. */
-  readonly all: readonly ShardPipeline[];
+  readonly ofShards: ByShard<ShardPipeline>;
   /** Why a shard takes nothing, or null. */
   stopped(): string | null;
   /** Points at the moment that they are stored. */
@@ -77,7 +77,7 @@ export async function startPipelines(
     pipelines.map(({ accept }) => accept.stopped).find((reason) => reason !== null) ?? null;
   const status = createStatus({
     troubles: storage.troubles,
-    journals: pipelines.map(progressOf),
+    journals: pipelines,
     meter,
     live: countsOf(live, tenantLive),
     damage,
@@ -103,7 +103,7 @@ export async function startPipelines(
     for (const one of pipelines) {
       const deps = { storage, config, status, gate, onStored, onDecoded, clock, fatal };
       const consumers = await one.start(deps);
-      filling.push({ journal: one.shard.journal, consumer: consumers.series });
+      filling.push({ journal: one.journal, consumer: consumers.series });
     }
     refill.begin(filling);
   }
@@ -125,7 +125,7 @@ export async function startPipelines(
   const maintained = maintenance;
 
   return {
-    all: pipelines,
+    ofShards: byShard(pipelines, metadata.directory),
     stopped,
     live,
     tenantLive,
@@ -144,8 +144,8 @@ export async function startPipelines(
     },
     replaySince: async (sinceMs) => {
       const total = { messages: 0, points: 0 };
-      for (const { shard, consumers } of pipelines) {
-        const { messages, points } = await replaySince(shard.journal, consumers?.series, sinceMs);
+      for (const { journal, consumers } of pipelines) {
+        const { messages, points } = await replaySince(journal, consumers?.series, sinceMs);
         total.messages += messages;
         total.points += points;
       }
@@ -166,18 +166,6 @@ export async function startPipelines(
       await maintained.close();
       await liveWatch.close();
       checks.close();
-    },
-  };
-}
-
-function progressOf(one: ShardPipeline) {
-  return {
-    journal: one.shard.journal,
-    get settledID() {
-      return one.settledID;
-    },
-    get alertsID() {
-      return one.alertsID;
     },
   };
 }

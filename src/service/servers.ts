@@ -1,6 +1,5 @@
 /** The service's outer side: the MQTT listeners, the external broker, the HTTP API, and the commands that it sends. */
 import { join } from "node:path";
-import { byShard } from "../../ingest/directory/by-shard.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -46,13 +45,12 @@ interface ServersDeps {
 export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { config, storage, pipelines, log, clock } = deps;
   const { metadata, shards, work: budget } = storage;
-  const ofShards = byShard(pipelines.all, metadata.directory);
   const connectionsMax = connectionLimitsOf(config, log);
   const answers = createAnswerRoom(config.answerBytesMax, metadata.meter);
   const endpoints = await openEndpoints({
     config,
     metadata,
-    pipelines: ofShards,
+    pipelines: pipelines.ofShards,
     work: budget,
     log,
     faults: storage.faults,
@@ -133,13 +131,13 @@ function openWork(
   { broker }: Endpoints,
   refs: SeriesRefs,
 ): Promise<CommandsAndTasks> {
-  const { metadata, shards, receipts, series, times, aside } = storage;
+  const { metadata, receipts, series, times, aside } = storage;
   const { dataDir, freeBytesMin } = config;
   const space = createDiskSpace(join(dataDir, "tasks"), () => spareBytes(dataDir, freeBytesMin));
   return openCommandsAndTasks({
     config,
     metadata,
-    shards: byShard(shards, metadata.directory),
+    shards: pipelines.ofShards.map(({ shard }) => shard),
     receipts,
     stopped: pipelines.stopped,
     broker,

@@ -2,6 +2,7 @@ import type { SeriesConsumerOptions } from "../../ingest/consumers/series.js";
 import { createPresence, type Presence } from "../../ingest/directory/presence.js";
 import type { DecodedListener } from "../../ingest/followers/decoded.js";
 import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
+import type { Journal } from "../../store/journal/journal.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
@@ -14,6 +15,7 @@ import type { Storage } from "./storage.js";
 /** The path of an uplink through one shard: the way into its journal, and the journal's consumers. */
 export interface ShardPipeline {
   readonly shard: Shard;
+  readonly journal: Journal;
   readonly accept: Accept;
   readonly presence: Presence;
   /** Null until they are started; also if the service writes no points, which is for benches only. */
@@ -51,6 +53,7 @@ export function createShardPipeline(
   let consumers: Consumers | null = null;
   return {
     shard,
+    journal,
     accept,
     presence,
     get consumers() {

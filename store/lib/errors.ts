@@ -36,6 +36,11 @@ export function ifNotFound<T>(value: T): (error: unknown) => T {
   };
 }
 
+/** The thrown value as an error of the base layers; one of another class is INVALID. */
+export function asStoreError(thrown: unknown): StoreError {
+  return thrown instanceof StoreError ? thrown : new StoreError("INVALID", asError(thrown).message);
+}
+
 /** The thrown value as an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -1,4 +1,4 @@
-import { asError, isUnavailable, StoreError } from "../../lib/errors.js";
+import { asStoreError, isUnavailable, StoreError } from "../../lib/errors.js";
 import { appendOnce } from "./append.js";
 import type { Address } from "./broker-link.js";
 import { attemptTimeMs, createLeaderFinder } from "./leader-finder.js";
@@ -100,7 +100,6 @@ function isCertain(error: StoreError): boolean {
 
 /** What fails before a frame is sent has not written it. */
 function asNotWritten(error: unknown): never {
-  const { code, message } =
-    error instanceof StoreError ? error : new StoreError("INVALID", asError(error).message);
+  const { code, message } = asStoreError(error);
   throw new AppendError("not written", code, message);
 }

@@ -1,5 +1,5 @@
 import { sleep } from "../../lib/abortable.js";
-import { asError, StoreError } from "../../lib/errors.js";
+import { asStoreError, type StoreError } from "../../lib/errors.js";
 import { retryDelays } from "../../lib/retry.js";
 import { leastTimeMs } from "./broker-link.js";
 
@@ -26,7 +26,7 @@ export async function patiently<T>(patience: Patience, attempt: (timeMs: number)
     try {
       return await attempt(deadline - performance.now());
     } catch (error) {
-      const failure = error instanceof StoreError ? error : new StoreError("INVALID", asError(error).message);
+      const failure = asStoreError(error);
       onFailure();
       const isOver = signal.aborted || performance.now() + delayMs + leastTimeMs >= deadline;
       if (isOver || !mayPass(failure)) throw failure;

@@ -378,16 +378,13 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   async #enter(request: ConnectRequest): Promise<void> {
-    const { authenticate, contextOf, takesNothing } = this.#context;
+    const { authenticate, denials, contextOf, takesNothing } = this.#context;
     if (takesNothing()) return this.end("unavailable");
     const found = await authenticate(request.username, request.token, this.certificate, this.#ip);
     if (this.#phase !== "connecting") return;
     if ("denial" in found) {
       const { device, denial } = found;
-      if (device !== null) {
-        const { denials } = await contextOf(device);
-        denials.add(device, this.#ip, request.clientID, request.keepAlive);
-      }
+      if (device !== null) denials.add(device, this.#ip, request.clientID, request.keepAlive);
       return this.end(denial);
     }
     this.#context = await contextOf(found);
