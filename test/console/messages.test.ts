@@ -16,6 +16,15 @@ suite("console: payloads", (test) => {
   });
 });
 
+/** Keeps each text that the state of the list of messages has shown. */
+const recorder = `
+  window.seen = [];
+  new MutationObserver(() => {
+    const text = document.querySelector(".heard .status")?.textContent;
+    if (text !== undefined && window.seen.at(-1) !== text) window.seen.push(text);
+  }).observe(document.body, { childList: true, subtree: true, characterData: true });
+`;
+
 consoleSuite("console: messages", (test, world, web) => {
   let product: Rec;
   let device: Rec;
@@ -141,6 +150,15 @@ consoleSuite("console: messages", (test, world, web) => {
     await until(async () => (await rows.count()) === 1, { what: "the filter" });
     assert.match(await rows.innerText(), '"temp":1042');
     assert.match(page.url(), "payload=1042");
+  });
+
+  test("nothing is called live before the stream that brings it is there", async () => {
+    const { page } = await web.openIn(`/devices/${device.id}`);
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.evaluate(recorder);
+    await page.getByRole("link", { name: "Messages" }).first().click();
+    await page.locator(".heard").getByText("live", { exact: true }).waitFor();
+    assert.equal(await page.evaluate<string[]>("window.seen"), ["not live: trying again", "live"]);
   });
 
   test("messages of all devices are told as they come, filtered, paused, and taken apart", async () => {

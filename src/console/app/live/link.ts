@@ -18,11 +18,15 @@ export const linkState = signal<LinkState | null>(null);
 /** What no stream brings, or not yet, each as JSON. */
 const leftWants = signal<ReadonlySet<string>>(new Set());
 
-/** Whether this is told of now. */
-export const isTold = (want: Want): boolean =>
-  linkState.value === "on" && !leftWants.value.has(JSON.stringify(want));
-
 const listeners = new Set<Listener>();
+const isWanted = (want: string): boolean => [...listeners].some((one) => JSON.stringify(one.want) === want);
+
+/** Whether this is told of now: a part that is drawn for the first time does not listen yet. */
+export function isTold(want: Want): boolean {
+  const text = JSON.stringify(want);
+  return linkState.value === "on" && !leftWants.value.has(text) && isWanted(text);
+}
+
 const beatMs = 20_000;
 /** What parts of a page want is said together. */
 const togetherMs = 10;
@@ -32,7 +36,7 @@ let isSaying = false;
 
 export function listen(listener: Listener): () => void {
   const want = JSON.stringify(listener.want);
-  const isNew = ![...listeners].some((one) => JSON.stringify(one.want) === want);
+  const isNew = !isWanted(want);
   listeners.add(listener);
   // Until whoever holds the streams has said that one brings it.
   if (isNew) leftWants.value = new Set([...leftWants.value, want]);
