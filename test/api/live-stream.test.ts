@@ -297,10 +297,14 @@ worldSuite("live stream of a tenant", (test, world) => {
     assert.equal(Object.keys(first ?? {}), Object.keys(asked), "the keys of the answer, in their order");
     assert.ok(deployment, "of an administrator of the deployment");
     assert.equal(first?.devices, asked.devices);
+    const ratesOf = (told: Readonly<Record<string, unknown>> | undefined) =>
+      told?.rates as Readonly<Record<string, readonly number[]>> | undefined;
+    const isQuiet = () => ratesOf(named(ours, "overview").at(-1))?.points?.at(-1) === 0;
+    await until(isQuiet, { what: "a second without points of the tests before" });
     await world.publish(device, { temp: 1 });
     const counted = () =>
-      named(ours, "overview").some(({ rates }) => {
-        const { messages, points } = rates as Readonly<Record<string, readonly number[]>>;
+      named(ours, "overview").some((told) => {
+        const { messages, points } = ratesOf(told) ?? {};
         assert.equal([messages?.length, points?.length], [10, 10]);
         return points?.includes(1);
       });

@@ -132,6 +132,16 @@ consoleSuite("console: live", (test, world, web) => {
     assert.is(await page.locator(".banner").count(), 0);
   });
 
+  /** Without one that the page has given up and the service has not noticed yet: a new one is heard for longer. */
+  async function streamsLeft(page: Page): Promise<number> {
+    let fewest = await streams();
+    for (let looks = 0; fewest > 2 && looks < 10; looks++) {
+      await page.waitForTimeout(50);
+      fewest = Math.min(fewest, await streams());
+    }
+    return fewest;
+  }
+
   test("who steps through devices fast has two streams at most, and is heard where he rests", async () => {
     const devices: Rec[] = [];
     for (let i = 0; i < 12; i++) devices.push(await station());
@@ -144,7 +154,7 @@ consoleSuite("console: live", (test, world, web) => {
         `history.pushState(null, "", "/console/devices/${id}"); dispatchEvent(new PopStateEvent("popstate"))`,
       );
       await page.waitForTimeout(200);
-      most = Math.max(most, await streams());
+      most = Math.max(most, await streamsLeft(page));
     }
     assert.ok(most <= 2, `${most} streams`);
     await streamsAre(1);
