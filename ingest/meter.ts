@@ -94,6 +94,8 @@ export interface Meter {
   denialsUnrecorded: number;
   pointsStored: number;
   connections: number;
+  /** Connections of MQTT that another node of the cluster has, and that this one passes on. */
+  relayed: number;
   /** TLS and WebSocket handshakes under way, or waiting for their turn. */
   handshakesPending: number;
   readonly handshakesFailed: Map<HandshakeFailure, number>;
@@ -140,6 +142,7 @@ export function createMeter(monotonic: () => number = systemClock.monotonic): Me
     denialsUnrecorded: 0,
     pointsStored: 0,
     connections: 0,
+    relayed: 0,
     handshakesPending: 0,
     handshakesFailed: new Map(),
     httpConnections: 0,

@@ -1,4 +1,4 @@
-import type { ByShard } from "../directory/by-shard.js";
+import { type ByShard, Elsewhere } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Meter } from "../meter.js";
 import type { Accept } from "../uplinks/accept.js";
@@ -19,11 +19,16 @@ export function createDenials(shards: ByShard<Accept>, meter: Meter, monotonic: 
   let second = 0;
   const recorded = new Set<number>();
 
-  function addTo(accept: Accept, ...[device, ip, clientID, keepAlive]: Parameters<Denials["add"]>): void {
+  function addTo(
+    accept: Accept | Elsewhere,
+    ...[device, ip, clientID, keepAlive]: Parameters<Denials["add"]>
+  ): void {
     const current = Math.floor(monotonic() / recordEveryMs);
     if (current !== second) recorded.clear();
     second = current;
-    if (recorded.has(device.id) || recorded.size >= recordsMax || accept.full) {
+    // A device that has come to another node's shard since: its next attempt is passed on.
+    const isElsewhere = accept instanceof Elsewhere;
+    if (isElsewhere || recorded.has(device.id) || recorded.size >= recordsMax || accept.full) {
       meter.denialsUnrecorded++;
       return;
     }

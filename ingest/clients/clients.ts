@@ -2,7 +2,7 @@ import { createShares } from "../../store/lib/shares.js";
 import { createSlice } from "../../store/lib/turns.js";
 import { type ClientCertificate, type Denied, isEntitled, isValidAt } from "../access/credentials.js";
 import type { Denials } from "../access/denials.js";
-import type { ByShard } from "../directory/by-shard.js";
+import { type ByShard, Elsewhere } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import { count, type EndReason } from "../meter.js";
 import {
@@ -135,7 +135,8 @@ export function createClients<L extends ClientLink>(
       return { reason: found.denial };
     }
     const context = await shards.of(found);
-    if (context.accept.full) return { reason: "unavailable" };
+    // Requests come to the node of their device's shard; one that has just got another parent comes again.
+    if (context instanceof Elsewhere || context.accept.full) return { reason: "unavailable" };
     // What the feed brought since the answer was given has found no client to throw out.
     return isEntitled(found, proofOf(credentials)) ? { entry: found, context } : { reason: "credentials" };
   }

@@ -1,5 +1,5 @@
 import { endsWithConnection, type MessageProperties } from "../../store/journal/message.js";
-import type { ByShard } from "../directory/by-shard.js";
+import { type ByShard, Elsewhere } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import { mayReceive } from "../policies.js";
 import { createWorkBudget } from "../uplinks/work-budget.js";
@@ -156,13 +156,17 @@ export function downlinksOfShards(
   shards: ByShard<Downlinks>,
   directory: DownlinksDeps["directory"],
 ): Downlinks {
-  if (shards.all.length === 1) return shards.all[0];
+  if (shards.isSingle) return shards.all[0];
   return {
     reach: async (device, ...asked) => {
       const entry = directory.peek(device) ?? (await directory.get(device));
-      return entry === undefined ? null : (await shards.of(entry)).reach(device, ...asked);
+      const found = entry === undefined ? null : await shards.of(entry);
+      return found === null || found instanceof Elsewhere ? null : found.reach(device, ...asked);
     },
     // Those above the device were at hand when it was asked how far the message would get.
-    send: (to, ...message) => shards.peek(to)?.send(to, ...message) ?? "none",
+    send: (to, ...message) => {
+      const found = shards.peek(to);
+      return found === null || found instanceof Elsewhere ? "none" : found.send(to, ...message);
+    },
   };
 }

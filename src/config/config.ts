@@ -5,6 +5,7 @@ import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.
 import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
+import { type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
 import { isTileTemplate } from "./tile-template.js";
 import { inWords } from "./words.js";
 
@@ -48,6 +49,8 @@ export interface Config {
   readonly nodeNumber: number;
   /** The shards of the journal that this process keeps. */
   readonly shards: readonly number[];
+  /** Null: the process is alone. */
+  readonly cluster: ClusterSettings | null;
   readonly eventRetentionDays: number;
   readonly eventRetentionBytes: number;
   /** Bytes that the control logs of one tenant may have. */
@@ -198,6 +201,11 @@ const networks = z
     "must be addresses or networks such as 10.0.0.0/8, separated by commas",
   );
 
+const nodes = z
+  .string()
+  .transform(readNodes)
+  .refine((all) => all !== null, "must be a list such as 1@10.0.0.1:7400,2@10.0.0.2:7400,3@10.0.0.3:7400");
+
 const mailServerForm = /^smtps?:\/\/[^/?#]+\/?(?:\?security=none)?$/;
 
 const schema = z.object({
@@ -235,6 +243,8 @@ const schema = z.object({
   TLS_SUITES: z.enum(["aead", "compatible"]).default("aead"),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
+  CLUSTER_NODES: nodes.optional(),
+  CLUSTER_HOST: z.string().min(1).max(255).optional(),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
   EVENT_RETENTION_BYTES: bytes.prefault(String(10 * 2 ** 30)),
   CONTROL_LOG_BYTES: bytes.prefault(String(2 ** 30)),
@@ -313,6 +323,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const env = parsed.data;
   const problems = missingTogether(env);
   if (problems.length > 0) throw new ConfigError(problems);
+  const masterKey = env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex");
   const [appID, appSecret] = env.API_KEY?.split(/:(.*)/s) ?? [];
   return Object.freeze({
     host: env.HOST,
@@ -329,7 +340,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     dataDir: env.DATA_DIR,
     apiKey: appID !== undefined && appSecret !== undefined ? { appID, appSecret } : null,
     adminPassword: env.ADMIN_PASSWORD ?? null,
-    masterKey: env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex"),
+    masterKey,
     timezone: env.TIMEZONE,
     apiVariant: env.API_VARIANT,
     publicHost: env.PUBLIC_HOST ?? null,
@@ -341,6 +352,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     shards: [env.NODE_NUMBER],
+    cluster: clusterOf(env, { host: env.HOST, masterKey }),
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     eventRetentionBytes: env.EVENT_RETENTION_BYTES,
     controlLogBytes: env.CONTROL_LOG_BYTES,
@@ -442,6 +454,7 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
     if (env.INFLUX_URL !== undefined && env[name] === undefined)
       problems.push(`${name}: is required with INFLUX_URL`);
   }
+  problems.push(...clusterProblems(env));
   const secure = env.BROKER_URL?.startsWith("mqtts:") === true;
   for (const name of ["BROKER_CA", "BROKER_CERT", "BROKER_KEY"] as const) {
     if (env[name] !== undefined && !secure) problems.push(`${name}: needs a BROKER_URL of mqtts://`);

@@ -179,6 +179,11 @@ const metrics: readonly Metric[] = [
     one(meter.brokerConnections),
   ),
   gauge("tidemark_connections", "Open connections.", ({ meter }) => one(meter.connections)),
+  gauge(
+    "tidemark_connections_relayed",
+    "Connections of MQTT that another node of the cluster has, passed on to it.",
+    ({ meter }) => one(meter.relayed),
+  ),
   gauge("tidemark_http_connections", "Open HTTP connections.", ({ meter }) => one(meter.httpConnections)),
   counter(
     "tidemark_http_connections_ended_total",

@@ -69,6 +69,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   address: string;
   /** Of the client, where TLS asked for one. */
   readonly certificate: ClientCertificate | null;
+  readonly isRelayed = false;
   readonly isSecure: boolean;
   readonly #socket: Socket;
   readonly #deps: HttpConnectionDeps;

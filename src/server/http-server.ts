@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
+import type { Duplex } from "node:stream";
 import { type Admitted, createAdmission } from "../../ingest/access/admission.js";
 import { clientOf } from "../../ingest/access/client-of.js";
 import { createProxies } from "../../ingest/access/proxies.js";
@@ -7,6 +8,7 @@ import type { Meter } from "../../ingest/meter.js";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
 import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
+import { createRelayedServer } from "../cluster/relayed-requests.js";
 import { type Config, ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import { createConnectionPool } from "./connection-pool.js";
@@ -25,6 +27,8 @@ export interface HttpListener {
   readonly address: string;
   /** https://host:port; null if it is off. */
   readonly secure: string | null;
+  /** Takes a link of the cluster, by which another node passes requests on. */
+  takeRelayed(socket: Duplex): void;
   /** Takes no more connections. */
   stop(): void;
   /** Resolves once the requests in progress have ended, at the latest after their grace period. */
@@ -70,6 +74,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const unread = createUnread({ variant: config.apiVariant, log });
   const turns = createRequestTurns();
   const handling = createRequestHandling(fetch, { host, unread, turns, devices: deps.devices });
+  const relayed = createRelayedServer(handling);
   const proxies = createProxies(config.trustedProxies);
   const ipOf = ({ headers }: IncomingMessage, { address }: HttpPeer) => clientOf(proxies, address, headers);
   const sessions = new WeakMap<object, Http2Connection>();
@@ -111,6 +116,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   return {
     address: `http://${nameOf(host)}:${portOf(plain)}`,
     secure: secure === null ? null : `https://${nameOf(host)}:${portOf(secure.server)}`,
+    takeRelayed: (socket) => relayed.emit("connection", socket),
     stop: () => {
       closed = Promise.all(
         servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))),

@@ -34,6 +34,7 @@ export function createHttp2Server(
     connection.begin(stream);
     const peer = {
       address: connection.address,
+      isRelayed: false,
       isSecure: true,
       certificate: connection.certificate,
       connection,

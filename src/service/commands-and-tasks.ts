@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { ByShard } from "../../ingest/directory/by-shard.js";
+import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import { connectionsOfShards } from "../../ingest/sessions/connections.js";
 import { createDownlinks, downlinksOfShards } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
@@ -63,7 +63,8 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     db,
     nodeOf: (device) => {
       const entry = directory.peek(device);
-      return (entry === undefined ? null : shards.peek(entry))?.number ?? node;
+      const found = entry === undefined ? null : shards.peek(entry);
+      return found instanceof Elsewhere ? found.node : (found?.number ?? node);
     },
     sessions: connectionsOfShards(shards.map(({ connections }) => connections).all),
     directory,

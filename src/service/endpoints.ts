@@ -26,6 +26,7 @@ import {
 } from "../../ingest/transports/http/transport.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
+import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import {
   createWebSocketTransport,
   type WebSocketTransport,
@@ -39,6 +40,8 @@ import { isCertDisabled } from "../../store/metadata/policies/certs.js";
 import { ownCredentials } from "../brokers/own-account.js";
 import { trustedRoots } from "../certificates/authority.js";
 import { createServerCertificate } from "../certificates/server-certificate.js";
+import { createLinks } from "../cluster/links.js";
+import { createNeighbours } from "../cluster/neighbours.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
@@ -55,6 +58,8 @@ export interface Endpoints {
   /** What the listeners of TLS prove themselves with. */
   readonly identity: ServerIdentity;
   readonly listeners: MqttListeners;
+  /** The other nodes of a cluster; null: there are none. */
+  readonly neighbours: Neighbours | null;
   readonly broker: Broker | null;
   /** HTTP for devices, and WebSocket without MQTT. */
   readonly http: HttpTransport;
@@ -93,11 +98,18 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     meter,
     monotonic,
   );
+  const neighbours =
+    config.cluster === null ? null : createNeighbours(pipelines, directory, createLinks(config.cluster));
   const ways = pipelines.map((pipeline) => {
     const waiting = createWaitingForDisk(pipeline.accept);
     pipeline.shard.onCommit(waiting.afterCommit);
     const { shard, accept } = pipeline;
-    return { shard, accept, context: contextOf(deps, pipeline, guesses, { limits, denials }), waiting };
+    return {
+      shard,
+      accept,
+      context: contextOf(deps, pipeline, guesses, { limits, denials, neighbours }),
+      waiting,
+    };
   });
   const identity = await openServerIdentity(
     {
@@ -149,7 +161,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
       return createClientSessions({ registry, connections, records, untilKept, stopped, now });
     }).all,
   );
-  return { identity, listeners, broker, http, webSockets, sessions, brokerAccess };
+  return { identity, listeners, neighbours, broker, http, webSockets, sessions, brokerAccess };
 }
 
 /** Sets in each tenant's own table. */
@@ -171,7 +183,7 @@ function contextOf(
   { config, metadata, work, faults, clock }: EndpointsDeps,
   { shard, accept, presence }: ShardPipeline,
   guesses: GuessGuard,
-  guards: Pick<EndpointContext, "limits" | "denials">,
+  shared: Pick<EndpointContext, "limits" | "denials" | "neighbours">,
 ): EndpointContext {
   const { directory, meter } = metadata;
   const { journal, events, registry, records, connections: sessions, earlier } = shard;
@@ -184,7 +196,7 @@ function contextOf(
     work,
     meter,
     ...clock,
-    ...guards,
+    ...shared,
     topics: config.topics,
     packetBytesMax: packetBytesMaxOf(config.topics),
     keepAliveMax: config.keepAliveMax,

@@ -1,9 +1,11 @@
+import type { Socket } from "node:net";
 import { createProxies } from "../../ingest/access/proxies.js";
 import type { ByShard } from "../../ingest/directory/by-shard.js";
 import type { Meter } from "../../ingest/meter.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import { createEndpoint, type EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
 import { listenMqtt, type MqttListener } from "../../ingest/transports/mqtt/listeners/listener.js";
+import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import type { ClientCertificates } from "../../ingest/transports/sockets/tls.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { Config, Port } from "../config/config.js";
@@ -61,6 +63,8 @@ export function wantsTls(config: Config): boolean {
 export interface MqttListeners {
   /** Null for a listener that is off. */
   readonly ports: Readonly<Record<ListenerName, number | null>>;
+  /** Takes a client that another node of the cluster passes on. */
+  takeRelayed(socket: Socket, client: RelayedClient): void;
   /** To be called after each commit of the journal. */
   afterCommit(): void;
   /** Stops listening; open connections stay. */
@@ -121,6 +125,10 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
       mqttss: portOf("mqttss"),
       ws: portOf("ws"),
       wss: portOf("wss"),
+    },
+    takeRelayed: (socket, { address, certificate }) => {
+      const incoming = endpoint.admit(socket, address);
+      if (incoming !== null) endpoint.take(socket, incoming, certificate);
     },
     afterCommit: endpoint.afterCommit,
     stopListening: () => {

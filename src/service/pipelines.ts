@@ -1,5 +1,5 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
-import { type ByShard, byShard } from "../../ingest/directory/by-shard.js";
+import { type ByShard, byShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -125,7 +125,7 @@ export async function startPipelines(
   const maintained = maintenance;
 
   return {
-    ofShards: byShard(pipelines, metadata.directory),
+    ofShards: byShard(placesOf(pipelines, config), metadata.directory),
     stopped,
     live,
     tenantLive,
@@ -168,4 +168,15 @@ export async function startPipelines(
       checks.close();
     },
   };
+}
+
+/** In a cluster each node has one shard, of its own number. */
+function placesOf(
+  here: readonly ShardPipeline[],
+  { cluster }: Config,
+): readonly (ShardPipeline | Elsewhere)[] {
+  if (cluster === null) return here;
+  return cluster.nodes.map(
+    ({ number }) => here.find(({ shard }) => shard.number === number) ?? new Elsewhere(number),
+  );
 }

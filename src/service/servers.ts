@@ -4,6 +4,7 @@ import type { BrokerSettings } from "../../ingest/transports/broker/settings.js"
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { createApp } from "../api/app.js";
+import { listenCluster } from "../cluster/listener.js";
 import type { Config } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { connectionLimits, openFilesMax } from "../host/descriptors.js";
@@ -83,6 +84,15 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     devices: endpoints.http,
     webSockets: endpoints.webSockets,
   });
+  const cluster =
+    config.cluster &&
+    (await listenCluster({
+      settings: config.cluster,
+      log,
+      linksMax: connectionsMax.mqtt + connectionsMax.http,
+      onMqtt: listeners.takeRelayed,
+      onHttp: http.takeRelayed,
+    }));
   return {
     http: http.address,
     https: http.secure,
@@ -91,6 +101,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     close: async () => {
       http.stop();
       listeners.stopListening();
+      cluster?.stop();
       broker?.stopReading();
       // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
       await Promise.all(shards.map((shard) => shard.committed()));
@@ -102,6 +113,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       for (const { wills } of shards) wills.close();
       for (const { connections } of shards) await connections.endAll("shutdown");
       await listeners.close();
+      await cluster?.close();
+      endpoints.neighbours?.close();
       await http.closed();
       identity.close();
       devices.close();

@@ -8,7 +8,7 @@ import type { Rec, World } from "../world.js";
 /** A socket that no endpoint knows of. */
 export function incomingFrom(address: string): IncomingSocket {
   const nothing = (): undefined => undefined;
-  return { address, failure: "lost", setAddress: nothing, attach: nothing, prove: nothing };
+  return { address, isRelayed: false, failure: "lost", setAddress: nothing, attach: nothing, prove: nothing };
 }
 
 export interface RawClient {

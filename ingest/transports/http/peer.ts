@@ -4,6 +4,8 @@ import type { ClientCertificate } from "../../access/credentials.js";
 export interface HttpPeer {
   /** Of the socket, canonical. */
   readonly address: string;
+  /** Another node of the cluster passes its requests on: they go no further. */
+  readonly isRelayed: boolean;
   /** Whether it is one of TLS. */
   readonly isSecure: boolean;
   /** The client's, where TLS asked for one; else null. */

@@ -1,5 +1,5 @@
 /** HTTP for devices: requests become messages of the journal, and what waits for the device becomes answers. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { asError } from "../../../store/lib/errors.js";
 import { clientOf } from "../../access/client-of.js";
 import type { Proxies } from "../../access/proxies.js";
@@ -12,6 +12,7 @@ import type { DeviceEntry } from "../../directory/entries.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import { httpClientID } from "../../sessions/inboxes.js";
 import type { SessionState } from "../../sessions/state.js";
+import type { Neighbours } from "../sockets/relay.js";
 import { inInfluxForm, takeLineProtocol } from "./influx/write.js";
 import { takeBatch } from "./messages/batch.js";
 import { confirmMessage, fetchMessage } from "./messages/inbox.js";
@@ -33,12 +34,14 @@ import type { DeviceRequest } from "./requests/device-request.js";
 
 export interface HttpTransport {
   /** Answers a request of a device; false, with nothing done, for any other path. */
-  handle(request: IncomingMessage, response: HttpResponse, peer: HttpPeer): boolean;
+  handle(request: IncomingMessage, response: ServerResponse, peer: HttpPeer): boolean;
   close(): void;
 }
 
 export interface HttpContext extends ClientsContext {
   readonly proxies: Proxies;
+  /** Null: the process is alone. */
+  readonly neighbours: Neighbours | null;
   /** Seconds of silence after which a device counts as gone. */
   readonly presenceSeconds: number;
   /** Reads a time without an offset: by the deployment's time zone. */
@@ -67,7 +70,7 @@ interface Endpoint {
 
 export function createHttpTransport(shards: ByShard<HttpContext>): HttpTransport {
   const [context] = shards.all;
-  const { proxies } = context;
+  const { proxies, neighbours } = context;
   const clients = createClients<PolledInbox>(shards, ({ underWay }) => underWay > 0);
   const rooms = createBodyRooms();
   const known = new WeakMap<object, Known>();
@@ -104,9 +107,32 @@ export function createHttpTransport(shards: ByShard<HttpContext>): HttpTransport
     if (made !== undefined) send(response, made, (bytes) => context.takeAnswerRoom(tenant, bytes));
   }
 
+  /** Lets the node that keeps the device answer; false: it is this one. */
+  async function passedOn(
+    request: IncomingMessage,
+    response: ServerResponse,
+    peer: HttpPeer,
+    address: string,
+    form: (answer: Answer) => Answer,
+  ): Promise<boolean> {
+    if (neighbours === null || peer.isRelayed) return false;
+    const { username } = loginOf(request.headers.authorization ?? "");
+    const keeper = await neighbours.keeperOf(username);
+    if (keeper === null) return false;
+    if (hasLeft(response)) return true;
+    response.once("finish", () => {
+      if (response.statusCode < 400) peer.prove(keeper.tenant);
+    });
+    const { certificate, isSecure } = peer;
+    neighbours.forward(keeper.node, request, response, { address, certificate, isSecure }, () =>
+      respond(response, form(turnedAway.unavailable)),
+    );
+    return true;
+  }
+
   async function answer(
     request: IncomingMessage,
-    response: HttpResponse,
+    response: ServerResponse,
     peer: HttpPeer,
     { method, action, form = asItIs }: Endpoint,
     query: URLSearchParams,
@@ -119,6 +145,7 @@ export function createHttpTransport(shards: ByShard<HttpContext>): HttpTransport
     }
     const { headers } = request;
     const ip = clientOf(proxies, peer.address, headers);
+    if (await passedOn(request, response, peer, ip, form)) return;
     const client = await deviceOf(request, peer, ip);
     if ("reason" in client) return respond(response, form(turnedAway[client.reason]));
     if (hasLeft(response)) return;

@@ -7,6 +7,8 @@ import type { EndReason, HandshakeFailure } from "../../meter.js";
 export interface IncomingSocket {
   /** The client's, canonical, as far as is known yet; empty for a socket that is gone already. */
   readonly address: string;
+  /** Another node of the cluster passes it on: it goes no further. */
+  readonly isRelayed: boolean;
   /** Why it has not come to MQTT, if it closes before that. */
   failure: HandshakeFailure;
   /** A proxy has told whose connection it is. */
@@ -27,13 +29,16 @@ export interface AttachedConnection {
 /** A socket that the endpoint has admitted. */
 export class AdmittedSocket implements IncomingSocket, Admitted {
   address: string;
+  readonly isRelayed: boolean;
   failure: HandshakeFailure = "lost";
   #connection: AttachedConnection | null = null;
   readonly #socket: Socket;
   readonly #admission: Admission<AdmittedSocket>;
 
-  constructor(socket: Socket, admission: Admission<AdmittedSocket>) {
-    this.address = canonicalAddress(socket.remoteAddress ?? "") ?? "";
+  /** @param relayedFrom the client's address, if another node passes it on */
+  constructor(socket: Socket, admission: Admission<AdmittedSocket>, relayedFrom: string | null = null) {
+    this.address = relayedFrom ?? canonicalAddress(socket.remoteAddress ?? "") ?? "";
+    this.isRelayed = relayedFrom !== null;
     this.#socket = socket;
     this.#admission = admission;
   }

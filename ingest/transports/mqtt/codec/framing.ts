@@ -14,6 +14,18 @@ export interface FrameOwner {
   frame(firstByte: number, bytes: Buffer, start: number, end: number): void;
 }
 
+/** A packet as it came; `flags` are those of its first byte, `body` what follows its fixed header. */
+export function packetOf(type: number, flags: number, body: Buffer): Buffer {
+  const header = [(type << 4) | flags];
+  let length = body.length;
+  do {
+    const more = length > 127 ? 0x80 : 0;
+    header.push((length & 0x7f) | more);
+    length >>= 7;
+  } while (length > 0);
+  return Buffer.concat([Buffer.from(header), body]);
+}
+
 const collectBytesMin = 1024;
 const empty = Buffer.alloc(0);
 

@@ -5,6 +5,8 @@ import { code, endings } from "../codec/reasons.js";
 import { topicAliasMaximum } from "../codec/topic-aliases.js";
 import { receiveMaximum } from "./inbound.js";
 
+const connackByte = 0x20;
+
 /** What is assumed before the client has said anything of itself. */
 export function defaultTerms(version: Version): Terms {
   const unbounded = Number.POSITIVE_INFINITY;
@@ -52,6 +54,15 @@ export function accepted(request: ConnectRequest, granted: Granted): Buffer | nu
 }
 
 /** CONNACK with the reason for the refusal, or null if the client's version has no code for it. */
+/** Whether these bytes begin with a CONNACK that lets the client in (MQTT 5.0 §3.2). */
+export function isAcceptance(bytes: Buffer): boolean {
+  if (bytes[0] !== connackByte) return false;
+  let at = 1;
+  while (((bytes[at] ?? 0) & 0x80) !== 0) at++;
+  const [, reason] = bytes.subarray(at + 1);
+  return reason === 0;
+}
+
 export function refused(terms: Terms, reason: EndReason, text: string): Buffer | null {
   const { returnCode, connack: reasonCode } = endings[reason];
   if (terms.version === 5) return reasonCode === null ? null : connack(terms, reasonCode, false, null, text);

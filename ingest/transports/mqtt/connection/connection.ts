@@ -3,6 +3,7 @@ import { asError } from "../../../../store/lib/errors.js";
 import { addressBlock } from "../../../access/address-block.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../../access/credentials.js";
 import type { Limits } from "../../../access/limits.js";
+import { Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { isWithin } from "../../../messages/topics.js";
 import { count, type EndReason } from "../../../meter.js";
@@ -12,15 +13,16 @@ import type { SessionState } from "../../../sessions/state.js";
 import { weightOfWill } from "../../../sessions/weights.js";
 import { type Origin, sessionOf } from "../../../uplinks/accept.js";
 import type { AttachedConnection, IncomingSocket } from "../../sockets/incoming-socket.js";
+import { join, type Neighbours } from "../../sockets/relay.js";
 import { readConnect, readProtocol } from "../codec/connect.js";
 import { checkFlags, decodePacket, packetTypes } from "../codec/decode.js";
-import { type FrameOwner, Framer } from "../codec/framing.js";
+import { type FrameOwner, Framer, packetOf } from "../codec/framing.js";
 import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "../codec/packets.js";
 import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
 import { type ByteStream, StreamError } from "./byte-stream.js";
-import { accepted, agreedKeepAlive, defaultTerms, farewell, refused } from "./connack.js";
+import { accepted, agreedKeepAlive, defaultTerms, farewell, isAcceptance, refused } from "./connack.js";
 import type { MqttContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
 import { MqttClient, type MqttClientOwner } from "./mqtt-client.js";
@@ -44,7 +46,8 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   readonly #incoming: IncomingSocket;
   /** Nothing goes on until something asynchronous has ended: a limit, the history of a redelivery, CONNECT itself. */
   #isHeld = false;
-  #phase: "new" | "connecting" | "open" | "closed" = "new";
+  /** "relayed": another node of the cluster has it from CONNECT on, and this one passes its bytes on. */
+  #phase: "new" | "connecting" | "open" | "relayed" | "closed" = "new";
   #terms: Terms = defaultTerms(4);
   #request: ConnectRequest | null = null;
   #origin: Origin | null = null;
@@ -140,7 +143,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get isKnown(): boolean {
-    return this.#phase === "connecting" || this.#phase === "open";
+    return this.#phase !== "new" && this.#phase !== "closed";
   }
 
   /** Who it is. @throws Error before CONNECT has been accepted */
@@ -212,7 +215,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   #read(chunk: Buffer): void {
-    if (this.#phase === "closed") return;
+    if (this.#phase === "closed" || this.#phase === "relayed") return;
     // Ten seconds in all to authenticate: a byte now and then does not prolong them.
     if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
@@ -226,7 +229,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** Hands over what is retained, then reads on, as far as this turn goes. */
   proceed(): void {
-    if (this.#phase === "closed" || this.#isHeld) return;
+    if (this.#phase === "closed" || this.#phase === "relayed" || this.#isHeld) return;
     this.#guard(() => {
       if (this.#gone !== null) this.#client?.handingOver.giveUpHandingOver();
       this.#client?.handingOver.handOverSome(() => this.#isOver(1));
@@ -301,7 +304,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   frame(firstByte: number, bytes: Buffer, start: number, end: number): void {
     const reader = new Reader(bytes, start, end);
     this.#context.turns.spend(1 + ((end - start) >> 8));
-    if (this.#phase === "new") return this.#connect(firstByte & 15, reader);
+    if (this.#phase === "new") return this.#connect(firstByte & 15, reader, bytes.subarray(start, end));
     const packet = decodePacket(firstByte, reader, this.#terms.version);
     this.#take(packet.cmd === "publish" && packet.alias > 0 ? this.#withTopic(packet) : packet);
   }
@@ -362,7 +365,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (!this.#isHeld) this.#context.turns.later(this);
   }
 
-  #connect(flags: number, reader: Reader): void {
+  #connect(flags: number, reader: Reader, body: Buffer): void {
     const { version, served } = readProtocol(reader);
     this.#terms = defaultTerms(version);
     this.#phase = "connecting";
@@ -374,7 +377,37 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     }
     this.#request = request;
     this.#terms = request;
-    this.holdBack(() => this.#enter(request));
+    const { neighbours } = this.#context;
+    if (neighbours === null || this.#incoming.isRelayed) this.holdBack(() => this.#enter(request));
+    else
+      this.holdBack(() =>
+        this.#enterCluster(request, packetOf(packetTypes.connect, flags, body), neighbours),
+      );
+  }
+
+  /** The node that has the device asks for its credentials: so all attempts at a device are counted together. */
+  async #enterCluster(request: ConnectRequest, connect: Buffer, neighbours: Neighbours): Promise<void> {
+    const keeper = await neighbours.keeperOf(request.username);
+    if (this.#phase !== "connecting") return;
+    if (keeper === null) return this.#enter(request);
+    // The node that has it need not know whether it has come by TLS: at MQTT nothing depends on that.
+    const client = { address: this.#ip, isSecure: this.certificate !== null, certificate: this.certificate };
+    const relay = await neighbours.openRelay(keeper.node, client);
+    if (this.#phase !== "connecting") return void relay.destroy();
+    this.#phase = "relayed";
+    this.#paused = false;
+    this.#context.meter.relayed++;
+    relay.write(this.#unread === null ? connect : Buffer.concat([connect, this.#unread]));
+    this.#unread = null;
+    relay.once("data", (answer: Buffer) => {
+      if (!isAcceptance(answer)) return;
+      this.#keepAliveMs = 0;
+      this.#incoming.prove(keeper.tenant);
+    });
+    join(this.#stream, relay);
+    if (this.#gone === null) return;
+    relay.end();
+    this.#close(this.#gone);
   }
 
   async #enter(request: ConnectRequest): Promise<void> {
@@ -387,9 +420,11 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
       if (device !== null) denials.add(device, this.#ip, request.clientID, request.keepAlive);
       return this.end(denial);
     }
-    this.#context = await contextOf(found);
+    const context = await contextOf(found);
     if (this.#phase !== "connecting") return;
-    if (this.#context.accept.full) return this.end("unavailable");
+    // One that has just got another parent: its next CONNECT is passed on.
+    if (context instanceof Elsewhere || context.accept.full) return this.end("unavailable");
+    this.#context = context;
     // What the feed brought since the answer was given has found no connection to throw out.
     if (!isEntitled(found, this)) return this.end("credentials");
     return this.#open(found, request);
@@ -461,8 +496,11 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #close(reason: EndReason): void {
     if (this.#phase === "closed") return;
     const wasOpen = this.#phase === "open";
+    const wasRelayed = this.#phase === "relayed";
     this.#phase = "closed";
-    count(this.#context.meter.ended, reason);
+    // The node that has it counts its end.
+    if (wasRelayed) this.#context.meter.relayed--;
+    else count(this.#context.meter.ended, reason);
     if (this.#isOnRecord) this.#leaveRecord(reason);
     if (wasOpen) {
       this.#context.presence.disconnected(this.entry.id);

@@ -2,10 +2,12 @@ import type { PlatformSubscription } from "../../../../store/journal/message.js"
 import type { ClientCertificate, Denied } from "../../../access/credentials.js";
 import type { Denials } from "../../../access/denials.js";
 import type { Limits } from "../../../access/limits.js";
+import type { Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import type { Presence } from "../../../directory/presence.js";
 import type { EndReason } from "../../../meter.js";
 import type { Connections } from "../../../sessions/connections.js";
+import type { Neighbours } from "../../sockets/relay.js";
 import type { InboundContext } from "./inbound.js";
 import type { Reading, ReadingTurns } from "./reading.js";
 
@@ -40,7 +42,9 @@ export interface MqttContext extends InboundContext {
     address: string,
   ): Promise<DeviceEntry | Denied>;
   /** The context of the device's shard, which is the connection's from then on. */
-  contextOf(device: DeviceEntry): Promise<MqttContext>;
+  contextOf(device: DeviceEntry): Promise<MqttContext | Elsewhere>;
+  /** Null: the process is alone. */
+  readonly neighbours: Neighbours | null;
   /** Whether no shard takes anything now. */
   readonly takesNothing: () => boolean;
   platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];

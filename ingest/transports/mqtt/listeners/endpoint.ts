@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { createAdmission } from "../../../access/admission.js";
 import type { ClientCertificate } from "../../../access/credentials.js";
-import type { ByShard } from "../../../directory/by-shard.js";
+import type { ByShard, Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { count } from "../../../meter.js";
 import { AdmittedSocket, type IncomingSocket } from "../../sockets/incoming-socket.js";
@@ -14,9 +14,9 @@ import { createReadingTurns } from "../connection/reading.js";
 export interface MqttEndpoint {
   /**
    * Gives a socket a place until it closes, if need be that of another; null, and the socket destroyed, if devices hold
-   * all places.
+   * all places. One that another node passes on comes from the address that the node names.
    */
-  admit(socket: Socket): IncomingSocket | null;
+  admit(socket: Socket, relayedFrom?: string): IncomingSocket | null;
   /** Begins MQTT on a stream whose handshakes are over; with its client's certificate if one was asked for. */
   take(stream: ByteStream, incoming: IncomingSocket, certificate: ClientCertificate | null): void;
   /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */
@@ -51,7 +51,7 @@ export function createEndpoint(shards: ByShard<EndpointContext>, connectionsMax:
 
   const shared = {
     turns,
-    contextOf: (device: DeviceEntry): Promise<MqttContext> => contexts.of(device),
+    contextOf: (device: DeviceEntry): Promise<MqttContext | Elsewhere> => contexts.of(device),
     takesNothing: () => shards.all.every(({ accept }) => accept.full),
     markDirty: (connection: Attended) => {
       dirty.add(connection);
@@ -92,8 +92,8 @@ export function createEndpoint(shards: ByShard<EndpointContext>, connectionsMax:
   }, sweepMs);
 
   return {
-    admit: (socket) => {
-      const admitted = new AdmittedSocket(socket, admission);
+    admit: (socket, relayedFrom) => {
+      const admitted = new AdmittedSocket(socket, admission, relayedFrom);
       if (!admission.enter(admitted)) {
         count(base.meter.handshakesFailed, "full");
         admitted.close();

@@ -1,0 +1,110 @@
+/** Where the other nodes of the cluster reach this one. */
+import type { Socket } from "node:net";
+import { createServer, type TLSSocket } from "node:tls";
+import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
+import type { ClusterSettings } from "../config/cluster.js";
+import { ConfigError } from "../config/config.js";
+import type { Logger } from "../observability/log.js";
+import { takeClient } from "./relayed-client.js";
+import { linkKey, linkProtocols, linkSuites } from "./secret.js";
+
+export interface ClusterListener {
+  /** Takes no more links; those that are open stay. */
+  stop(): void;
+  close(): Promise<void>;
+}
+
+interface ListenerDeps {
+  readonly settings: ClusterSettings;
+  readonly log: Logger;
+  /** Links at once, each of which is a client's. */
+  readonly linksMax: number;
+  /** Goes on with a client of MQTT that another node passes on. */
+  onMqtt(socket: Socket, client: RelayedClient): void;
+  /** Goes on with requests that another node passes on. */
+  onHttp(socket: Socket): void;
+}
+
+/** A node that comes says within this time who it is, and whom it brings. */
+const helloTimeoutMs = 5000;
+const backlog = 4096;
+
+/** @throws ConfigError if the address is not available */
+export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener> {
+  const { settings, log, onMqtt, onHttp } = deps;
+  const { nodes, self, host, masterKey } = settings;
+  const key = linkKey(masterKey, self.number);
+  const others = new Set(nodes.filter((one) => one !== self).map(({ number }) => String(number)));
+  const sockets = new Set<Socket>();
+  const server = createServer(
+    {
+      ...linkSuites,
+      ALPNProtocols: Object.values(linkProtocols),
+      handshakeTimeout: helloTimeoutMs,
+      pskCallback: (_socket, identity) => (others.has(identity) ? key : null),
+    },
+    (socket: TLSSocket) => {
+      socket.setNoDelay(true);
+      if (socket.alpnProtocol === linkProtocols.mqtt) {
+        takeClient(socket, helloTimeoutMs).then(
+          (client) => onMqtt(socket, client),
+          () => socket.destroy(),
+        );
+      } else onHttp(socket);
+    },
+  );
+  // Of sockets that never came to a handshake, too.
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.maxConnections = deps.linksMax;
+  const refusals = createRefusals(log);
+  server.on("tlsClientError", (error, socket) => {
+    refusals.add(socket.remoteAddress, error);
+    // Node leaves that to us, above all for one that has said nothing in time.
+    socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        new ConfigError([
+          `CLUSTER_NODES: cannot listen on ${host}:${self.port}: ${error.code ?? error.message}`,
+        ]),
+      ),
+    );
+    server.listen({ host, port: self.port, backlog }, resolve);
+  });
+  return {
+    stop: () => server.close(),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+const refusedEveryMs = 60_000;
+
+/** Whoever knocks at the port gets a line in the log now and then, not each time. */
+function createRefusals(log: Logger) {
+  let count = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return {
+    add: (address: string | undefined, { message }: Error): void => {
+      count++;
+      if (performance.now() - toldAt < refusedEveryMs) return;
+      toldAt = performance.now();
+      log.warn(
+        "a link of the cluster was refused: another MASTER_KEY or CLUSTER_NODES, or none of its nodes",
+        {
+          address,
+          error: message,
+          count,
+        },
+      );
+      count = 0;
+    },
+  };
+}

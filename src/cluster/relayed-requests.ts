@@ -1,0 +1,45 @@
+/** Requests that other nodes of the cluster pass on to this one. */
+import { createServer, type Server } from "node:http";
+import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
+import type { RequestHandling } from "../server/request-handling.js";
+import { clientHeader, readClient } from "./relayed-client.js";
+
+/** The client's own headers have at most 64 KiB; ours are added to them. */
+const headerBytesMax = 80 * 1024;
+const idleMs = 60_000;
+
+/** Never listens: it is given connections (`emit("connection")`), each a link of the cluster. */
+export function createRelayedServer({ handle }: RequestHandling): Server {
+  const server = createServer({
+    maxHeaderSize: headerBytesMax,
+    keepAliveTimeout: idleMs,
+    requireHostHeader: false,
+    // The node that the client has come to looks after how long each part of a request takes.
+    headersTimeout: 0,
+    requestTimeout: 0,
+  });
+  server.on("request", (request, response) => {
+    const client = clientOf(request.headers[clientHeader]);
+    if (client === null) return void response.writeHead(400).end();
+    delete request.headers[clientHeader];
+    const { address } = client;
+    handle(request, response, {
+      ...client,
+      client: address,
+      isRelayed: true,
+      // A link carries the requests of many clients: each is known by its own credentials.
+      connection: request,
+      prove: () => undefined,
+    });
+  });
+  return server;
+}
+
+function clientOf(told: string | string[] | undefined): RelayedClient | null {
+  if (typeof told !== "string") return null;
+  try {
+    return readClient(told);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,24 @@
+/** What two nodes of a cluster prove to each other that they belong to it: a key that follows from MASTER_KEY. */
+import { hkdfSync } from "node:crypto";
+import type { SecureContextOptions } from "node:tls";
+
+/**
+ * The key for links to the node of this number, 32 bytes (HKDF, RFC 5869). Each node has its own: whoever comes to
+ * another one than it means to, by a wrong address for instance, is not let in.
+ */
+export function linkKey(masterKey: Uint8Array, node: number): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", masterKey, "", `tidemark cluster, links to node ${node}`, 32));
+}
+
+/**
+ * TLS 1.2 with a pre-shared key and forward secrecy (RFC 5489, RFC 7905): both sides prove themselves by the key, and
+ * there are no certificates to issue or to renew. Node's pskCallback knows no TLS 1.3.
+ */
+export const linkSuites: SecureContextOptions = {
+  minVersion: "TLSv1.2",
+  maxVersion: "TLSv1.2",
+  ciphers: "ECDHE-PSK-CHACHA20-POLY1305",
+};
+
+/** What a link carries, as agreed in its handshake (ALPN, RFC 7301). */
+export const linkProtocols = { mqtt: "tidemark-mqtt", http: "http/1.1" } as const;

@@ -1,0 +1,78 @@
+/** The processes of a cluster, as CLUSTER_NODES names them: the same list in each. */
+
+export interface ClusterNode {
+  /** Its NODE_NUMBER. */
+  readonly number: number;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ClusterSettings {
+  /** All of them, in the order of their numbers. */
+  readonly nodes: readonly ClusterNode[];
+  /** This process. */
+  readonly self: ClusterNode;
+  /** The address to listen at. */
+  readonly host: string;
+  /** What the nodes prove themselves to each other with follows from it. */
+  readonly masterKey: Uint8Array;
+}
+
+export const nodesMax = 64;
+const nodePattern = /^(\d{1,3})@(\[[0-9a-fA-F:.]{2,45}\]|[^\s:@,[\]]{1,253}):(\d{1,5})$/;
+
+/** `number@host:port`, separated by commas; null: it is no such list. */
+export function readNodes(text: string): readonly ClusterNode[] | null {
+  const nodes: ClusterNode[] = [];
+  for (const part of text.split(",", nodesMax + 1)) {
+    const [, number, host, port] = nodePattern.exec(part.trim()) ?? [];
+    if (number === undefined || host === undefined || port === undefined) return null;
+    if (Number(port) < 1 || Number(port) > 65_535) return null;
+    nodes.push({ number: Number(number), host: host.replace(/^\[|\]$/g, ""), port: Number(port) });
+  }
+  return nodes.sort((a, b) => a.number - b.number);
+}
+
+interface ClusterEnvironment {
+  readonly NODE_NUMBER: number;
+  readonly CLUSTER_NODES?: readonly ClusterNode[] | undefined;
+  readonly CLUSTER_HOST?: string | undefined;
+  readonly LIBSQL_URL?: string | undefined;
+  readonly INFLUX_URL?: string | undefined;
+  readonly BROKER_URL?: string | undefined;
+}
+
+/** What is wrong with the settings of a cluster, a line each. */
+export function clusterProblems(env: ClusterEnvironment): string[] {
+  const { CLUSTER_NODES: nodes, NODE_NUMBER: own } = env;
+  if (nodes === undefined) return env.CLUSTER_HOST === undefined ? [] : ["CLUSTER_HOST: needs CLUSTER_NODES"];
+  const problems: string[] = [];
+  if (nodes.length < 2 || nodes.length > nodesMax)
+    problems.push(`CLUSTER_NODES: must name 2 to ${nodesMax} nodes`);
+  if (new Set(nodes.map(({ number }) => number)).size < nodes.length)
+    problems.push("CLUSTER_NODES: names a number twice");
+  if (new Set(nodes.map(({ host, port }) => `${host} ${port}`)).size < nodes.length)
+    problems.push("CLUSTER_NODES: names an address twice");
+  if (!nodes.some(({ number }) => number === own))
+    problems.push(`CLUSTER_NODES: does not name this process, whose NODE_NUMBER is ${own}`);
+  for (const [name, why] of [
+    ["LIBSQL_URL", "all nodes share their metadata"],
+    ["INFLUX_URL", "all nodes share their points"],
+  ] as const) {
+    if (env[name] === undefined) problems.push(`${name}: is required with CLUSTER_NODES, for ${why}`);
+  }
+  if (env.BROKER_URL !== undefined)
+    problems.push("BROKER_URL: cannot be used with CLUSTER_NODES: all nodes would take the same messages");
+  return problems;
+}
+
+/** Null: this process is alone. */
+export function clusterOf(
+  env: ClusterEnvironment,
+  { host, masterKey }: { readonly host: string; readonly masterKey: Uint8Array | null },
+): ClusterSettings | null {
+  const nodes = env.CLUSTER_NODES;
+  const self = nodes?.find(({ number }) => number === env.NODE_NUMBER);
+  if (nodes === undefined || self === undefined || masterKey === null) return null;
+  return { nodes, self, host: env.CLUSTER_HOST ?? host, masterKey };
+}

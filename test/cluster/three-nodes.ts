@@ -1,0 +1,58 @@
+/** Three services that are one cluster: shared metadata and points, a data folder and a number for each. */
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type RunningService, startService } from "../flow/support.js";
+import { freePort } from "../free-port.js";
+import type { InfluxServer } from "../influxd/influxd.js";
+
+export const numbers = [1, 2, 5] as const;
+
+export interface Cluster {
+  readonly nodes: readonly RunningService[];
+  /** In the order of `numbers`. */
+  readonly ports: readonly number[];
+  readonly masterKey: Uint8Array;
+  /** Starts the node of this place again. */
+  start(place: number): Promise<RunningService>;
+  stop(): Promise<void>;
+}
+
+export async function startCluster(
+  dir: string,
+  influx: InfluxServer,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Cluster> {
+  const ports = await Promise.all(numbers.map(freePort));
+  const masterKey = randomBytes(32);
+  const shared = {
+    LIBSQL_URL: `file:${join(dir, "metadata.db")}`,
+    MASTER_KEY: masterKey.toString("hex"),
+    API_KEY: `cluster:${randomBytes(16).toString("hex")}`,
+    INFLUX_URL: influx.url,
+    INFLUX_TOKEN: influx.token,
+    INFLUX_ORG: influx.org,
+    INFLUX_BUCKET: influx.bucket,
+    CLUSTER_NODES: numbers.map((number, place) => `${number}@127.0.0.1:${ports[place]}`).join(),
+    ...environment,
+  };
+  const nodes: RunningService[] = [];
+  const start = async (place: number): Promise<RunningService> => {
+    const dataDir = join(dir, `node-${place}`);
+    await mkdir(dataDir, { recursive: true });
+    const service = await startService(dataDir, { ...shared, NODE_NUMBER: String(numbers[place]) });
+    nodes[place] = service;
+    return service;
+  };
+  // One after the other: the first makes the metadata.
+  for (const place of numbers.keys()) await start(place);
+  return {
+    nodes,
+    ports,
+    masterKey,
+    start,
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+    },
+  };
+}
