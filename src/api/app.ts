@@ -5,6 +5,7 @@ import { createProxies, type Proxies } from "../../ingest/access/proxies.js";
 import { mountConsole } from "../console/serve.js";
 import { framersOf } from "../dashboards/shared-page.js";
 import { clientAddress } from "../http/client-address.js";
+import { ApiError } from "../http/errors.js";
 import { mountRoutes } from "../http/frame.js";
 import { createWritings } from "../http/writing.js";
 import type { AppDeps } from "../routes/deps.js";
@@ -16,6 +17,13 @@ import { apiRoutes } from "./routes.js";
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono();
   const proxies = createProxies(deps.config.trustedProxies);
+  const addressOf = (context: Context): string => {
+    const headers = {
+      forwarded: context.req.header("forwarded"),
+      "x-forwarded-for": context.req.header("x-forwarded-for"),
+    };
+    return clientAddress(socketAddress(context), headers, proxies);
+  };
   mountRoutes(app, apiRoutes(deps), {
     authenticator: deps.authenticator,
     cookies: deps.cookies,
@@ -31,12 +39,15 @@ export function createApp(deps: AppDeps): Hono {
       const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
       peerOf(incoming)?.prove(tenant);
     },
-    addressOf: (context) => {
-      const headers = {
-        forwarded: context.req.header("forwarded"),
-        "x-forwarded-for": context.req.header("x-forwarded-for"),
-      };
-      return clientAddress(socketAddress(context), headers, proxies);
+    addressOf,
+    askNode: async (context, node, json) => {
+      const peer = peerOf((context.env as Partial<HttpBindings> | undefined)?.incoming);
+      // Two nodes that do not agree yet where the device is: one of them has heard of its new parent.
+      if (deps.cluster === null || peer?.isRelayed !== false) {
+        throw new ApiError("SERVICE_UNAVAILABLE", "the device is about to be at another node");
+      }
+      const client = { address: addressOf(context), isSecure: isSecure(context, proxies), certificate: null };
+      return deps.cluster.ask(node, { request: context.req.raw, json, client });
     },
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });

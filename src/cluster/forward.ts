@@ -17,7 +17,7 @@ const ofConnection = new Set([
   clientHeader,
 ]);
 
-function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+export function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = new Set(headers.connection?.toLowerCase().split(/[\s,]+/));
   return Object.fromEntries(
     Object.entries(headers).filter(

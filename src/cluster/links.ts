@@ -3,11 +3,17 @@ import { Agent } from "node:https";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import type { ClusterNode, ClusterSettings } from "../config/cluster.js";
-import { forward } from "./forward.js";
+import { ApiError } from "../http/errors.js";
+import type { Answer } from "../http/route.js";
+import { askNode, type Call } from "./ask-node.js";
+import { forward, type Target } from "./forward.js";
 import { writeClient } from "./relayed-client.js";
 import { linkKey, linkProtocols, linkSuites } from "./secret.js";
 
-export type Links = Omit<Neighbours, "keeperOf">;
+export interface Links extends Omit<Neighbours, "keeperOf"> {
+  /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
+  ask(node: number, call: Call): Promise<Answer>;
+}
 
 /** How long a node may take to answer; clients wait meanwhile. */
 const connectTimeoutMs = 3000;
@@ -30,6 +36,11 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
     }),
   );
 
+  function targetOf(number: number): Target | null {
+    const [node, agent] = [others.get(number), agents.get(number)];
+    return node === undefined || agent === undefined ? null : { agent, host: node.host, port: node.port };
+  }
+
   function open(number: number): Promise<TLSSocket> {
     const [node, key] = [others.get(number), keys.get(number)];
     if (node === undefined || key === undefined)
@@ -47,9 +58,14 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
       return socket;
     },
     forward: (number, request, response, client, unreachable) => {
-      const [node, agent] = [others.get(number), agents.get(number)];
-      if (node === undefined || agent === undefined) return unreachable();
-      forward({ agent, host: node.host, port: node.port }, request, response, client, unreachable);
+      const target = targetOf(number);
+      if (target === null) unreachable();
+      else forward(target, request, response, client, unreachable);
+    },
+    ask: async (number, call) => {
+      const target = targetOf(number);
+      if (target === null) throw new ApiError("SERVICE_UNAVAILABLE", `node ${number} is unknown`);
+      return askNode(target, call);
     },
     close: () => {
       for (const agent of agents.values()) agent.destroy();

@@ -1,22 +1,37 @@
-import type { ByShard } from "../../ingest/directory/by-shard.js";
-import { Elsewhere } from "../../ingest/directory/by-shard.js";
+/** The other processes of the cluster: who keeps which device, and the ways to them. */
+import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
+import { KeptElsewhere } from "../http/kept-elsewhere.js";
 import type { Links } from "./links.js";
 
-/** The other processes of the cluster, as clients' connections need them. */
+export interface Cluster extends Neighbours, Pick<Links, "ask"> {
+  /** @throws KeptElsewhere if another node keeps the device of this record id */
+  atKeeper(device: number): Promise<void>;
+}
+
 export function createNeighbours(
   shards: ByShard<object>,
-  directory: Pick<Directory, "findByUsername">,
+  directory: Pick<Directory, "findByUsername" | "get">,
   links: Links,
-): Neighbours {
+): Cluster {
+  async function elsewhere(device: DeviceEntry | undefined): Promise<Elsewhere | null> {
+    const found = device === undefined ? null : await shards.of(device);
+    return found instanceof Elsewhere ? found : null;
+  }
   return {
+    ...links,
     keeperOf: async (username) => {
       const device = username === undefined ? undefined : await directory.findByUsername(username);
-      if (device === undefined) return null;
-      const found = await shards.of(device);
-      return found instanceof Elsewhere ? { node: found.node, tenant: device.device.tenant } : null;
+      const found = await elsewhere(device);
+      return found === null || device === undefined
+        ? null
+        : { node: found.node, tenant: device.device.tenant };
     },
-    ...links,
+    atKeeper: async (id) => {
+      const found = await elsewhere(await directory.get(id));
+      if (found !== null) throw new KeptElsewhere(found.node);
+    },
   };
 }

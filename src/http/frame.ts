@@ -10,6 +10,7 @@ import { type Access, type Caller, mayCall } from "./caller.js";
 import { ApiError, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
 import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
+import { KeptElsewhere } from "./kept-elsewhere.js";
 import { type Answer, jsonType, type Route, type Variant } from "./route.js";
 import { isPersonal, requireSameOrigin, type SessionCookies } from "./session-cookie.js";
 import type { ShareAccess } from "./share-access.js";
@@ -25,6 +26,8 @@ interface FrameDeps {
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
   readonly hangUp: (context: Context) => void;
+  /** Lets another node of the cluster answer. `json`: the request's body, if it has one. */
+  readonly askNode: (context: Context, node: number, json: unknown) => Promise<Answer>;
   /** Called once the caller has shown a right credential, before any of the body is read. */
   readonly onCaller: (context: Context, caller: Pick<Caller, "tenant">) => void;
   /** The deployment's variant; a request may ask for the other. */
@@ -117,6 +120,7 @@ async function serveTo(
   const signal = () => request.signal;
   const tenant = (caller ?? share)?.tenant;
   const hold = tenant === undefined ? null : deps.room.open(tenant, signal);
+  const json = body && (await readJsonBody(request, bytesMax));
   const input = {
     caller,
     share,
@@ -130,7 +134,7 @@ async function serveTo(
     hangUp: () => deps.hangUp(context),
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),
-    body: body && parseWith(body, await readJsonBody(request, bytesMax)),
+    body: body && parseWith(body, json),
   };
   if (hold === null) return handle(input as never);
   try {
@@ -141,6 +145,7 @@ async function serveTo(
     return await counted(await made, hold, hold.take);
   } catch (error) {
     hold.end();
+    if (error instanceof KeptElsewhere) return deps.askNode(context, error.node, json);
     throw error;
   }
 }

@@ -35,7 +35,9 @@ export function clientSessionRoutes(deps: AppDeps): Route[] {
       handle: async ({ caller, variant, writing, params, query, request: { url } }) => {
         refuseParameters(url, unfiltered);
         const request = pageRequest(query, noFilters, zone);
-        const all = sessions.of(await routes.find({ caller, variant }, anyDeviceIDs, params.id));
+        const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
+        await deps.cluster?.atKeeper(id);
+        const all = sessions.of(id);
         const first = (request.page - 1) * request.limit;
         const items = all.slice(first, first + request.limit);
         return pageAnswer({ items, count: all.length }, request, (one) => clientSessionView(one, writing));

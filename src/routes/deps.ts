@@ -15,6 +15,7 @@ import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Backups } from "../backup/backups.js";
 import type { Authority } from "../certificates/authority.js";
+import type { Cluster } from "../cluster/neighbours.js";
 import type { Commands } from "../commands/commands.js";
 import type { Config } from "../config/config.js";
 import type { Catalog } from "../devices/catalog.js";
@@ -49,6 +50,8 @@ export interface SetAsideMessages {
 
 /** Everything that routes work with. There are no fakes: tests open real stores. */
 export interface AppDeps {
+  /** The other nodes of the cluster; null: the process is alone. */
+  readonly cluster: Cluster | null;
   readonly db: Db;
   readonly devices: DeviceStore;
   readonly events: EventLogReading;

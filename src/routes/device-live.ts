@@ -54,6 +54,7 @@ export function deviceLiveRoutes(deps: AppDeps): Route[] {
         const format = readFormat(query.timeFormat);
         const place = zone(query.timezone || deps.zone.name);
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
+        await deps.cluster?.atKeeper(id);
         const device = await deps.catalog.byIntID(caller.tenant, id);
         if (device === undefined) throw new ApiError("DATA_NOT_FOUND", "cannot find the device");
         const headers = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" };

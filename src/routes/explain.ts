@@ -91,6 +91,7 @@ export function explainRoutes(deps: AppDeps): Route[] {
       handle: async (input) => {
         const { caller, params } = input;
         const id = await routes.find(input, anyDeviceIDs, params.id);
+        await deps.cluster?.atKeeper(id);
         const device = await deps.directory.get(id);
         if (device === undefined || device.device.tenant !== caller.tenant) {
           throw new ApiError("DATA_NOT_FOUND", "cannot find the device");

@@ -101,6 +101,7 @@ export function historyRoutes(deps: AppDeps): Route[] {
       handle: async (asking) => {
         const { caller, params, body } = asking;
         const device = await routes.find(asking, anyDeviceIDs, params.id);
+        await deps.cluster?.atKeeper(device);
         const place = zoneOf(deps, body.timezone);
         const start = readRequestTime(body.startTime, place, "startTime");
         const stop = body.endTime ? readRequestTime(body.endTime, place, "endTime") : now() * 1000;

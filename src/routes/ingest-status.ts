@@ -32,6 +32,7 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND"],
       handle: async ({ caller, variant, writing, params }) => {
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
+        await deps.cluster?.atKeeper(id);
         const all = [...(await deps.ingestOf(id)), ...(await ingestElsewhere(db, config.shards, id))];
         const { lastAt, points, refused, messages } = sumOf(all);
         // Counted as decoded; values that the series store then refused are not subtracted.

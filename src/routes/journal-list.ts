@@ -1,6 +1,5 @@
 import type { Log } from "../../store/events/event-postings.js";
 import type { ReceivedSpan } from "../../store/events/event-source.js";
-import type { EventLogReading } from "../../store/events/events.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { productNames } from "../../store/metadata/commands/log-names.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -9,6 +8,7 @@ import { deviceNames } from "../../store/metadata/devices/names.js";
 import { rowFilters, scopeOf } from "../http/log-scope.js";
 import { containsText } from "../http/text-search.js";
 import type { LogRow } from "../views/events.js";
+import type { AppDeps } from "./deps.js";
 
 /** Whether a record passes a filter, by the filter's field. */
 export type RecordTests<Row extends JournalRecord> = Readonly<
@@ -51,14 +51,15 @@ const devicesMax = 1000;
 export function journalLists({
   db,
   events,
-}: {
-  readonly db: Db;
-  readonly events: EventLogReading;
-}): JournalLists {
+  cluster,
+}: Pick<AppDeps, "db" | "events" | "cluster">): JournalLists {
   return {
     list: async (tenant, { logs, holds, tests: own, withProducts = false }, request, parent) => {
       const tests: typeof own = { ...common, ...own };
       const { devices: scope, truncated } = await scopeOf(db, tenant, request.filters, parent);
+      if (scope?.length === 1) await cluster?.atKeeper(scope[0] as number);
+      // Of others, what other nodes keep is missing.
+      const isPart = cluster !== null && (scope === null || scope.length > 1);
       const many = scope !== null && scope.length > devicesMax ? new Set(scope) : null;
       const filters = rowFilters(request.filters).filter(({ field }) => field in tests);
       const passes = (record: JournalRecord): boolean =>
@@ -76,7 +77,7 @@ export function journalLists({
         ...(many === null && filters.length === 0 ? {} : { matches: passes }),
       });
       const items = await withNames(db, found.items.filter(holds), withProducts);
-      return { ...found, items, truncated: found.truncated || truncated };
+      return { ...found, items, truncated: found.truncated || truncated || isPart };
     },
   };
 }

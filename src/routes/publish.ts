@@ -25,7 +25,7 @@ const begun = z
   .object({ statusUrl: z.string().openapi({ example: "/task_status/0f1e2d3c4b5a69788796a5b4c3d2e1f0" }) })
   .openapi("TaskBegun");
 
-export function publishRoutes({ db, commands, tasks, config }: AppDeps): Route[] {
+export function publishRoutes({ db, commands, tasks, config, cluster }: AppDeps): Route[] {
   return [
     route({
       method: "post",
@@ -38,6 +38,7 @@ export function publishRoutes({ db, commands, tasks, config }: AppDeps): Route[]
       errors: ["DATA_NOT_FOUND", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body }) => {
         const target = await deviceTarget(commands.target, caller, body);
+        await cluster?.atKeeper(target.id);
         const command = commandOf(body, config.topics);
         const payload = Buffer.from(command.payload);
         const done = await commands.publish(caller, target, { ...command, payload });

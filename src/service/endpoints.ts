@@ -26,7 +26,6 @@ import {
 } from "../../ingest/transports/http/transport.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
-import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import {
   createWebSocketTransport,
   type WebSocketTransport,
@@ -41,7 +40,7 @@ import { ownCredentials } from "../brokers/own-account.js";
 import { trustedRoots } from "../certificates/authority.js";
 import { createServerCertificate } from "../certificates/server-certificate.js";
 import { createLinks } from "../cluster/links.js";
-import { createNeighbours } from "../cluster/neighbours.js";
+import { type Cluster, createNeighbours } from "../cluster/neighbours.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
@@ -59,7 +58,7 @@ export interface Endpoints {
   readonly identity: ServerIdentity;
   readonly listeners: MqttListeners;
   /** The other nodes of a cluster; null: there are none. */
-  readonly neighbours: Neighbours | null;
+  readonly cluster: Cluster | null;
   readonly broker: Broker | null;
   /** HTTP for devices, and WebSocket without MQTT. */
   readonly http: HttpTransport;
@@ -98,7 +97,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     meter,
     monotonic,
   );
-  const neighbours =
+  const cluster =
     config.cluster === null ? null : createNeighbours(pipelines, directory, createLinks(config.cluster));
   const ways = pipelines.map((pipeline) => {
     const waiting = createWaitingForDisk(pipeline.accept);
@@ -107,7 +106,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     return {
       shard,
       accept,
-      context: contextOf(deps, pipeline, guesses, { limits, denials, neighbours }),
+      context: contextOf(deps, pipeline, guesses, { limits, denials, neighbours: cluster }),
       waiting,
     };
   });
@@ -161,7 +160,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
       return createClientSessions({ registry, connections, records, untilKept, stopped, now });
     }).all,
   );
-  return { identity, listeners, neighbours, broker, http, webSockets, sessions, brokerAccess };
+  return { identity, listeners, cluster, broker, http, webSockets, sessions, brokerAccess };
 }
 
 /** Sets in each tenant's own table. */

@@ -114,7 +114,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       for (const { connections } of shards) await connections.endAll("shutdown");
       await listeners.close();
       await cluster?.close();
-      endpoints.neighbours?.close();
+      endpoints.cluster?.close();
       await http.closed();
       identity.close();
       devices.close();
@@ -182,7 +182,7 @@ function openWork(
 
 function openApi(
   { config, build, storage, pipelines, log, clock }: ServersDeps,
-  { listeners, sessions, brokerAccess }: Endpoints,
+  { listeners, cluster, sessions, brokerAccess }: Endpoints,
   {
     commands,
     tasks,
@@ -201,6 +201,7 @@ function openApi(
   const { live, tenantLive, liveWatch, status } = pipelines;
   return createApp({
     config,
+    cluster,
     db: metadata.db,
     devices: { ...metadata.devices, settlePresence: pipelines.settlePresence },
     catalog: metadata.catalog,

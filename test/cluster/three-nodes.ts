@@ -13,6 +13,7 @@ export interface Cluster {
   /** In the order of `numbers`. */
   readonly ports: readonly number[];
   readonly masterKey: Uint8Array;
+  readonly apiKey: string;
   /** Starts the node of this place again. */
   start(place: number): Promise<RunningService>;
   stop(): Promise<void>;
@@ -25,10 +26,11 @@ export async function startCluster(
 ): Promise<Cluster> {
   const ports = await Promise.all(numbers.map(freePort));
   const masterKey = randomBytes(32);
+  const apiKey = `cluster:${randomBytes(16).toString("hex")}`;
   const shared = {
     LIBSQL_URL: `file:${join(dir, "metadata.db")}`,
     MASTER_KEY: masterKey.toString("hex"),
-    API_KEY: `cluster:${randomBytes(16).toString("hex")}`,
+    API_KEY: apiKey,
     INFLUX_URL: influx.url,
     INFLUX_TOKEN: influx.token,
     INFLUX_ORG: influx.org,
@@ -50,6 +52,7 @@ export async function startCluster(
     nodes,
     ports,
     masterKey,
+    apiKey,
     start,
     stop: async () => {
       await Promise.all(nodes.map((node) => node.stop()));

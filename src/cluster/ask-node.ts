@@ -1,0 +1,69 @@
+/** A call of the API that another node of the cluster answers, for a caller who is known here. */
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { request as startRequest } from "node:https";
+import { Readable } from "node:stream";
+import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
+import { ApiError } from "../http/errors.js";
+import type { Answer } from "../http/route.js";
+import { passedOn, type Target } from "./forward.js";
+import { clientHeader, writeClient } from "./relayed-client.js";
+
+export interface Call {
+  readonly request: Request;
+  /** The body, which has been read. */
+  readonly json: unknown;
+  readonly client: RelayedClient;
+}
+
+/** What this node's own frame writes, and what belongs to the bytes on the way. */
+const own = ["content-length", "content-type", "vary", "date", "api-variant", "x-request-id"];
+
+/** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
+export async function askNode(
+  { agent, host, port }: Target,
+  { request, json, client }: Call,
+): Promise<Answer> {
+  const { pathname, search } = new URL(request.url);
+  const body = json === undefined ? null : Buffer.from(JSON.stringify(json));
+  const headers = passedOn(Object.fromEntries(request.headers) as IncomingHttpHeaders);
+  // The answer is packed, if at all, for the caller.
+  delete headers["accept-encoding"];
+  delete headers["content-length"];
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const onward = startRequest({
+      agent,
+      host,
+      port,
+      method: request.method,
+      path: `${pathname}${search}`,
+      setHost: false,
+      headers: {
+        ...headers,
+        ...(body === null ? {} : { "content-length": body.length }),
+        [clientHeader]: writeClient(client),
+      },
+      signal: request.signal,
+    });
+    onward.on("response", resolve);
+    onward.on("error", (error) => reject(away(error)));
+    onward.end(body ?? undefined);
+  });
+  const told = passedOn(answer.headers);
+  for (const name of own) delete told[name];
+  const status = (answer.statusCode ?? 502) as Answer["status"];
+  const hasBody = request.method !== "HEAD" && status !== 204 && (status as number) !== 304;
+  if (!hasBody) answer.resume();
+  return {
+    status,
+    headers: told as Record<string, string>,
+    ...(answer.headers["content-type"] === undefined ? {} : { type: answer.headers["content-type"] }),
+    ...(hasBody ? { body: Readable.toWeb(answer) as ReadableStream<Uint8Array> } : {}),
+  };
+}
+
+function away(error: Error): ApiError {
+  return new ApiError(
+    "SERVICE_UNAVAILABLE",
+    `the node that keeps the device does not answer: ${error.message}`,
+  );
+}
