@@ -18,7 +18,7 @@ export interface ClusterSettings {
   readonly masterKey: Uint8Array;
 }
 
-export const nodesMax = 64;
+const nodesMax = 64;
 const nodePattern = /^(\d{1,3})@(\[[0-9a-fA-F:.]{2,45}\]|[^\s:@,[\]]{1,253}):(\d{1,5})$/;
 
 /** `number@host:port`, separated by commas; null: it is no such list. */

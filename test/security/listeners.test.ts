@@ -113,6 +113,12 @@ const sites: Readonly<Record<string, readonly Listener[]>> = {
 const others: Readonly<Record<string, string>> = {
   "src/commands/issued.js: listen": "hears which commands were acknowledged",
   "src/contact-points/webhook.js: on upgrade": "an answer to a request of ours, which it refuses",
+  "src/cluster/listener.js: createServer of node:tls": "for nodes that have the key: test/cluster/listener",
+  "src/cluster/listener.js: listen": "for nodes that have the key: test/cluster/listener",
+  "src/cluster/listener.js: on connection": "keeps them, to end them with the service",
+  "src/server/relayed-requests.js: createServer of node:http": "takes links of nodes that have the key",
+  "src/server/relayed-requests.js: on request": "requests that a node passes on, within its own bounds",
+  "src/server/http-server.js: emit connection": "links of nodes that have the key",
 };
 
 const makers: Readonly<Record<string, readonly string[]>> = {

@@ -35,6 +35,13 @@ const longer: Readonly<Record<string, string>> = {
 // biome-ignore format: one line a file
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
   "src/backup/backup": [8, "startup"],
+  "src/cluster/ask-node": [1, "constant"],
+  "src/cluster/links": [1, "startup"],
+  "src/cluster/listener": [1, "startup"],
+  "src/cluster/relayed-client": [1, "limit: lineBytesMax"],
+  "src/config/cluster": [2, "startup"],
+  "ingest/transports/sockets/relay": [1, "constant"],
+  "ingest/transports/mqtt/connection/connack": [1, "constant"],
   "src/backup/backup-folder": [2, "awaits"],
   "src/backup/backup-jobs": [2, "awaits"],
   "src/backup/backup.child": [1, "worker"],
@@ -193,7 +200,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/transports/mqtt/codec/decode": [2, "limit: filtersPerPacketMax"],
   "ingest/transports/mqtt/connection/deliveries": [2, "yields"],
   "ingest/transports/mqtt/listeners/endpoint": [5, "limit: connectionsMax"],
-  "ingest/transports/mqtt/codec/framing": [1, "limit: packetBytesMax"],
+  "ingest/transports/mqtt/codec/framing": [2, "limit: packetBytesMax"],
   "ingest/transports/mqtt/connection/inbound": [1, "taken"],
   "ingest/transports/mqtt/codec/properties": [1, "limit: propertiesBytesMax"],
   "ingest/transports/sockets/proxy-layer": [1, "limit: connectionsMax"],

@@ -6,6 +6,8 @@ import { topicAliasMaximum } from "../codec/topic-aliases.js";
 import { receiveMaximum } from "./inbound.js";
 
 const connackByte = 0x20;
+/** Of a remaining length (§2.1.4). */
+const lengthBytesMax = 4;
 
 /** What is assumed before the client has said anything of itself. */
 export function defaultTerms(version: Version): Terms {
@@ -58,7 +60,7 @@ export function accepted(request: ConnectRequest, granted: Granted): Buffer | nu
 export function isAcceptance(bytes: Buffer): boolean {
   if (bytes[0] !== connackByte) return false;
   let at = 1;
-  while (((bytes[at] ?? 0) & 0x80) !== 0) at++;
+  while (at < lengthBytesMax && ((bytes[at] ?? 0) & 0x80) !== 0) at++;
   const [, reason] = bytes.subarray(at + 1);
   return reason === 0;
 }

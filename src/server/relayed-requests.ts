@@ -1,8 +1,8 @@
 /** Requests that other nodes of the cluster pass on to this one. */
 import { createServer, type Server } from "node:http";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
-import type { RequestHandling } from "../server/request-handling.js";
-import { clientHeader, readClient } from "./relayed-client.js";
+import { clientHeader, readClient } from "../cluster/relayed-client.js";
+import type { RequestHandling } from "./request-handling.js";
 
 /** The client's own headers have at most 64 KiB; ours are added to them. */
 const headerBytesMax = 80 * 1024;
