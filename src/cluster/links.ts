@@ -6,6 +6,7 @@ import type { ClusterNode, ClusterSettings } from "../config/cluster.js";
 import { ApiError } from "../http/errors.js";
 import type { Answer } from "../http/route.js";
 import { askNode, type Call } from "./ask-node.js";
+import { callNode } from "./call-node.js";
 import { forward, type Target } from "./forward.js";
 import { writeClient } from "./relayed-client.js";
 import { linkKey, linkProtocols, linkSuites } from "./secret.js";
@@ -13,6 +14,8 @@ import { linkKey, linkProtocols, linkSuites } from "./secret.js";
 export interface Links extends Omit<Neighbours, "keeperOf"> {
   /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
   ask(node: number, call: Call): Promise<Answer>;
+  /** The answer, as JSON, to a call of this node's own. @throws Error if the node does not answer */
+  call(node: number, body: object): Promise<unknown>;
 }
 
 /** How long a node may take to answer; clients wait meanwhile. */
@@ -66,6 +69,11 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
       const target = targetOf(number);
       if (target === null) throw new ApiError("SERVICE_UNAVAILABLE", `node ${number} is unknown`);
       return askNode(target, call);
+    },
+    call: async (number, body) => {
+      const target = targetOf(number);
+      if (target === null) throw new Error(`node ${number} is unknown`);
+      return callNode(target, body);
     },
     close: () => {
       for (const agent of agents.values()) agent.destroy();

@@ -6,7 +6,9 @@ import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import { KeptElsewhere } from "../http/kept-elsewhere.js";
 import type { Links } from "./links.js";
 
-export interface Cluster extends Neighbours, Pick<Links, "ask"> {
+export interface Cluster extends Neighbours, Pick<Links, "ask" | "call"> {
+  /** Which other node keeps the device of this record id; null: none. */
+  nodeOf(device: number): Promise<number | null>;
   /** @throws KeptElsewhere if another node keeps the device of this record id */
   atKeeper(device: number): Promise<void>;
 }
@@ -29,6 +31,7 @@ export function createNeighbours(
         ? null
         : { node: found.node, tenant: device.device.tenant };
     },
+    nodeOf: async (id) => (await elsewhere(await directory.get(id)))?.node ?? null,
     atKeeper: async (id) => {
       const found = await elsewhere(await directory.get(id));
       if (found !== null) throw new KeptElsewhere(found.node);

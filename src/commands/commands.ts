@@ -57,6 +57,8 @@ export interface Commands {
    * any more. Resolves once a kill cannot lose a message that waits for an absent client; false if nobody took it.
    */
   send(route: CommandRoute, logged: Logged, command: Command): Promise<boolean>;
+  /** Nobody is there any more for a command that is logged as issued. */
+  giveUp(logged: Logged): void;
   /** Sends to every client of a member, without log or receipt. */
   sendToMember(target: CommandTarget, topic: string, payload: Uint8Array): boolean;
   /** Whether any client of the device is connected, or of the parent that may relay the topic to it. */
@@ -146,6 +148,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     },
     logOf,
     send,
+    giveUp: ({ logID: id, groupLogIntID }) => receipts.add({ id, groupLogIntID, publishStatus: failed }),
     publish: async (actor, target, command) => {
       const route = await routing.find(target, command.topic, command.qos);
       const reason = refusal(route);

@@ -1,7 +1,8 @@
-/** Requests that other nodes of the cluster pass on to this one. */
+/** Requests that other nodes of the cluster pass on to this one, and their own calls, which are no client's. */
 import { createServer, type Server } from "node:http";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import { clientHeader, readClient } from "../cluster/relayed-client.js";
+import type { NodeCalls } from "../commands/node-calls.js";
 import type { RequestHandling } from "./request-handling.js";
 
 /** The client's own headers have at most 64 KiB; ours are added to them. */
@@ -9,7 +10,7 @@ const headerBytesMax = 80 * 1024;
 const idleMs = 60_000;
 
 /** Never listens: it is given connections (`emit("connection")`), each a link of the cluster. */
-export function createRelayedServer({ handle }: RequestHandling): Server {
+export function createRelayedServer({ handle }: RequestHandling, calls: NodeCalls | undefined): Server {
   const server = createServer({
     maxHeaderSize: headerBytesMax,
     keepAliveTimeout: idleMs,
@@ -19,7 +20,9 @@ export function createRelayedServer({ handle }: RequestHandling): Server {
     requestTimeout: 0,
   });
   server.on("request", (request, response) => {
-    const client = clientOf(request.headers[clientHeader]);
+    const told = request.headers[clientHeader];
+    if (told === undefined && calls !== undefined) return calls.handle(request, response);
+    const client = clientOf(told);
     if (client === null) return void response.writeHead(400).end();
     delete request.headers[clientHeader];
     const { address } = client;

@@ -5,16 +5,20 @@ import { createDownlinks, downlinksOfShards } from "../../ingest/sessions/downli
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { Zone } from "../../query/zone.js";
 import type { Backups } from "../backup/backups.js";
+import type { Cluster } from "../cluster/neighbours.js";
 import { type Commands, createCommands } from "../commands/commands.js";
 import { settleIssued, startExpiry } from "../commands/issued.js";
+import { createNodeCalls, type NodeCalls } from "../commands/node-calls.js";
 import type { Receipts } from "../commands/receipts.js";
 import { startScheduler } from "../commands/scheduler.js";
 import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
+import { throughCluster } from "../commands/through-cluster.js";
 import type { DiskSpace } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
 import { prepareBackups } from "./backups.js";
+import type { Faults } from "./faults.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import type { Shard } from "./shard.js";
 import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
@@ -22,6 +26,8 @@ import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 /** Commands to devices, and work in the background: tasks and schedules. */
 export interface CommandsAndTasks {
   readonly commands: Commands;
+  /** Answers the other nodes, for the devices that are kept here. */
+  readonly nodeCalls: NodeCalls;
   readonly tasks: Tasks;
   /** Null if no folder for them is set. */
   readonly backups: Backups | null;
@@ -34,6 +40,9 @@ export interface CommandsAndTasks {
 interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history"> {
   readonly metadata: MetadataLayer;
   readonly shards: ByShard<Shard>;
+  /** Null: the process is alone. */
+  readonly cluster: Cluster | null;
+  readonly faults: Faults;
   readonly receipts: Receipts;
   /** Why a shard takes nothing, or null. */
   readonly stopped: () => string | null;
@@ -51,7 +60,8 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
 
 /** Settles the commands that an earlier run issued, resumes its tasks and starts the schedules. */
 export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
-  const { config, history, metadata, shards, receipts, stopped, broker, zone, log, now } = deps;
+  const { config, history, metadata, shards, cluster, receipts, stopped, broker, zone, log, now } = deps;
+  const onFault = deps.faults("at a command to another node");
   const { db, directory } = metadata;
   const node = config.nodeNumber;
   const tasksDir = join(config.dataDir, "tasks");
@@ -59,7 +69,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     shards.map(({ registry, records }) => createDownlinks({ registry, records, directory, now })),
     directory,
   );
-  const commands = createCommands({
+  const commandsHere = createCommands({
     db,
     nodeOf: (device) => {
       const entry = directory.peek(device);
@@ -74,6 +84,10 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     ...(broker === null ? {} : { externalBroker: externalBrokerOf(broker.outbound, directory) }),
     stopped,
   });
+  const commands =
+    cluster === null
+      ? commandsHere
+      : throughCluster(commandsHere, { keeperOf: cluster.nodeOf, call: cluster.call, directory, onFault });
   for (const { number, saved } of shards.all) {
     await settleIssued({ db, now, node: number, held: saved.held, receipts });
   }
@@ -98,6 +112,11 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   });
   return {
     commands,
+    nodeCalls: createNodeCalls({
+      commands: commandsHere,
+      directory,
+      onFault: deps.faults("at a call of another node"),
+    }),
     tasks,
     backups,
     stop: async () => {

@@ -83,6 +83,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     connectionsMax: connectionsMax.http,
     devices: endpoints.http,
     webSockets: endpoints.webSockets,
+    nodeCalls: work.nodeCalls,
   });
   const cluster =
     config.cluster &&
@@ -141,7 +142,7 @@ function connectionLimitsOf(config: Config, log: Logger): { readonly http: numbe
 /** Opens commands, and the background work for callers. */
 function openWork(
   { config, storage, pipelines, log, clock }: ServersDeps,
-  { broker }: Endpoints,
+  { broker, cluster }: Endpoints,
   refs: SeriesRefs,
 ): Promise<CommandsAndTasks> {
   const { metadata, receipts, series, times, aside } = storage;
@@ -151,6 +152,8 @@ function openWork(
     config,
     metadata,
     shards: pipelines.ofShards.map(({ shard }) => shard),
+    cluster,
+    faults: storage.faults,
     receipts,
     stopped: pipelines.stopped,
     broker,

@@ -1,0 +1,126 @@
+/** Calls that nodes make of each other, for commands: the one that keeps a device sends to it. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { z } from "@hono/zod-openapi";
+import type { Directory } from "../../ingest/directory/directory.js";
+import { createSlice } from "../../store/lib/turns.js";
+import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
+import type { Command, Commands } from "./commands.js";
+
+/** Devices that one call is about. */
+export const targetsMax = 1000;
+const bodyBytesMax = 2 * 1024 * 1024;
+
+const id = z.int().nonnegative();
+const targets = z.array(id).max(targetsMax).readonly();
+const qos = z.union([z.literal(0), z.literal(1)]);
+const content = { topic: z.string(), payload: z.base64(), qos, ttl: z.int().nonnegative() };
+const sent = z.strictObject({ device: id, logID: id, groupLogIntID: id.nullable() });
+
+const nodeCall = z.discriminatedUnion("call", [
+  z.strictObject({ call: z.literal("route"), topic: z.string(), qos, targets }),
+  z.strictObject({ call: z.literal("send"), ...content, logged: z.array(sent).max(targetsMax).readonly() }),
+  z.strictObject({ call: z.literal("isConnected"), topic: z.string(), targets }),
+  z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
+]);
+export type NodeCall = z.infer<typeof nodeCall>;
+/** One for each device of the call, in their order; of `route` the QoS that is granted, or null. */
+export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(targetsMax);
+export type NodeAnswers = z.infer<typeof nodeAnswers>;
+
+export interface NodeCalls {
+  /** Answers a call; 400 if it is none. */
+  handle(request: IncomingMessage, response: ServerResponse): void;
+}
+
+interface NodeCallsDeps {
+  /** Of the devices that are kept here. */
+  readonly commands: Commands;
+  readonly directory: Pick<Directory, "get">;
+  readonly onFault: (error: Error) => void;
+}
+
+export function createNodeCalls({ commands, directory, onFault }: NodeCallsDeps): NodeCalls {
+  async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
+    const entry = await directory.get(device);
+    if (entry === undefined) return null;
+    const { deviceID, blocked, parent, protocol, tenant } = entry.device;
+    return { id: device, deviceID, blocked, carrier: parent, protocol, tenant };
+  }
+
+  async function send(
+    command: Command,
+    logged: Extract<NodeCall, { call: "send" }>["logged"],
+  ): Promise<NodeAnswers> {
+    const slice = createSlice();
+    const kept: boolean[] = logged.map(() => false);
+    const sending: Promise<unknown>[] = [];
+    for (const [i, { device, ...ids }] of logged.entries()) {
+      const target = await targetOf(device);
+      if (i === 0 && target !== null) await commands.untilTaken(target.tenant);
+      const route = target === null ? null : await commands.routeTo(target, command);
+      if (route === null) commands.giveUp(ids);
+      else {
+        const one = commands.send(route, ids, command).then((isKept) => {
+          kept[i] = isKept;
+        });
+        sending.push(one);
+      }
+      if (slice.isOver()) await slice.next();
+    }
+    await commands.untilKept(sending);
+    return kept;
+  }
+
+  async function answer(call: NodeCall): Promise<NodeAnswers> {
+    if (call.call === "send") {
+      const { topic, payload, qos: asked, ttl, logged } = call;
+      return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);
+    }
+    const slice = createSlice();
+    const answers: NodeAnswers = [];
+    for (const device of call.targets) {
+      const target = await targetOf(device);
+      if (call.call === "route") {
+        const route = target === null ? null : await commands.routeTo(target, call);
+        answers.push(route?.qos ?? null);
+      } else if (call.call === "isConnected") {
+        answers.push(target !== null && (await commands.isConnected(target, call.topic)));
+      } else {
+        const payload = Buffer.from(call.payload, "base64");
+        answers.push(target !== null && commands.sendToMember(target, call.topic, payload));
+      }
+      if (slice.isOver()) await slice.next();
+    }
+    return answers;
+  }
+
+  return {
+    handle: (request, response) => {
+      const tell = (status: number, body: object): void => {
+        response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+      };
+      read(request)
+        .then((text) => nodeCall.safeParse(JSON.parse(text)))
+        .then(
+          async (call) => (call.success ? tell(200, await answer(call.data)) : tell(400, {})),
+          () => tell(400, {}),
+        )
+        .catch((error: Error) => {
+          onFault(error);
+          if (!response.headersSent) tell(500, {});
+        });
+    },
+  };
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > bodyBytesMax) throw new Error("the call is too long");
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}
