@@ -86,6 +86,27 @@ influxSuite("a cluster, commands to many", (test, influx) => {
     once(payload);
   });
 
+  test("by schedules of devices and of a group, made at any node: each runs once", async () => {
+    const dueAt = Math.ceil((Date.now() + 3000) / 1000) * 1000;
+    const crontabTime = new Date(dueAt).toISOString().slice(0, 19).replace("T", " ");
+    const content = { scheduleName: "s", scheduleType: 0, crontabTime };
+    for (const [i, { deviceID }] of devices.entries()) {
+      const body = { ...content, deviceID, payload: `scheduled ${deviceID}` };
+      const { status, text } = await nodeAt(i + 1).call("POST", "/api/v1/device_schedule_publish", body);
+      assert.is(status, 201, text);
+    }
+    const ofGroup = { ...content, groupIntID: group.id, payload: "scheduled for all" };
+    const { status, text } = await nodeAt(1).call("POST", "/api/v1/group_schedule_publish", ofGroup);
+    assert.is(status, 201, text);
+    await all("scheduled for all");
+    const own = ({ id, deviceID }: Rec): string[] =>
+      received.get(id)?.filter((one) => one === `scheduled ${deviceID}`) ?? [];
+    await until(() => devices.every((device) => own(device).length > 0), { what: "each device's own" });
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    once("scheduled for all");
+    for (const device of devices) assert.is(own(device).length, 1);
+  });
+
   test("members whose node is away have failed, the others get theirs; nobody gets it later", async () => {
     await nodeAt(1).kill();
     const away = devices.filter(({ id }) => id % numbers.length === 1);
