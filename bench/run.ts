@@ -13,6 +13,7 @@ const programs: Record<string, () => Promise<Program>> = {
   ceiling: async () => (await import("./programs/ceiling.js")).benchCeiling,
   console: async () => (await import("./programs/console.js")).benchConsole,
   dashboards: async () => (await import("./programs/dashboards.js")).benchDashboards,
+  cluster: async () => (await import("./programs/cluster.js")).benchCluster,
   decode: async () => (await import("./programs/decode.js")).benchDecode,
   connections: async () => (await import("./programs/connections.js")).benchConnections,
   commands: async () => (await import("./programs/commands.js")).benchCommands,

@@ -1,6 +1,6 @@
 /** Links from this node to the others of its cluster. */
 import { Agent } from "node:https";
-import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { connect, type TLSSocket } from "node:tls";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import type { ClusterNode, ClusterSettings } from "../config/cluster.js";
 import { ApiError } from "../http/errors.js";
@@ -9,7 +9,8 @@ import { askNode, type Call } from "./ask-node.js";
 import { callNode } from "./call-node.js";
 import { forward, type Target } from "./forward.js";
 import { writeClient } from "./relayed-client.js";
-import { linkKey, linkProtocols, linkSuites } from "./secret.js";
+import { linkKey, linkOptions, linkProtocols } from "./secret.js";
+import { upgradeHead } from "./upgrade-head.js";
 
 export interface Links extends Omit<Neighbours, "keeperOf"> {
   /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
@@ -25,16 +26,13 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
   const others = new Map(nodes.filter((one) => one !== self).map((one) => [one.number, one]));
   const keys = new Map([...others.keys()].map((number) => [number, linkKey(masterKey, number)]));
 
-  const optionsOf = (key: Uint8Array, protocol: string): ConnectionOptions => ({
-    ...linkSuites,
-    ALPNProtocols: [protocol],
-    pskCallback: () => ({ psk: key, identity: String(self.number) }),
-    // The key has proved who it is: there is no certificate.
-    checkServerIdentity: () => undefined,
-  });
   const agents = new Map(
     [...keys].map(([number, key]) => {
-      const agent = new Agent({ keepAlive: true, noDelay: true, ...optionsOf(key, linkProtocols.http) });
+      const agent = new Agent({
+        keepAlive: true,
+        noDelay: true,
+        ...linkOptions(key, self.number, linkProtocols.http),
+      });
       return [number, agent];
     }),
   );
@@ -44,20 +42,25 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
     return node === undefined || agent === undefined ? null : { agent, host: node.host, port: node.port };
   }
 
-  function open(number: number): Promise<TLSSocket> {
+  function open(number: number, protocol: string): Promise<TLSSocket> {
     const [node, key] = [others.get(number), keys.get(number)];
     if (node === undefined || key === undefined)
       throw new Error(`cannot reach node ${number}: it is unknown`);
     const { host, port } = node;
-    const socket = connect({ host, port, ...optionsOf(key, linkProtocols.mqtt) });
+    const socket = connect({ host, port, ...linkOptions(key, self.number, protocol) });
     socket.setNoDelay(true);
     return connected(socket, node);
   }
 
   return {
     openRelay: async (number, client) => {
-      const socket = await open(number);
+      const socket = await open(number, linkProtocols.mqtt);
       socket.write(`${writeClient(client)}\n`);
+      return socket;
+    },
+    openUpgrade: async (number, request, client) => {
+      const socket = await open(number, linkProtocols.http);
+      socket.write(upgradeHead(request, client), "latin1");
       return socket;
     },
     forward: (number, request, response, client, unreachable) => {

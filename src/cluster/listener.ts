@@ -1,12 +1,13 @@
 /** Where the other nodes of the cluster reach this one. */
+import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
-import { createServer, type TLSSocket } from "node:tls";
+import { connect, createServer, type TLSSocket } from "node:tls";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import type { ClusterSettings } from "../config/cluster.js";
 import { ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import { takeClient } from "./relayed-client.js";
-import { linkKey, linkProtocols, linkSuites } from "./secret.js";
+import { linkKey, linkOptions, linkProtocols, linkSuites } from "./secret.js";
 
 export interface ClusterListener {
   /** Takes no more links; those that are open stay. */
@@ -34,14 +35,15 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
   const { settings, log, onMqtt, onHttp } = deps;
   const { nodes, self, host, masterKey } = settings;
   const key = linkKey(masterKey, self.number);
-  const others = new Set(nodes.filter((one) => one !== self).map(({ number }) => String(number)));
+  const members = new Set(nodes.map(({ number }) => String(number)));
+  const instance = randomUUID();
   const sockets = new Set<Socket>();
   const server = createServer(
     {
       ...linkSuites,
       ALPNProtocols: Object.values(linkProtocols),
       handshakeTimeout: helloTimeoutMs,
-      pskCallback: (_socket, identity) => (others.has(identity) ? key : null),
+      pskCallback: (_socket, identity) => (members.has(identity) ? key : null),
     },
     (socket: TLSSocket) => {
       socket.setNoDelay(true);
@@ -50,7 +52,8 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
           (client) => onMqtt(socket, client),
           () => socket.destroy(),
         );
-      } else onHttp(socket);
+      } else if (socket.alpnProtocol === linkProtocols.http) onHttp(socket);
+      else socket.end(instance);
     },
   );
   // Of sockets that never came to a handshake, too.
@@ -75,6 +78,21 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
     );
     server.listen({ host, port: self.port, backlog }, resolve);
   });
+  const found = await askSelf(settings);
+  if (found === null)
+    log.warn(
+      "this node does not reach itself at its address in CLUSTER_NODES: whether others do is not known",
+      {
+        host: self.host,
+        port: self.port,
+      },
+    );
+  else if (found !== instance) {
+    server.close();
+    throw new ConfigError([
+      `NODE_NUMBER: another process is node ${self.number}, at ${self.host}:${self.port}: each needs a number of its own`,
+    ]);
+  }
   return {
     stop: () => server.close(),
     close: () =>
@@ -83,6 +101,29 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
         for (const socket of sockets) socket.destroy();
       }),
   };
+}
+
+/** What answers at this node's own address; null: nothing does. */
+function askSelf({ self, masterKey }: ClusterSettings): Promise<string | null> {
+  return new Promise((resolve) => {
+    let text = "";
+    const socket = connect({
+      host: self.host,
+      port: self.port,
+      ...linkOptions(linkKey(masterKey, self.number), self.number, linkProtocols.self),
+    });
+    const end = (): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(text === "" ? null : text);
+    };
+    const timer = setTimeout(end, helloTimeoutMs);
+    socket.on("data", (piece: Buffer) => {
+      text += piece.toString("latin1");
+    });
+    socket.once("error", end);
+    socket.once("close", end);
+  });
 }
 
 const refusedEveryMs = 60_000;

@@ -1,6 +1,6 @@
 /** What two nodes of a cluster prove to each other that they belong to it: a key that follows from MASTER_KEY. */
 import { hkdfSync } from "node:crypto";
-import type { SecureContextOptions } from "node:tls";
+import type { ConnectionOptions, SecureContextOptions } from "node:tls";
 
 /**
  * The key for links to the node of this number, 32 bytes (HKDF, RFC 5869). Each node has its own: whoever comes to
@@ -21,4 +21,15 @@ export const linkSuites: SecureContextOptions = {
 };
 
 /** What a link carries, as agreed in its handshake (ALPN, RFC 7301). */
-export const linkProtocols = { mqtt: "tidemark-mqtt", http: "http/1.1" } as const;
+export const linkProtocols = { mqtt: "tidemark-mqtt", http: "http/1.1", self: "tidemark-self" } as const;
+
+/** For a link from node `from`, with the key of the node that it goes to. */
+export function linkOptions(key: Uint8Array, from: number, protocol: string): ConnectionOptions {
+  return {
+    ...linkSuites,
+    ALPNProtocols: [protocol],
+    pskCallback: () => ({ psk: key, identity: String(from) }),
+    // The key has proved who it is: there is no certificate.
+    checkServerIdentity: () => undefined,
+  };
+}

@@ -77,7 +77,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const unread = createUnread({ variant: config.apiVariant, log });
   const turns = createRequestTurns();
   const handling = createRequestHandling(fetch, { host, unread, turns, devices: deps.devices });
-  const relayed = createRelayedServer(handling, deps.nodeCalls);
+  const relayed = createRelayedServer(handling, { calls: deps.nodeCalls, upgrades: deps.webSockets });
   const proxies = createProxies(config.trustedProxies);
   const ipOf = ({ headers }: IncomingMessage, { address }: HttpPeer) => clientOf(proxies, address, headers);
   const sessions = new WeakMap<object, Http2Connection>();

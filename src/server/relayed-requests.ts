@@ -1,6 +1,9 @@
 /** Requests that other nodes of the cluster pass on to this one, and their own calls, which are no client's. */
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
+import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
 import { clientHeader, readClient } from "../cluster/relayed-client.js";
 import type { NodeCalls } from "../commands/node-calls.js";
 import type { RequestHandling } from "./request-handling.js";
@@ -9,8 +12,14 @@ import type { RequestHandling } from "./request-handling.js";
 const headerBytesMax = 80 * 1024;
 const idleMs = 60_000;
 
+interface RelayedDeps {
+  readonly calls: NodeCalls | undefined;
+  /** WebSocket of devices. */
+  readonly upgrades: Pick<WebSocketTransport, "serves" | "upgrade"> | undefined;
+}
+
 /** Never listens: it is given connections (`emit("connection")`), each a link of the cluster. */
-export function createRelayedServer({ handle }: RequestHandling, calls: NodeCalls | undefined): Server {
+export function createRelayedServer({ handle }: RequestHandling, { calls, upgrades }: RelayedDeps): Server {
   const server = createServer({
     maxHeaderSize: headerBytesMax,
     keepAliveTimeout: idleMs,
@@ -25,17 +34,19 @@ export function createRelayedServer({ handle }: RequestHandling, calls: NodeCall
     const client = clientOf(told);
     if (client === null) return void response.writeHead(400).end();
     delete request.headers[clientHeader];
-    const { address } = client;
-    handle(request, response, {
-      ...client,
-      client: address,
-      isRelayed: true,
-      // A link carries the requests of many clients: each is known by its own credentials.
-      connection: request,
-      prove: () => undefined,
-    });
+    handle(request, response, { ...peerOf(client, request), client: client.address });
+  });
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const client = clientOf(request.headers[clientHeader]);
+    if (client === null || upgrades?.serves(request.url ?? "") !== true) return void socket.destroy();
+    upgrades.upgrade(request, socket, head, peerOf(client, request), client.address);
   });
   return server;
+}
+
+/** A link carries the requests of many clients: each is known by its own credentials. */
+function peerOf(client: RelayedClient, request: IncomingMessage): HttpPeer {
+  return { ...client, isRelayed: true, connection: request, prove: () => undefined };
 }
 
 function clientOf(told: string | string[] | undefined): RelayedClient | null {

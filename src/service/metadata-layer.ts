@@ -12,6 +12,7 @@ import { listTenants } from "../../store/metadata/users/tenants.js";
 import { type Authority, openAuthority } from "../certificates/authority.js";
 import type { Config } from "../config/config.js";
 import { type Catalog, createCatalog } from "../devices/catalog.js";
+import { keepClusterNumbers } from "../host/cluster-numbers.js";
 import { ensureConfiguredKey, firstStart } from "../host/first-start.js";
 import { lockDataDir } from "../host/lock.js";
 import { firstMasterKey, masterKey, wrongMasterKey } from "../host/master-key.js";
@@ -54,6 +55,7 @@ export async function openMetadataLayer(
   const { now } = clock;
   refuseUnfinishedRestore(config.dataDir);
   const lock = await lockDataDir(config.dataDir, { onLost: fatal });
+  await keepClusterNumbers(config);
   await releaseReserve(config.dataDir, log);
   await beginMovesAnew(config.dataDir, log);
   const db = await openMetadata(config);

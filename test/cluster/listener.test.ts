@@ -61,7 +61,7 @@ suite("the nodes' port", (test) => {
     const startedAt = performance.now();
     socket.on("error", () => undefined);
     socket.resume();
-    if (!socket.closed) await once(socket, "close");
+    if (!socket.closed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
     return performance.now() - startedAt;
   };
 
@@ -110,6 +110,24 @@ suite("the nodes' port", (test) => {
     }
     assert.is(told.logged.length, 1);
     assert.is(told.mqtt.length + told.http.length, 0);
+  });
+
+  test("a second process of one number does not start", async () => {
+    const second = listenCluster({
+      // Its own machine, but the number of the first.
+      settings: { ...settings, host: "127.0.0.2" },
+      log: { warn: () => undefined } as never,
+      linksMax: 4,
+      onMqtt: () => undefined,
+      onHttp: () => undefined,
+    });
+    await second.then(
+      () => assert.unreachable(),
+      (error: Error) => assert.match(error.message, "another process is node 1"),
+    );
+    const free = connect(port(), "127.0.0.2");
+    await closes(free);
+    assert.is(told.logged.length, 0);
   });
 
   test("a node that does not answer, is not there, or is another one, is given up", async () => {

@@ -36,6 +36,8 @@ const longer: Readonly<Record<string, string>> = {
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
   "src/backup/backup": [8, "startup"],
   "src/cluster/ask-node": [1, "constant"],
+  "src/cluster/upgrade-head": [1, "limit: headerBytesMax"],
+  "src/commands/node-calls": [3, "yields"],
   "src/cluster/links": [1, "startup"],
   "src/cluster/listener": [1, "startup"],
   "src/cluster/relayed-client": [1, "limit: lineBytesMax"],

@@ -13,7 +13,7 @@ export interface RelayedClient {
 }
 
 /** The node that keeps a device. */
-interface Keeper {
+export interface Keeper {
   readonly node: number;
   /** Of the device. */
   readonly tenant: number;
@@ -25,6 +25,8 @@ export interface Neighbours {
   keeperOf(username: string | undefined): Promise<Keeper | null>;
   /** Opens a way for the bytes of one client of MQTT. @throws Error if the node cannot be reached */
   openRelay(node: number, client: RelayedClient): Promise<Duplex>;
+  /** Opens a way for the bytes of a client that asks for a WebSocket. @throws Error if the node cannot be reached */
+  openUpgrade(node: number, request: IncomingMessage, client: RelayedClient): Promise<Duplex>;
   /** Lets the node answer a request; `unreachable` answers if it does not. */
   forward(
     node: number,

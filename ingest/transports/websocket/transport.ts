@@ -12,6 +12,7 @@ import type { SessionState } from "../../sessions/state.js";
 import type { HttpPeer } from "../http/peer.js";
 import { type Answer, failure, turnedAway } from "../http/requests/answers.js";
 import { loginOf } from "../http/requests/credentials.js";
+import { join, type Keeper, type Neighbours } from "../sockets/relay.js";
 import { FrameConnection } from "./frame-connection.js";
 import { FrameLink, type FrameSocket } from "./frame-link.js";
 
@@ -24,6 +25,8 @@ export interface WebSocketTransport {
 }
 
 interface WebSocketContext extends ClientsContext {
+  /** Null: the process is alone. */
+  readonly neighbours: Neighbours | null;
   readonly local: LocalTime;
   readonly onFault: (error: Error) => void;
 }
@@ -42,9 +45,12 @@ interface Asked {
   readonly sessionExpiry: number;
 }
 
+/** How the answer to an upgrade begins that has been taken. */
+const upgraded = "HTTP/1.1 101";
+
 export function createWebSocketTransport(shards: ByShard<WebSocketContext>): WebSocketTransport {
   const [context] = shards.all;
-  const { meter, local, monotonic } = context;
+  const { meter, local, monotonic, neighbours } = context;
   const clients = createClients<FrameLink>(shards, () => true);
   const open = new Set<FrameConnection>();
   const options = {
@@ -84,6 +90,27 @@ export function createWebSocketTransport(shards: ByShard<WebSocketContext>): Web
     });
   }
 
+  /** The node that keeps the device takes the upgrade, or refuses it. */
+  async function passOn(
+    { node, tenant }: Keeper,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    peer: HttpPeer,
+    address: string,
+  ): Promise<void> {
+    const { certificate, isSecure } = peer;
+    const relay = await context.neighbours
+      ?.openUpgrade(node, request, { address, isSecure, certificate })
+      .catch(() => null);
+    if (relay == null) return refuse(socket, turnedAway.unavailable);
+    relay.write(head);
+    relay.once("data", (answer: Buffer) => {
+      if (answer.toString("latin1", 0, upgraded.length) === upgraded) peer.prove(tenant);
+    });
+    join(socket, relay);
+  }
+
   async function take(
     request: IncomingMessage,
     socket: Duplex,
@@ -95,6 +122,11 @@ export function createWebSocketTransport(shards: ByShard<WebSocketContext>): Web
     if (typeof asked === "string") return refuse(socket, failure(400, "PARAMETER_INVALID", asked));
     const { certificate } = peer;
     const { authorization } = request.headers;
+    if (authorization !== undefined && neighbours !== null && !peer.isRelayed) {
+      const keeper = await neighbours.keeperOf(loginOf(authorization).username);
+      if (socket.destroyed) return;
+      if (keeper !== null) return passOn(keeper, request, socket, head, peer, ip);
+    }
     const proxy = createLateSocket();
     const client =
       authorization === undefined

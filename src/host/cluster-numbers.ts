@@ -1,0 +1,29 @@
+/** A data folder stays with the nodes among which its devices were shared out. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Config, ConfigError } from "../config/config.js";
+import { replaceFile } from "./replace-file.js";
+
+/**
+ * Remembers in the folder which nodes there are. @throws ConfigError if there were others: a device's keeper follows from
+ * their number, and what it has left with the earlier one would be out of reach
+ */
+export async function keepClusterNumbers({
+  dataDir,
+  cluster,
+}: Pick<Config, "dataDir" | "cluster">): Promise<void> {
+  const path = join(dataDir, "cluster.json");
+  const now = cluster === null ? "" : JSON.stringify(cluster.nodes.map(({ number }) => number));
+  const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (before === now || (before === null && now === "")) return;
+  if (before !== null) {
+    const wanted = before.replaceAll(/[^\d,]/g, "").replaceAll(",", ", ");
+    throw new ConfigError([
+      `CLUSTER_NODES: ${path} says that this folder's devices are shared by nodes ${wanted}: name these`,
+    ]);
+  }
+  await replaceFile(path, now);
+}
