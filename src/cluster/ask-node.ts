@@ -18,12 +18,15 @@ export interface Call {
 /** What this node's own frame writes, and what belongs to the bytes on the way. */
 const own = ["content-length", "content-type", "vary", "date", "api-variant", "x-request-id"];
 
+/** A stream shows a sign of life every 15 s. */
+const silenceMsMax = 60_000;
+
 /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
 export async function askNode(
   { agent, host, port }: Target,
   { request, json, client }: Call,
 ): Promise<Answer> {
-  const { pathname, search } = new URL(request.url);
+  const { pathname, search, host: authority } = new URL(request.url);
   const body = json === undefined ? null : Buffer.from(JSON.stringify(json));
   const headers = passedOn(Object.fromEntries(request.headers) as IncomingHttpHeaders);
   // The answer is packed, if at all, for the caller.
@@ -38,12 +41,15 @@ export async function askNode(
       path: `${pathname}${search}`,
       setHost: false,
       headers: {
-        ...headers,
-        ...(body === null ? {} : { "content-length": body.length }),
+        // First: a node reads so many headers of a request, and no more.
         [clientHeader]: writeClient(client),
+        ...headers,
+        host: authority,
+        ...(body === null ? {} : { "content-length": body.length }),
       },
       signal: request.signal,
     });
+    onward.setTimeout(silenceMsMax, () => onward.destroy(new Error("it is silent")));
     onward.on("response", resolve);
     onward.on("error", (error) => reject(away(error)));
     onward.end(body ?? undefined);
@@ -64,6 +70,6 @@ export async function askNode(
 function away(error: Error): ApiError {
   return new ApiError(
     "SERVICE_UNAVAILABLE",
-    `the node that keeps the device does not answer: ${error.message}`,
+    `the node that keeps the device does not answer, and may have done it: ${error.message}`,
   );
 }

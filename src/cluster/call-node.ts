@@ -3,10 +3,8 @@ import { request as startRequest } from "node:https";
 import { json } from "node:stream/consumers";
 import type { Target } from "./forward.js";
 
-const timeoutMs = 30_000;
-
 /** JSON for JSON. @throws Error if the node does not answer with it in time */
-export function callNode({ agent, host, port }: Target, body: object): Promise<unknown> {
+export function callNode({ agent, host, port }: Target, body: object, timeoutMs: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
     const content = Buffer.from(JSON.stringify(body));

@@ -1,7 +1,7 @@
 /** Requests of HTTP that another node of the cluster answers: passed on to it, and its answer passed back. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { type Agent, request as startRequest } from "node:https";
-import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
+import type { Forwarded } from "../../ingest/transports/sockets/relay.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
 
 /** Those that belong to one connection and not to what it carries (RFC 9110 §7.6.1), and what we write ourselves. */
@@ -17,11 +17,15 @@ const ofConnection = new Set([
   clientHeader,
 ]);
 
+/** What a request means by these must not change on the way, whatever it says of its connection. */
+const ofMessage = new Set(["content-length", "content-type", "host", "authorization"]);
+
 export function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = new Set(headers.connection?.toLowerCase().split(/[\s,]+/));
   return Object.fromEntries(
     Object.entries(headers).filter(
-      ([name]) => !name.startsWith(":") && !ofConnection.has(name) && !named.has(name),
+      ([name]) =>
+        !name.startsWith(":") && !ofConnection.has(name) && (ofMessage.has(name) || !named.has(name)),
     ),
   );
 }
@@ -33,16 +37,18 @@ export interface Target {
   readonly port: number;
 }
 
-/** `unreachable` answers if the node cannot be reached, or ends before it has begun to answer. */
+/** Longer than a poll may wait. */
+const silenceMsMax = 90_000;
+const withoutBody: ReadonlySet<string | undefined> = new Set(["GET", "HEAD", "DELETE"]);
+
 export function forward(
   { agent, host, port }: Target,
-  request: IncomingMessage,
-  response: ServerResponse,
-  client: RelayedClient,
-  unreachable: () => void,
+  { request, response, client, proved, unreachable }: Forwarded,
 ): void {
   const { method, url, headers } = request;
-  const authority = headers.host ?? headers[":authority"];
+  const hasLength = headers["content-length"] !== undefined;
+  // A body without a declared length is framed anew; one that means nothing does not go on the link.
+  const isChunked = !hasLength && !withoutBody.has(method);
   const onward = startRequest({
     agent,
     host,
@@ -51,11 +57,15 @@ export function forward(
     path: url,
     setHost: false,
     headers: {
-      ...passedOn(headers),
-      ...(typeof authority === "string" ? { host: authority } : {}),
+      // First: a node reads so many headers of a request, and no more.
       [clientHeader]: writeClient(client),
+      host: headers.host ?? String(headers[":authority"] ?? ""),
+      ...passedOn(headers),
+      ...(isChunked ? { "transfer-encoding": "chunked" } : {}),
     },
   });
+  onward.setTimeout(silenceMsMax, () => onward.destroy(new Error("the node is silent")));
+  onward.on("information", proved);
   onward.on("response", (answer) => {
     if (response.destroyed) return void answer.destroy();
     response.writeHead(answer.statusCode ?? 502, passedOn(answer.headers));
@@ -68,5 +78,6 @@ export function forward(
     else if (!response.destroyed) unreachable();
   });
   response.once("close", () => onward.destroy());
-  request.pipe(onward);
+  if (hasLength || isChunked) request.pipe(onward);
+  else onward.end();
 }

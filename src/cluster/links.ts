@@ -1,6 +1,6 @@
 /** Links from this node to the others of its cluster. */
 import { Agent } from "node:https";
-import { connect, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import type { ClusterNode, ClusterSettings } from "../config/cluster.js";
 import { ApiError } from "../http/errors.js";
@@ -9,35 +9,50 @@ import { askNode, type Call } from "./ask-node.js";
 import { callNode } from "./call-node.js";
 import { forward, type Target } from "./forward.js";
 import { writeClient } from "./relayed-client.js";
-import { linkKey, linkOptions, linkProtocols } from "./secret.js";
+import { aliveMs, linkKey, linkOptions, linkProtocols } from "./secret.js";
 import { upgradeHead } from "./upgrade-head.js";
 
 export interface Links extends Omit<Neighbours, "keeperOf"> {
   /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
   ask(node: number, call: Call): Promise<Answer>;
   /** The answer, as JSON, to a call of this node's own. @throws Error if the node does not answer */
-  call(node: number, body: object): Promise<unknown>;
+  call(node: number, body: object, timeoutMs: number): Promise<unknown>;
 }
 
 /** How long a node may take to answer; clients wait meanwhile. */
 const connectTimeoutMs = 3000;
 
+/** Before the node itself closes a link that carries nothing. */
+const idleMs = 50_000;
+
+/** Links that carry one request after the other; one that is not there in time fails. */
+function agentOf(options: ConnectionOptions): Agent {
+  const agent = new Agent({
+    keepAlive: true,
+    keepAliveMsecs: aliveMs,
+    noDelay: true,
+    timeout: idleMs,
+    ...options,
+  });
+  const make = agent.createConnection.bind(agent);
+  agent.createConnection = (...asked) => {
+    const socket = make(...asked) as TLSSocket;
+    const timer = setTimeout(() => socket.destroy(new Error("it does not answer")), connectTimeoutMs);
+    for (const event of ["secureConnect", "close"]) socket.once(event, () => clearTimeout(timer));
+    return socket;
+  };
+  return agent;
+}
+
 export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links {
   const others = new Map(nodes.filter((one) => one !== self).map((one) => [one.number, one]));
   const keys = new Map([...others.keys()].map((number) => [number, linkKey(masterKey, number)]));
 
-  const agents = new Map(
-    [...keys].map(([number, key]) => {
-      const agent = new Agent({
-        keepAlive: true,
-        noDelay: true,
-        ...linkOptions(key, self.number, linkProtocols.http),
-      });
-      return [number, agent];
-    }),
-  );
+  const agentsOf = (protocol: string): ReadonlyMap<number, Agent> =>
+    new Map([...keys].map(([number, key]) => [number, agentOf(linkOptions(key, self.number, protocol))]));
+  const [ofRequests, ofCalls] = [agentsOf(linkProtocols.http), agentsOf(linkProtocols.calls)];
 
-  function targetOf(number: number): Target | null {
+  function targetOf(number: number, agents = ofRequests): Target | null {
     const [node, agent] = [others.get(number), agents.get(number)];
     return node === undefined || agent === undefined ? null : { agent, host: node.host, port: node.port };
   }
@@ -49,6 +64,7 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
     const { host, port } = node;
     const socket = connect({ host, port, ...linkOptions(key, self.number, protocol) });
     socket.setNoDelay(true);
+    socket.setKeepAlive(true, aliveMs);
     return connected(socket, node);
   }
 
@@ -63,23 +79,23 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
       socket.write(upgradeHead(request, client), "latin1");
       return socket;
     },
-    forward: (number, request, response, client, unreachable) => {
+    forward: (number, forwarded) => {
       const target = targetOf(number);
-      if (target === null) unreachable();
-      else forward(target, request, response, client, unreachable);
+      if (target === null) forwarded.unreachable();
+      else forward(target, forwarded);
     },
     ask: async (number, call) => {
       const target = targetOf(number);
       if (target === null) throw new ApiError("SERVICE_UNAVAILABLE", `node ${number} is unknown`);
       return askNode(target, call);
     },
-    call: async (number, body) => {
-      const target = targetOf(number);
+    call: async (number, body, timeoutMs) => {
+      const target = targetOf(number, ofCalls);
       if (target === null) throw new Error(`node ${number} is unknown`);
-      return callNode(target, body);
+      return callNode(target, body, timeoutMs);
     },
     close: () => {
-      for (const agent of agents.values()) agent.destroy();
+      for (const agent of [...ofRequests.values(), ...ofCalls.values()]) agent.destroy();
     },
   };
 }

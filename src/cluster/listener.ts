@@ -7,7 +7,7 @@ import type { ClusterSettings } from "../config/cluster.js";
 import { ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import { takeClient } from "./relayed-client.js";
-import { linkKey, linkOptions, linkProtocols, linkSuites } from "./secret.js";
+import { aliveMs, linkKey, linkOptions, linkProtocols, linkSuites } from "./secret.js";
 
 export interface ClusterListener {
   /** Takes no more links; those that are open stay. */
@@ -24,6 +24,8 @@ interface ListenerDeps {
   onMqtt(socket: Socket, client: RelayedClient): void;
   /** Goes on with requests that another node passes on. */
   onHttp(socket: Socket): void;
+  /** Goes on with a node's own calls. */
+  onCalls(socket: Socket): void;
 }
 
 /** A node that comes says within this time who it is, and whom it brings. */
@@ -32,7 +34,7 @@ const backlog = 4096;
 
 /** @throws ConfigError if the address is not available */
 export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener> {
-  const { settings, log, onMqtt, onHttp } = deps;
+  const { settings, log, onMqtt, onHttp, onCalls } = deps;
   const { nodes, self, host, masterKey } = settings;
   const key = linkKey(masterKey, self.number);
   const members = new Set(nodes.map(({ number }) => String(number)));
@@ -46,13 +48,16 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
       pskCallback: (_socket, identity) => (members.has(identity) ? key : null),
     },
     (socket: TLSSocket) => {
+      socket.on("error", () => socket.destroy());
       socket.setNoDelay(true);
+      socket.setKeepAlive(true, aliveMs);
       if (socket.alpnProtocol === linkProtocols.mqtt) {
         takeClient(socket, helloTimeoutMs).then(
           (client) => onMqtt(socket, client),
           () => socket.destroy(),
         );
       } else if (socket.alpnProtocol === linkProtocols.http) onHttp(socket);
+      else if (socket.alpnProtocol === linkProtocols.calls) onCalls(socket);
       else socket.end(instance);
     },
   );

@@ -21,7 +21,12 @@ export const linkSuites: SecureContextOptions = {
 };
 
 /** What a link carries, as agreed in its handshake (ALPN, RFC 7301). */
-export const linkProtocols = { mqtt: "tidemark-mqtt", http: "http/1.1", self: "tidemark-self" } as const;
+export const linkProtocols = {
+  mqtt: "tidemark-mqtt",
+  http: "http/1.1",
+  calls: "tidemark-calls",
+  self: "tidemark-self",
+} as const;
 
 /** For a link from node `from`, with the key of the node that it goes to. */
 export function linkOptions(key: Uint8Array, from: number, protocol: string): ConnectionOptions {
@@ -33,3 +38,6 @@ export function linkOptions(key: Uint8Array, from: number, protocol: string): Co
     checkServerIdentity: () => undefined,
   };
 }
+
+/** How often TCP looks whether the other side of a link is there: one that has gone without a word is noticed. */
+export const aliveMs = 30_000;

@@ -1,6 +1,7 @@
 /** Calls that nodes make of each other, for commands: the one that keeps a device sends to it. */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { z } from "@hono/zod-openapi";
 import type { Directory } from "../../ingest/directory/directory.js";
 import { createSlice } from "../../store/lib/turns.js";
@@ -10,6 +11,7 @@ import type { Command, Commands } from "./commands.js";
 /** Devices that one call is about. */
 export const targetsMax = 1000;
 const bodyBytesMax = 2 * 1024 * 1024;
+const idleMs = 60_000;
 
 const id = z.int().nonnegative();
 const targets = z.array(id).max(targetsMax).readonly();
@@ -29,8 +31,8 @@ export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(ta
 export type NodeAnswers = z.infer<typeof nodeAnswers>;
 
 export interface NodeCalls {
-  /** Answers a call; 400 if it is none. */
-  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers the calls that come by a link of the cluster. */
+  take(link: Duplex): void;
 }
 
 interface NodeCallsDeps {
@@ -95,23 +97,25 @@ export function createNodeCalls({ commands, directory, onFault }: NodeCallsDeps)
     return answers;
   }
 
-  return {
-    handle: (request, response) => {
-      const tell = (status: number, body: object): void => {
-        response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
-      };
-      read(request)
-        .then((text) => nodeCall.safeParse(JSON.parse(text)))
-        .then(
-          async (call) => (call.success ? tell(200, await answer(call.data)) : tell(400, {})),
-          () => tell(400, {}),
-        )
-        .catch((error: Error) => {
-          onFault(error);
-          if (!response.headersSent) tell(500, {});
-        });
-    },
-  };
+  /** 400 for what is no call. */
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    const tell = (status: number, body: object): void => {
+      response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+    };
+    read(request)
+      .then((text) => nodeCall.safeParse(JSON.parse(text)))
+      .then(
+        async (call) => (call.success ? tell(200, await answer(call.data)) : tell(400, {})),
+        () => tell(400, {}),
+      )
+      .catch((error: Error) => {
+        onFault(error);
+        if (!response.headersSent) tell(500, {});
+      });
+  }
+
+  const server = createServer({ keepAliveTimeout: idleMs, headersTimeout: 0, requestTimeout: 0 }, handle);
+  return { take: (link) => server.emit("connection", link) };
 }
 
 async function read(request: IncomingMessage): Promise<string> {

@@ -9,7 +9,7 @@ interface Ways {
   /** The node that keeps the device of this record id; null: this one. */
   keeperOf(device: number): Promise<number | null>;
   /** A node's answer to a call, as JSON. @throws Error if it does not answer */
-  call(node: number, call: NodeCall): Promise<unknown>;
+  call(node: number, call: NodeCall, timeoutMs: number): Promise<unknown>;
   readonly directory: Pick<Directory, "get">;
   readonly onFault: (error: Error) => void;
 }
@@ -18,6 +18,8 @@ interface Ways {
 type Shared = Pick<Command, "topic"> & Partial<Command>;
 
 const none = new Uint8Array();
+/** What is asked before a log is written; what sends, and waits until it is kept. */
+const [askMs, sendMs] = [5_000, 30_000];
 const base64 = (payload: Uint8Array): string => Buffer.from(payload).toString("base64");
 const truths = (answers: NodeAnswers): boolean[] => answers.map((one) => one === true);
 const grants = (answers: NodeAnswers): (CommandRoute["qos"] | null)[] =>
@@ -27,7 +29,7 @@ const grants = (answers: NodeAnswers): (CommandRoute["qos"] | null)[] =>
 export function throughCluster(here: Commands, { keeperOf, call, directory, onFault }: Ways): Commands {
   const nodes = new WeakMap<CommandRoute, number>();
   const ask = async (node: number, asked: NodeCall): Promise<NodeAnswers> =>
-    nodeAnswers.parse(await call(node, asked));
+    nodeAnswers.parse(await call(node, asked, asked.call === "send" ? sendMs : askMs));
 
   const routes = gathering<number, CommandRoute["qos"] | null>((node, { topic, qos = 0 }, targets) =>
     ask(node, { call: "route", topic, qos, targets }).then(grants),

@@ -14,10 +14,16 @@ const ownFiles = 256;
  * at most a quarter of those that the process does not keep for itself.
  * @param openFilesMax null if unknown or unlimited
  * @param most the numbers that the settings allow
+ * @param descriptorsEach of one connection: in a cluster it may need a link to its keeper, and as many links come in
  */
-export function connectionLimits(openFilesMax: number | null, most: ConnectionLimits): ConnectionLimits {
+export function connectionLimits(
+  openFilesMax: number | null,
+  most: ConnectionLimits,
+  descriptorsEach = 1,
+): ConnectionLimits {
   if (openFilesMax === null) return most;
-  const left = openFilesMax - Math.min(ownFiles, Math.ceil(openFilesMax / 4));
+  const free = openFilesMax - Math.min(ownFiles, Math.ceil(openFilesMax / 4));
+  const left = Math.floor(free / descriptorsEach);
   const http = Math.max(1, Math.min(most.http, Math.floor(left / 4)));
   return { http, mqtt: Math.max(1, Math.min(most.mqtt, left - http)) };
 }

@@ -120,6 +120,10 @@ async function serveTo(
   const signal = () => request.signal;
   const tenant = (caller ?? share)?.tenant;
   const hold = tenant === undefined ? null : deps.room.open(tenant, signal);
+  const asked = {
+    params: params && parseWith(params, context.req.param()),
+    query: query && parseWith(query, singleValues(context, query)),
+  };
   const json = body && (await readJsonBody(request, bytesMax));
   const input = {
     caller,
@@ -132,8 +136,7 @@ async function serveTo(
     request,
     hold,
     hangUp: () => deps.hangUp(context),
-    params: params && parseWith(params, context.req.param()),
-    query: query && parseWith(query, singleValues(context, query)),
+    ...asked,
     body: body && parseWith(body, json),
   };
   if (hold === null) return handle(input as never);

@@ -63,6 +63,7 @@ export function clientSessionRoutes(deps: AppDeps): Route[] {
       handle: async ({ caller, variant, params, request: { url } }) => {
         const clientIDs = listedTexts(url, "clientIDs", clientIDsMax);
         const device = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
+        await deps.cluster?.atKeeper(device);
         const outcome = await sessions.end({ tenant: caller.tenant, device }, clientIDs);
         if (outcome === "unavailable") {
           throw new StoreError("UNAVAILABLE", "cannot end the sessions: nothing can be kept now");

@@ -8,7 +8,6 @@ import type { Meter } from "../../ingest/meter.js";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
 import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
-import type { NodeCalls } from "../commands/node-calls.js";
 import { type Config, ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import { createConnectionPool } from "./connection-pool.js";
@@ -50,8 +49,6 @@ export interface HttpListenerDeps {
   readonly webSockets?: Pick<WebSocketTransport, "serves" | "upgrade">;
   /** HTTP over TLS besides; absent: off. */
   readonly tls?: Pick<SecurePortDeps, "config" | "identity" | "follow"> & { readonly port: number };
-  /** Answers the calls of the other nodes of the cluster. */
-  readonly nodeCalls?: NodeCalls;
   readonly times?: HttpTimes;
   /** How often connections are checked for being late, in milliseconds. */
   readonly checkMs?: number;
@@ -77,7 +74,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const unread = createUnread({ variant: config.apiVariant, log });
   const turns = createRequestTurns();
   const handling = createRequestHandling(fetch, { host, unread, turns, devices: deps.devices });
-  const relayed = createRelayedServer(handling, { calls: deps.nodeCalls, upgrades: deps.webSockets });
+  const relayed = createRelayedServer(handling, deps.webSockets);
   const proxies = createProxies(config.trustedProxies);
   const ipOf = ({ headers }: IncomingMessage, { address }: HttpPeer) => clientOf(proxies, address, headers);
   const sessions = new WeakMap<object, Http2Connection>();

@@ -1,25 +1,20 @@
-/** Requests that other nodes of the cluster pass on to this one, and their own calls, which are no client's. */
-import { createServer, type IncomingMessage, type Server } from "node:http";
+/** Requests that other nodes of the cluster pass on to this one. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
 import { clientHeader, readClient } from "../cluster/relayed-client.js";
-import type { NodeCalls } from "../commands/node-calls.js";
 import type { RequestHandling } from "./request-handling.js";
 
 /** The client's own headers have at most 64 KiB; ours are added to them. */
 const headerBytesMax = 80 * 1024;
 const idleMs = 60_000;
 
-interface RelayedDeps {
-  readonly calls: NodeCalls | undefined;
-  /** WebSocket of devices. */
-  readonly upgrades: Pick<WebSocketTransport, "serves" | "upgrade"> | undefined;
-}
+type Upgrades = Pick<WebSocketTransport, "serves" | "upgrade">;
 
 /** Never listens: it is given connections (`emit("connection")`), each a link of the cluster. */
-export function createRelayedServer({ handle }: RequestHandling, { calls, upgrades }: RelayedDeps): Server {
+export function createRelayedServer({ handle }: RequestHandling, upgrades: Upgrades | undefined): Server {
   const server = createServer({
     maxHeaderSize: headerBytesMax,
     keepAliveTimeout: idleMs,
@@ -28,25 +23,35 @@ export function createRelayedServer({ handle }: RequestHandling, { calls, upgrad
     headersTimeout: 0,
     requestTimeout: 0,
   });
+  server.maxHeadersCount = 0;
   server.on("request", (request, response) => {
-    const told = request.headers[clientHeader];
-    if (told === undefined && calls !== undefined) return calls.handle(request, response);
-    const client = clientOf(told);
+    const client = clientOf(request.headers[clientHeader]);
     if (client === null) return void response.writeHead(400).end();
     delete request.headers[clientHeader];
-    handle(request, response, { ...peerOf(client, request), client: client.address });
+    handle(request, response, { ...peerOf(client, request, () => prove(response)), client: client.address });
   });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const client = clientOf(request.headers[clientHeader]);
     if (client === null || upgrades?.serves(request.url ?? "") !== true) return void socket.destroy();
-    upgrades.upgrade(request, socket, head, peerOf(client, request), client.address);
+    upgrades.upgrade(
+      request,
+      socket,
+      head,
+      peerOf(client, request, () => undefined),
+      client.address,
+    );
   });
   return server;
 }
 
 /** A link carries the requests of many clients: each is known by its own credentials. */
-function peerOf(client: RelayedClient, request: IncomingMessage): HttpPeer {
-  return { ...client, isRelayed: true, connection: request, prove: () => undefined };
+function peerOf(client: RelayedClient, request: IncomingMessage, proved: () => void): HttpPeer {
+  return { ...client, isRelayed: true, connection: request, prove: proved };
+}
+
+/** The node that the client has come to is told at once: it waits longer for a client that is known. */
+function prove(response: ServerResponse): void {
+  if (!response.headersSent && !response.destroyed) response.writeProcessing();
 }
 
 function clientOf(told: string | string[] | undefined): RelayedClient | null {

@@ -83,7 +83,6 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     connectionsMax: connectionsMax.http,
     devices: endpoints.http,
     webSockets: endpoints.webSockets,
-    nodeCalls: work.nodeCalls,
   });
   const cluster =
     config.cluster &&
@@ -93,6 +92,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       linksMax: connectionsMax.mqtt + connectionsMax.http,
       onMqtt: listeners.takeRelayed,
       onHttp: http.takeRelayed,
+      onCalls: work.nodeCalls.take,
     }));
   return {
     http: http.address,
@@ -114,9 +114,9 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       for (const { wills } of shards) wills.close();
       for (const { connections } of shards) await connections.endAll("shutdown");
       await listeners.close();
+      await http.closed();
       await cluster?.close();
       endpoints.cluster?.close();
-      await http.closed();
       identity.close();
       devices.close();
       webSockets.close();
@@ -129,10 +129,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
 
 /** As many connections as the settings allow and the process's limit of open files permits. */
 function connectionLimitsOf(config: Config, log: Logger): { readonly http: number; readonly mqtt: number } {
-  const limits = connectionLimits(openFilesMax(), {
-    http: config.httpConnectionsMax,
-    mqtt: config.mqttConnectionsMax,
-  });
+  const most = { http: config.httpConnectionsMax, mqtt: config.mqttConnectionsMax };
+  const limits = connectionLimits(openFilesMax(), most, config.cluster === null ? 1 : 3);
   if (limits.http < config.httpConnectionsMax) {
     log.warn("the limit of open files leaves few connections; raise it (ulimit -n)", { ...limits });
   }

@@ -50,6 +50,20 @@ influxSuite("a cluster, the API of a device", (test, influx) => {
     }
   });
 
+  test("a session is ended at its node, asked anywhere", async () => {
+    const [device] = devices as [Rec];
+    const options = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
+    for (const [place, node] of cluster.nodes.entries()) {
+      const clientId = `ended by ${place}`;
+      const client = await connectAsync(nodeAt(0).mqtt, { ...login(device), ...options, clientId });
+      await client.endAsync();
+      const path = `/api/v1/devices/${device.id}/sessions`;
+      const gone = await node.call("DELETE", `${path}?clientIDs=${encodeURIComponent(clientId)}`);
+      assert.is(gone.status, 204, gone.text);
+      assert.not.match((await node.call("GET", path)).text, clientId);
+    }
+  });
+
   test("a list of all devices' messages says that others have more", async () => {
     const answer = await fetch(`${nodeAt(0).addresses.http}/api/v1/device_events`, {
       headers: { Authorization: `Bearer ${cluster.apiKey}` },

@@ -1,6 +1,8 @@
 /** Devices that speak HTTP reach their node through each of a cluster's. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
+import { connect } from "node:net";
 import { WebSocket } from "ws";
 import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
 import { assert, influxSuite, openTempDir } from "../suite.js";
@@ -13,7 +15,7 @@ influxSuite("a cluster, HTTP of devices", (test, influx) => {
   let devices: Rec[];
   test.before(async () => {
     dir = await openTempDir();
-    cluster = await startCluster(dir.path, await influx());
+    cluster = await startCluster(dir.path, await influx(), { HTTPS_PORT: "0" });
     devices = await provision(nodeAt(0), 3);
   });
   test.after(async () => {
@@ -125,6 +127,105 @@ influxSuite("a cluster, HTTP of devices", (test, influx) => {
     const refused = new WebSocket(url, { headers: { Authorization: `Basic ${wrong}` } });
     const [error] = (await once(refused, "error")) as [Error];
     assert.match(error.message, "401");
+  });
+
+  test("a client can neither pass for a node nor send what another request carries", async () => {
+    const [device, victim] = [keptAt(1), keptAt(2)];
+    const before = await payloadsOf(nodeAt(2), victim);
+    const { port } = new URL(String(nodeAt(0).addresses.http));
+    const raw = async (text: string): Promise<string> => {
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.write(text);
+      let answer = "";
+      socket.on("data", (piece: Buffer) => {
+        answer += String(piece);
+      });
+      socket.on("error", () => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      socket.destroy();
+      return answer;
+    };
+    const basic = (one: Rec): string =>
+      `Authorization: Basic ${Buffer.from(`${one.deviceUsername}:${one.token}`).toString("base64")}`;
+    const forged = 'tidemark-client: {"address":"9.9.9.9","isSecure":true,"certificate":null}';
+    const inner = [
+      "POST /api/v1/uplinks/data HTTP/1.1",
+      "Host: x",
+      forged,
+      basic(victim),
+      "Content-Length: 9",
+      "",
+      '{"n":666}',
+    ].join("\r\n");
+    const headOf = (method: string, ...more: readonly string[]): string =>
+      [`${method} /api/v1/inbox HTTP/1.1`, "Host: x", basic(device), ...more, "", ""].join("\r\n");
+    const chunk = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`;
+    const length = `Content-Length: ${inner.length}`;
+    for (const text of [
+      `${headOf("GET", "Transfer-Encoding: chunked")}${chunk}`,
+      `${headOf("GET", length, "Connection: content-length")}${inner}`,
+      `${headOf("DELETE", "Transfer-Encoding: chunked")}${chunk}`,
+    ]) {
+      assert.match(await raw(text), /^HTTP\/1.1 \d+/);
+    }
+    const call = `{"call":"sendToMembers","topic":"inbox","payload":"eA==","targets":[${victim.id}]}`;
+    const many = Array.from({ length: 1996 }, (_, i) => `a${i}: b`);
+    for (const [path, more] of [
+      ["/api/v1/uplinks/data", []],
+      ["/api/v1/uplinks/data", many],
+      ["/", []],
+    ] as const) {
+      const head = [
+        `POST ${path} HTTP/1.1`,
+        "Host: x",
+        basic(device),
+        ...more,
+        `Content-Length: ${call.length}`,
+      ];
+      assert.not.match(await raw([...head, "", call].join("\r\n")), "[true]");
+    }
+    const alive = await post(0, device, "/api/v1/uplinks/data", '{"n":77}');
+    assert.is(alive.status, 204);
+    assert.equal(await payloadsOf(nodeAt(2), victim), before);
+  });
+
+  test("an upload may take longer than a stranger's, at each node", async () => {
+    const device = keptAt(1);
+    const { port } = new URL(String(nodeAt(0).addresses.http));
+    const login = Buffer.from(`${device.deviceUsername}:${device.token}`).toString("base64");
+    const [start, rest] = ['{"n":78', ',"pad":1}'];
+    const socket = connect(Number(port), "127.0.0.1");
+    const length = start.length + rest.length;
+    socket.write(
+      `POST /api/v1/uplinks/data HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${login}\r\nContent-Length: ${length}\r\n\r\n${start}`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 13_000));
+    socket.write(rest);
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    assert.match(String(answer), /^HTTP\/1.1 204/);
+    socket.destroy();
+  });
+
+  test("HTTP/2 as well: a device's request, and a call of the API", async () => {
+    const device = keptAt(1);
+    const session = connectHttp2(String(nodeAt(0).addresses.https), { rejectUnauthorized: false });
+    const asked = async (headers: OutgoingHttpHeaders, body?: string): Promise<number> => {
+      const stream = session.request(headers, { endStream: body === undefined });
+      if (body !== undefined) stream.end(body);
+      const [answer] = (await once(stream, "response")) as [Record<string, number>];
+      stream.resume();
+      return answer[":status"] ?? 0;
+    };
+    const login = Buffer.from(`${device.deviceUsername}:${device.token}`).toString("base64");
+    const uplink = { ":method": "POST", ":path": "/api/v1/uplinks/data", authorization: `Basic ${login}` };
+    assert.is(await asked(uplink, '{"n":79}'), 204);
+    const events = {
+      ":path": `/api/v1/devices/${device.id}/events`,
+      authorization: `Bearer ${cluster.apiKey}`,
+    };
+    assert.is(await asked(events), 200);
+    assert.is((await payloadsOf(nodeAt(1), device)).at(-1), '{"n":79}');
+    session.close();
   });
 
   test("while a node is away its devices get 503, the others go on", async () => {

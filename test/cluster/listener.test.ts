@@ -39,6 +39,7 @@ suite("the nodes' port", (test) => {
       linksMax: 4,
       onMqtt: (socket, known) => told.mqtt.push({ socket, client: known }),
       onHttp: (socket) => told.http.push(socket),
+      onCalls: (socket) => told.http.push(socket),
     });
   });
   test.after.each(() => listener.close());
@@ -120,6 +121,7 @@ suite("the nodes' port", (test) => {
       linksMax: 4,
       onMqtt: () => undefined,
       onHttp: () => undefined,
+      onCalls: () => undefined,
     });
     await second.then(
       () => assert.unreachable(),

@@ -118,6 +118,8 @@ const others: Readonly<Record<string, string>> = {
   "src/cluster/listener.js: on connection": "keeps them, to end them with the service",
   "src/server/relayed-requests.js: createServer of node:http": "takes links of nodes that have the key",
   "src/server/relayed-requests.js: on request": "requests that a node passes on, within its own bounds",
+  "src/commands/node-calls.js: createServer of node:http": "takes links of nodes that have the key",
+  "src/commands/node-calls.js: emit connection": "links of nodes that have the key",
   "src/server/relayed-requests.js: on upgrade": "WebSockets that a node passes on, with bounds of their own",
   "src/server/http-server.js: emit connection": "links of nodes that have the key",
 };

@@ -38,7 +38,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/cluster/ask-node": [1, "constant"],
   "src/cluster/upgrade-head": [1, "limit: headerBytesMax"],
   "src/commands/node-calls": [3, "yields"],
-  "src/cluster/links": [1, "startup"],
+  "src/cluster/links": [2, "startup"],
   "src/cluster/listener": [1, "startup"],
   "src/cluster/relayed-client": [1, "limit: lineBytesMax"],
   "src/config/cluster": [2, "startup"],

@@ -120,13 +120,14 @@ export function createHttpTransport(shards: ByShard<HttpContext>): HttpTransport
     const keeper = await neighbours.keeperOf(username);
     if (keeper === null) return false;
     if (hasLeft(response)) return true;
-    response.once("finish", () => {
-      if (response.statusCode < 400) peer.prove(keeper.tenant);
-    });
     const { certificate, isSecure } = peer;
-    neighbours.forward(keeper.node, request, response, { address, certificate, isSecure }, () =>
-      respond(response, form(turnedAway.unavailable)),
-    );
+    neighbours.forward(keeper.node, {
+      request,
+      response,
+      client: { address, certificate, isSecure },
+      proved: () => peer.prove(keeper.tenant),
+      unreachable: () => respond(response, form(turnedAway.unavailable)),
+    });
     return true;
   }
 

@@ -12,6 +12,17 @@ export interface RelayedClient {
   readonly certificate: ClientCertificate | null;
 }
 
+/** A request that another node answers. */
+export interface Forwarded {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly client: RelayedClient;
+  /** The node has let the client in. */
+  readonly proved: () => void;
+  /** Answers if the node cannot be reached, or ends before it has begun to answer. */
+  readonly unreachable: () => void;
+}
+
 /** The node that keeps a device. */
 export interface Keeper {
   readonly node: number;
@@ -27,14 +38,8 @@ export interface Neighbours {
   openRelay(node: number, client: RelayedClient): Promise<Duplex>;
   /** Opens a way for the bytes of a client that asks for a WebSocket. @throws Error if the node cannot be reached */
   openUpgrade(node: number, request: IncomingMessage, client: RelayedClient): Promise<Duplex>;
-  /** Lets the node answer a request; `unreachable` answers if it does not. */
-  forward(
-    node: number,
-    request: IncomingMessage,
-    response: ServerResponse,
-    client: RelayedClient,
-    unreachable: () => void,
-  ): void;
+  /** Lets the node answer a request. */
+  forward(node: number, forwarded: Forwarded): void;
   /** Ends links that carry nothing. */
   close(): void;
 }
@@ -51,10 +56,17 @@ export function join(client: Duplex, relay: Duplex): void {
     [relay, client],
   ] as const) {
     one.on("error", () => undefined);
-    one.once("close", () => {
-      other.end();
-      const cutOff = setTimeout(() => other.destroy(), closeTimeoutMs).unref();
-      other.once("close", () => clearTimeout(cutOff));
-    });
+    if (one.destroyed) part(other);
+    else one.once("close", () => part(other));
   }
+}
+
+/** What it was still to be told goes out; what it says is nobody's any more. */
+function part(stream: Duplex): void {
+  if (stream.destroyed) return;
+  stream.unpipe();
+  stream.resume();
+  stream.end();
+  const cutOff = setTimeout(() => stream.destroy(), closeTimeoutMs).unref();
+  stream.once("close", () => clearTimeout(cutOff));
 }

@@ -405,9 +405,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
       this.#incoming.prove(keeper.tenant);
     });
     join(this.#stream, relay);
-    if (this.#gone === null) return;
-    relay.end();
-    this.#close(this.#gone);
+    if (this.#gone !== null) this.#close(this.#gone);
   }
 
   async #enter(request: ConnectRequest): Promise<void> {
