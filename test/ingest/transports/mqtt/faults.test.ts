@@ -174,6 +174,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
       presence: { connected: nothing, disconnected: nothing },
       authenticate: async () => entry,
       platformSubscriptions: () => [],
+      neighbours: null,
       denials: { add: nothing },
       hold: nothing,
       release: nothing,

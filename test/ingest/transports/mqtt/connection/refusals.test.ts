@@ -147,6 +147,7 @@ function connection(
     markPaused: nothing,
     onClosed: nothing,
     turns: createReadingTurns(),
+    neighbours: null,
   } as unknown as MqttContext;
   const open = new MqttConnection(context, socket, incomingFrom("192.0.2.1"), null);
   const connect = { cmd: "connect", clientId: "c", keepalive: 0, clean: true } as const;
@@ -238,7 +239,12 @@ suite("MQTT, refusals", (test) => {
     const clock = createStillClock();
     const socket = new Duplex({ read: () => undefined, write: () => undefined });
     const nothing = () => undefined;
-    const context = { meter: createMeter(), ...clock, onClosed: nothing } as unknown as MqttContext;
+    const context = {
+      meter: createMeter(),
+      ...clock,
+      onClosed: nothing,
+      neighbours: null,
+    } as unknown as MqttContext;
     const connection = new MqttConnection(context, socket, incomingFrom("192.0.2.1"), null);
     const look = () => connection.checkSilence(clock.now(), clock.monotonic());
     for (const ms of [300_000, -300_000, 21_600_000]) {
@@ -269,6 +275,7 @@ suite("MQTT, refusals", (test) => {
       onClosed: nothing,
       markPaused: nothing,
       turns: createReadingTurns(),
+      neighbours: null,
     } as unknown as MqttContext;
     const connection = new MqttConnection(context, socket, incomingFrom("192.0.2.1"), null);
     const packet = mqttPacket.generate({ cmd: "connect", clientId: "x".repeat(200), protocolId: "MQTT" });
