@@ -10,12 +10,15 @@ import type { JournalInput } from "./record.js";
 import { frameOf } from "./record-codecs.js";
 import { journalDamage, recover } from "./recover.js";
 import { recordBytesLimit } from "./scan.js";
-import { type Segment, unlinkSegment } from "./segment.js";
+import type { Segment } from "./segment.js";
+import { keepOnDisk, type SegmentKeeping } from "./segment-keeping.js";
 import { idsPerShard } from "./shard-ids.js";
 import { createTail } from "./tail.js";
 import { createJournalWriter, type JournalWriterOptions } from "./writer.js";
 
 export interface JournalOptions extends JournalWriterOptions {
+  /** Default: in `dir` alone. */
+  readonly keeping?: SegmentKeeping;
   /** 0 to 999, in the ids of its records. */
   readonly shard: number;
   /** Bytes appended but not committed; beyond this, `full` asks the transports to stop reading. */
@@ -82,15 +85,16 @@ const unknownSalt = 1;
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const base = options.shard * idsPerShard;
-  const recovered = await recover(options);
+  const keeping = options.keeping ?? keepOnDisk(options.dir);
+  const recovered = await recover({ ...options, keeping });
   const { segments, stamps } = recovered;
   let { lastReceivedAt } = recovered;
   let committedID = recovered.lastID ?? base;
   let nextID = committedID + 1;
-  const writer = createJournalWriter(options, recovered);
+  const writer = createJournalWriter(options, keeping, recovered);
   const waiters = createCommitWaiters();
   const { dir, freeBytesMin } = options;
-  const patient = createPatientWriter(writer, { dir, freeBytesMin, onStopped });
+  const patient = createPatientWriter(writer, { dir, freeBytesMin, retryMs: keeping.retryMs, onStopped });
   const createBatch = createBatches();
   const tail = createTail();
   let pending: Batch | null = null;
@@ -177,6 +181,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     closed = true;
     try {
       await writer.close();
+      await keeping.close();
     } finally {
       waiters.wakeAll();
     }
@@ -225,11 +230,13 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     drop: async (segment) => {
       if (segment === segments.at(-1)) throw new StoreError("INVALID", "cannot drop the newest segment");
       const at = segments.indexOf(segment);
-      if (at < 0) throw new StoreError("NOT_FOUND", "cannot drop the segment: it is gone");
+      const next = segments[at + 1];
+      if (at < 0 || next === undefined)
+        throw new StoreError("NOT_FOUND", "cannot drop the segment: it is gone");
       // Whoever then finds its file gone can see why.
       segments.splice(at, 1);
       try {
-        await unlinkSegment(options.dir, segment);
+        await keeping.drop(segment, next);
       } catch (error) {
         segments.splice(at, 0, segment);
         throw error;

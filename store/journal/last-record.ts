@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { walkSegment } from "./reader.js";
-import { readSegmentFile, type Segment, segmentHeadBytes } from "./segment.js";
+import { readSegmentFile, type Segment } from "./segment.js";
+import { segmentHeadBytes } from "./segment-head.js";
 
 /** The id of the last whole record of a journal that nobody writes to; 0 if it has none. */
 export async function lastRecordID(dir: string): Promise<number> {

@@ -4,13 +4,14 @@ import type { Batch } from "./batch.js";
 import type { Segment } from "./segment.js";
 import type { JournalWriter } from "./writer.js";
 
-const retryMs = 1000;
 const freeCheckMs = 1000;
 
 interface PatientWriterOptions {
   readonly dir: string;
   /** Below this much free space nothing is written. */
   readonly freeBytesMin: number;
+  /** After a failed write, milliseconds until the next. */
+  readonly retryMs: number;
   /** Called at each change of `stopped`. */
   readonly onStopped: (reason: string | null) => void;
 }
@@ -64,7 +65,7 @@ export function createPatientWriter(writer: JournalWriter, options: PatientWrite
         if (isClosing) throw error;
         setStopped(asError(error).message);
         await writer.abandon();
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
+        await new Promise((resolve) => setTimeout(resolve, options.retryMs));
       }
     }
   }

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { peekRecord } from "./frame.js";
-import { type Segment, segmentHeadBytes } from "./segment.js";
+import type { Segment } from "./segment.js";
+import { segmentHeadBytes } from "./segment-head.js";
 import type { Tail } from "./tail.js";
 import { createTopicFinder, type Topics } from "./topics.js";
 import {

@@ -2,7 +2,7 @@ import { mkdir, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Damage } from "../files/damage.js";
 import { asError, StoreError } from "../lib/errors.js";
-import { type DurableFile, openDurableFile } from "./durable-file.js";
+import type { DurableFile } from "./durable-file.js";
 import {
   isIntact,
   peekRecord,
@@ -12,7 +12,9 @@ import {
   sharesTopicOf,
 } from "./frame.js";
 import { walkSegment } from "./reader.js";
-import { cutTail, listSegments, newestFormat, type Segment } from "./segment.js";
+import { cutTail, listSegments, type Segment } from "./segment.js";
+import { newestFormat } from "./segment-head.js";
+import type { SegmentKeeping } from "./segment-keeping.js";
 import { createSharedTopics, type SharedTopics } from "./shared-topics.js";
 import { createStamps, type Stamps } from "./stamps.js";
 import { readStampRuns, stampsFileName } from "./stamps-file.js";
@@ -20,6 +22,7 @@ import { describeDamage, type SegmentDamage, type SegmentWalk } from "./walk.js"
 
 interface RecoverOptions {
   readonly dir: string;
+  readonly keeping: Pick<SegmentKeeping, "reopen">;
   /** Called for each record of the newest segment, in order. */
   readonly onRecord?: (segment: Segment, position: number, record: RecordPeek) => void;
   readonly onTrouble?: (error: Error) => void;
@@ -73,7 +76,7 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
   const lostThrough = await lostAtEnd(newest, walk);
   const isWhole = await cutTailOf(newest, walk.intactBytes, lostThrough !== null, options);
   // Segments of earlier formats are still read, but never appended to.
-  const file = isWhole && newest.format === newestFormat ? await openDurableFile(newest.path) : null;
+  const file = isWhole && newest.format === newestFormat ? await options.keeping.reopen(newest) : null;
   return { segments, lastID: walk.lastID, lastReceivedAt, stamps, lostThrough, topics, file };
 }
 

@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { walkSegment } from "./reader.js";
-import { readSegmentFile, type Segment, segmentHeadBytes } from "./segment.js";
+import { readSegmentFile, type Segment } from "./segment.js";
+import { segmentHeadBytes } from "./segment-head.js";
 import { describeDamage } from "./walk.js";
 
 interface JournalVerified {

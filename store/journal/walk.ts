@@ -1,7 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { peekRecord } from "./frame.js";
 import { recordBytesLimit, scanRecords } from "./scan.js";
-import { type Segment, segmentHeadBytes } from "./segment.js";
+import type { Segment } from "./segment.js";
+import { segmentHeadBytes } from "./segment-head.js";
 import type { TailChunk } from "./tail.js";
 
 const readStepBytes = 1024 * 1024;

@@ -1,9 +1,9 @@
 import { unlink } from "node:fs/promises";
 import type { Batch } from "./batch.js";
-import type { DurableFile } from "./durable-file.js";
 import type { Recovered } from "./recover.js";
-import { createSegment, type Segment, segmentHeadBytes } from "./segment.js";
-import { writeStampRuns } from "./stamps-file.js";
+import type { OpenSegment, Segment } from "./segment.js";
+import { segmentHeadBytes } from "./segment-head.js";
+import type { SegmentKeeping } from "./segment-keeping.js";
 
 export interface JournalWriterOptions {
   readonly dir: string;
@@ -20,20 +20,29 @@ export interface JournalWriter {
   write(batch: Batch): Promise<{ readonly segment: Segment; readonly position: number }>;
   /** Begins a segment for the records from `firstID` on. */
   begin(firstID: number): Promise<Segment>;
-  /** Leaves the present file: its durable part stays; a failed tail is cut as far as the disk allows. */
+  /**
+   * Leaves the present file, unless the write is gone on with: its durable part stays; a failed tail is cut as far as the
+   * disk allows.
+   */
   abandon(): Promise<void>;
   close(): Promise<void>;
 }
 
-export function createJournalWriter(options: JournalWriterOptions, recovered: Recovered): JournalWriter {
+export function createJournalWriter(
+  options: JournalWriterOptions,
+  keeping: SegmentKeeping,
+  recovered: Recovered,
+): JournalWriter {
   const { segments, stamps, topics } = recovered;
   let { file } = recovered;
   /** When the newest segment was opened, by the monotonic clock. */
   let openedAt = performance.now();
   let { lastID } = recovered;
+  /** A batch of which nobody knows yet whether it is kept, and where it goes. */
+  let unfinished: (OpenSegment & { readonly batch: Batch }) | null = null;
 
   /** The newest segment, or a new one if that is full, old, abandoned or of an earlier format. */
-  async function writable(firstID: number): Promise<{ segment: Segment; file: DurableFile }> {
+  async function writable(firstID: number): Promise<OpenSegment> {
     const current = segments.at(-1);
     if (file !== null && current !== undefined) {
       const ageMs = Math.max(options.now() - current.createdAt, performance.now() - openedAt);
@@ -44,18 +53,16 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
     return create(firstID);
   }
 
-  async function create(firstID: number): Promise<{ segment: Segment; file: DurableFile }> {
+  async function create(firstID: number): Promise<OpenSegment> {
     const current = segments.at(-1);
     const isReplaced = current !== undefined && current.firstID === firstID;
     // If the clock has gone back, the newer of two segments with one first id must be told from the older.
     const createdAt = Math.floor(Math.max(options.now(), isReplaced ? current.createdAt + 1 : 0));
-    // The stamps file holds what the newest segment's records do not tell about stamps.
-    await writeStampRuns(options.dir, stamps.runs());
     lastID ??= firstID - 1;
     const place = isReplaced
       ? { afterID: current.afterID, previousID: current.previousID }
       : { afterID: lastID, previousID: current?.firstID ?? 0 };
-    const made = await createSegment(options.dir, { firstID, ...place, createdAt });
+    const made = await keeping.begin({ firstID, ...place, createdAt }, stamps.runs());
     await file?.close();
     file = made.file;
     topics.clear();
@@ -73,10 +80,13 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
 
   return {
     write: async (batch) => {
-      const { segment, file: target } = await writable(batch.firstID);
+      const { segment, file: target } =
+        unfinished?.batch === batch ? unfinished : await writable(batch.firstID);
+      if (keeping.resumes) unfinished = { segment, file: target, batch };
       const position = segment.bytes;
       await batch.fit({ salt: segment.salt, position, topics });
       await target.write(batch.views(), position);
+      unfinished = null;
       segment.bytes = position + batch.bytes;
       lastID = batch.lastID;
       for (const [envelope, at] of batch.holders) topics.add(envelope, position + at);
@@ -85,7 +95,7 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
     begin: async (firstID) => (await create(firstID)).segment,
     abandon: async () => {
       const current = segments.at(-1);
-      if (file === null || current === undefined) return;
+      if (file === null || current === undefined || keeping.resumes) return;
       await file.truncate(current.bytes).catch(() => undefined);
       await file.close().catch(() => undefined);
       file = null;

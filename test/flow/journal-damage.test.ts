@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { recordSize } from "../../store/journal/frame.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
-import { segmentHeadBytes } from "../../store/journal/segment.js";
+import { segmentHeadBytes } from "../../store/journal/segment-head.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";

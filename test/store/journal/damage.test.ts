@@ -17,7 +17,8 @@ import { encodeFrame, frameBytesMax, recordSize } from "../../../store/journal/f
 import type { Journal } from "../../../store/journal/journal.js";
 import { decodeRecord, frameOf } from "../../../store/journal/record-codecs.js";
 import { recordBytesLimit, scanRecords } from "../../../store/journal/scan.js";
-import { type Segment, segmentHeadBytes } from "../../../store/journal/segment.js";
+import type { Segment } from "../../../store/journal/segment.js";
+import { segmentHeadBytes } from "../../../store/journal/segment-head.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
 import { assert, suite, withTempDir } from "../../suite.js";
 import { journalInput, keep, openTestJournal, readAll, textOf } from "./support.js";

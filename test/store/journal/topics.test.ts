@@ -9,7 +9,7 @@ import { decodeFrame, peekRecord, recordSize, topicBackOf } from "../../../store
 import { type Entry, isMessage, type JournalRecord } from "../../../store/journal/record.js";
 import { frameOf } from "../../../store/journal/record-codecs.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
-import { segmentHeadBytes } from "../../../store/journal/segment.js";
+import { segmentHeadBytes } from "../../../store/journal/segment-head.js";
 import { createSharedTopics } from "../../../store/journal/shared-topics.js";
 import { createTopicFinder } from "../../../store/journal/topics.js";
 import { crc32c } from "../../../store/lib/crc32c.js";

@@ -1,0 +1,249 @@
+import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import type { Journal } from "../../../../store/journal/journal.js";
+import type { PartitionLog } from "../../../../store/journal/kafka/partition-log.js";
+import { encodeClaim } from "../../../../store/journal/replicated/log-frames.js";
+import { assert, rejects, suite, until, withTempDir } from "../../../suite.js";
+import { createMemoryLog, type Outcome } from "../memory-log.js";
+import { journalInput, keep, readAll, textOf } from "../support.js";
+import { openInLog } from "./support.js";
+
+const outcomes: fc.Arbitrary<Outcome> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant<Outcome>("kept") },
+  { weight: 1, arbitrary: fc.constant<Outcome>("refused") },
+  { weight: 1, arbitrary: fc.constant<Outcome>("unanswered") },
+  {
+    weight: 1,
+    arbitrary: fc.record({ late: fc.oneof(fc.nat({ max: 3 }), fc.constant(Number.POSITIVE_INFINITY)) }),
+  },
+);
+
+/** Ids and payloads, in order. */
+const contents = async (journal: Journal): Promise<string[]> =>
+  (await readAll(journal)).map((record) => `${record.id} ${textOf(record)}`);
+
+/** The segments of a folder, by name, with their bytes. */
+async function segmentsIn(dir: string): Promise<Map<string, string>> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith(".journal")).sort();
+  return new Map(
+    await Promise.all(
+      names.map(async (name) => [name, (await readFile(join(dir, name))).toString("base64")] as const),
+    ),
+  );
+}
+
+suite("journal in a log that fails", (test) => {
+  test("through refusals, lost answers, late frames and new owners on other machines, each acknowledged record is there once, on every machine the same", async () => {
+    const runs = fc.array(
+      fc.record({
+        machine: fc.nat({ max: 2 }),
+        records: fc.array(fc.nat({ max: 900 }), { maxLength: 12 }),
+        isKilled: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 5 },
+    );
+    await fc.assert(
+      fc.asyncProperty(runs, fc.array(outcomes, { maxLength: 60 }), (owners, fates) =>
+        withTempDir(async (dir) => {
+          const fate = fates.values();
+          const log = createMemoryLog(() => fate.next().value ?? "kept");
+          const acknowledged: string[] = [];
+          let sent = 0;
+          for (const { machine, records, isKilled } of owners) {
+            const connection = log.connect();
+            const options = { segmentBytesMax: 1500, frameBytesMax: 900_000 };
+            const journal = await openInLog(join(dir, String(machine)), connection, options);
+            for (const length of records) {
+              const text = `${sent++}${".".repeat(length)}`;
+              journal.append(journalInput({ payload: Buffer.from(text) }), (id) =>
+                acknowledged.push(`${id} ${text}`),
+              );
+              if (length % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
+            }
+            // A killed owner's connection ends in the midst of an append.
+            if (isKilled) connection.close();
+            else await journal.waitFor(journal.appendedID - 1);
+            await journal.close();
+          }
+          const last = await openInLog(join(dir, "0"), log.connect());
+          const found = await contents(last);
+          await last.close();
+          const fresh = await openInLog(join(dir, "fresh"), log.connect());
+          assert.equal(await contents(fresh), found, "another machine has the same");
+          await fresh.close();
+          const ids = found.map((one) => Number(one.split(" ")[0]));
+          assert.equal(
+            ids,
+            [...new Set(ids)].sort((a, b) => a - b),
+            "each id once, in order",
+          );
+          assert.equal(
+            acknowledged.filter((one) => !found.includes(one)),
+            [],
+            "acknowledged and not there",
+          );
+        }),
+      ),
+      { numRuns: 150, endOnFailure: true },
+    );
+  });
+
+  test("an owner that another has followed acknowledges nothing more, and says so once", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const lost: string[] = [];
+      const former = await openInLog(join(dir, "a"), log.connect(), {
+        onLost: (error) => lost.push(error.message),
+      });
+      const first = await keep(former, { payload: Buffer.from("before") });
+      const next = await openInLog(join(dir, "b"), log.connect());
+      const told: number[] = [];
+      for (let i = 0; i < 3; i++) former.append(journalInput(), (id) => told.push(id));
+      await until(() => lost.length > 0, { what: "the loss" });
+      assert.match(former.stopped ?? "", /another process has taken over the journal/);
+      assert.is(former.full, true);
+      assert.is(await keep(next, { payload: Buffer.from("after") }), first + 1);
+      assert.equal([told, lost.length], [[], 1]);
+      assert.equal(await contents(next), ["1 before", "2 after"]);
+      await former.close();
+      await next.close();
+      const third = await openInLog(join(dir, "c"), log.connect());
+      assert.equal(await contents(third), ["1 before", "2 after"], "what the former has appended is void");
+      await third.close();
+    }));
+
+  test("of two that claim the same epoch, the one whose claim comes second tries again", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const connection = log.connect();
+      let isFirst = true;
+      const rival: PartitionLog = {
+        ...connection,
+        append: (frame) => {
+          if (isFirst) log.frames.push(encodeClaim(1, { deployment: "tests", shard: 0, owner: "the other" }));
+          isFirst = false;
+          return connection.append(frame);
+        },
+      };
+      const journal = await openInLog(dir, rival);
+      assert.is(await keep(journal), 1);
+      assert.is(log.frames.length, 5, "two claims of epoch 1, one of epoch 2, a beginning, records");
+      await journal.close();
+    }));
+
+  test("a folder that has lost or changed something is made whole from the log", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const small = { segmentBytesMax: 2000 };
+      const first = await openInLog(dir, log.connect(), small);
+      for (let i = 0; i < 12; i++)
+        await keep(first, { payload: Buffer.alloc(700, String.fromCharCode(97 + i)) });
+      await first.close();
+      const whole = await segmentsIn(dir);
+      const [oldest, second, ...others] = [...whole.keys()];
+      const newest = others.at(-1);
+      if (oldest === undefined || second === undefined || newest === undefined) throw new Error("too few");
+      const damages: readonly (readonly [string, () => Promise<unknown>])[] = [
+        ["a file is gone", () => rm(join(dir, oldest))],
+        ["a file is short", () => truncate(join(dir, second), 700)],
+        ["the newest is gone", () => rm(join(dir, newest))],
+        ["the newest is cut", () => truncate(join(dir, newest), 300)],
+        ["a byte of the newest is another", () => flip(join(dir, newest), 200)],
+        ["the mark is another", () => flip(join(dir, "copy.json"), 30)],
+        ["a segment that belongs to nobody", () => writeFile(join(dir, oldest.replace("1-", "7-")), "x")],
+        ["all is gone", () => rm(dir, { recursive: true })],
+      ];
+      for (const [what, damage] of damages) {
+        await damage();
+        const troubles: string[] = [];
+        const again = await openInLog(dir, log.connect(), {
+          ...small,
+          onTrouble: (error) => troubles.push(error.message),
+        });
+        assert.equal(await segmentsIn(dir), whole, what);
+        const isTold = !what.startsWith("all") && !what.startsWith("a segment");
+        assert.is(troubles.length, isTold ? 1 : 0, `${what}: ${troubles.join()}`);
+        await again.close();
+      }
+    }));
+
+  test("segments that are dropped leave the log; a machine that was away so long begins anew", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const small = { segmentBytesMax: 1 };
+      const [a, b] = [join(dir, "a"), join(dir, "b")];
+      const away = await openInLog(b, log.connect(), small);
+      for (let i = 0; i < 3; i++) await keep(away);
+      await away.close();
+      const journal = await openInLog(a, log.connect(), small);
+      for (let i = 0; i < 3; i++) await keep(journal);
+      while (journal.segments.length > 1) await journal.drop(journal.segments[0] as never);
+      const left = await contents(journal);
+      assert.is(left.length, 1);
+      assert.ok(log.first > 5, `the log begins at ${log.first}`);
+      await journal.close();
+      const back = await openInLog(b, log.connect(), small);
+      assert.equal(await contents(back), left);
+      assert.is(await keep(back), 7);
+      await back.close();
+    }));
+
+  test("refuses a folder with a journal of its own, the copy of another log, another deployment's, and foreign frames", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const first = await openInLog(join(dir, "a"), log.connect());
+      await keep(first);
+      await first.close();
+      await rejects(
+        () => openInLog(join(dir, "a"), log.connect(), { topicID: "another" }),
+        /copy of partition 0 of the topic with id topic/,
+      );
+      await rejects(
+        () => openInLog(join(dir, "b"), log.connect(), { deployment: "another" }),
+        /it is that of another deployment/,
+      );
+      await rm(join(dir, "a", "copy.json"));
+      await rejects(() => openInLog(join(dir, "a"), log.connect()), /kept there alone/);
+      const foreign = createMemoryLog();
+      foreign.frames.push(Buffer.from("somebody else's message"));
+      await rejects(() => openInLog(join(dir, "c"), foreign.connect()), /none of Tidemark's/);
+      assert.is(foreign.frames.length, 1, "nothing was appended to it");
+    }));
+
+  test("refuses a log that has lost frames which the folder has", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const journal = await openInLog(dir, log.connect());
+      for (let i = 0; i < 5; i++) await keep(journal);
+      await journal.close();
+      log.frames.splice(2);
+      await rejects(() => openInLog(dir, log.connect()), /it has lost frames/);
+    }));
+
+  test("while the log takes nothing it says why, and acknowledges when it takes again", () =>
+    withTempDir(async (dir) => {
+      let fate: Outcome = "kept";
+      const log = createMemoryLog(() => fate);
+      const journal = await openInLog(dir, log.connect());
+      await keep(journal);
+      fate = "refused";
+      let id = 0;
+      journal.append(journalInput(), (kept) => {
+        id = kept;
+      });
+      await until(() => journal.stopped !== null, { what: "the stop" });
+      assert.match(journal.stopped ?? "", /too few replicas/);
+      assert.equal([journal.full, id], [true, 0]);
+      fate = "kept";
+      await until(() => id === 2, { what: "the acknowledgement" });
+      assert.is(journal.stopped, null);
+      await journal.close();
+    }));
+});
+
+async function flip(path: string, at: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[at] = (bytes[at] as number) ^ 0x40;
+  await writeFile(path, bytes);
+}

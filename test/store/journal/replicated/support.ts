@@ -1,0 +1,36 @@
+import { randomUUID } from "node:crypto";
+import type { Journal, JournalOptions } from "../../../../store/journal/journal.js";
+import type { PartitionLog } from "../../../../store/journal/kafka/partition-log.js";
+import type { OwnershipLost } from "../../../../store/journal/replicated/log-appender.js";
+import { keepInLog } from "../../../../store/journal/replicated/replicated-segments.js";
+import { openTestJournal } from "../support.js";
+
+interface InLogOptions extends Partial<JournalOptions> {
+  readonly deployment?: string;
+  readonly topicID?: string;
+  readonly frameBytesMax?: number;
+  readonly onLost?: (error: OwnershipLost) => void;
+}
+
+const never = new AbortController().signal;
+
+/** A journal in the log, with its copy in the folder. */
+export async function openInLog(
+  dir: string,
+  log: PartitionLog,
+  options: InLogOptions = {},
+): Promise<Journal> {
+  const { deployment = "tests", topicID = "topic", frameBytesMax = 1 << 20, ...rest } = options;
+  const shard = rest.shard ?? 0;
+  const keeping = await keepInLog({
+    dir,
+    log,
+    name: { topicID, partition: shard },
+    claimant: { deployment, shard, owner: randomUUID() },
+    frameBytesMax,
+    onLost: options.onLost ?? ((error) => rest.onTrouble?.(error)),
+    onTrouble: rest.onTrouble ?? (() => undefined),
+    signal: never,
+  });
+  return openTestJournal(dir, { ...rest, keeping });
+}
