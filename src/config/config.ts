@@ -6,6 +6,7 @@ import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
 import { type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
+import { type JournalSettings, journalOf, journalProblems, readJournalURL } from "./journal.js";
 import { isTileTemplate } from "./tile-template.js";
 import { inWords } from "./words.js";
 
@@ -47,6 +48,8 @@ export interface Config {
   readonly tlsSuites: "aead" | "compatible";
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
+  /** Where the journal is kept besides this machine's disk; null: nowhere. */
+  readonly journal: JournalSettings | null;
   /** The shards of the journal that this process keeps. */
   readonly shards: readonly number[];
   /** Null: the process is alone. */
@@ -206,6 +209,13 @@ const nodes = z
   .transform(readNodes)
   .refine((all) => all !== null, "must be a list such as 1@10.0.0.1:7400,2@10.0.0.2:7400,3@10.0.0.3:7400");
 
+const journalURL = z.string().transform((text, context) => {
+  const read = readJournalURL(text);
+  if (typeof read === "object") return read;
+  context.addIssue({ code: "custom", message: read });
+  return z.NEVER;
+});
+
 const mailServerForm = /^smtps?:\/\/[^/?#]+\/?(?:\?security=none)?$/;
 
 const schema = z.object({
@@ -244,6 +254,11 @@ const schema = z.object({
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   CLUSTER_NODES: nodes.optional(),
+  JOURNAL_URL: journalURL.optional(),
+  JOURNAL_CA: z.string().optional(),
+  // A dozen is divided by two, three, four and six nodes.
+  JOURNAL_SHARDS: whole(1, 256).prefault(String(12)),
+  JOURNAL_UNFLUSHED: z.enum(["refuse", "accept"]).default("refuse"),
   CLUSTER_HOST: z.string().min(1).max(255).optional(),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
   EVENT_RETENTION_BYTES: bytes.prefault(String(10 * 2 ** 30)),
@@ -324,6 +339,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const problems = missingTogether(env);
   if (problems.length > 0) throw new ConfigError(problems);
   const masterKey = env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex");
+  const journal = journalOf(env);
   const [appID, appSecret] = env.API_KEY?.split(/:(.*)/s) ?? [];
   return Object.freeze({
     host: env.HOST,
@@ -351,7 +367,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     tlsSuites: env.TLS_SUITES,
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
-    shards: [env.NODE_NUMBER],
+    journal,
+    shards: journal === null ? [env.NODE_NUMBER] : Array.from({ length: journal.shards }, (_, i) => i),
     cluster: clusterOf(env, { host: env.HOST, masterKey }),
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     eventRetentionBytes: env.EVENT_RETENTION_BYTES,
@@ -454,7 +471,7 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
     if (env.INFLUX_URL !== undefined && env[name] === undefined)
       problems.push(`${name}: is required with INFLUX_URL`);
   }
-  problems.push(...clusterProblems(env));
+  problems.push(...clusterProblems(env), ...journalProblems(env));
   const secure = env.BROKER_URL?.startsWith("mqtts:") === true;
   for (const name of ["BROKER_CA", "BROKER_CERT", "BROKER_KEY"] as const) {
     if (env[name] !== undefined && !secure) problems.push(`${name}: needs a BROKER_URL of mqtts://`);

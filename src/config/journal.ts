@@ -14,6 +14,16 @@ export interface JournalURL {
   };
 }
 
+/** A journal on other machines. */
+export interface JournalSettings extends JournalURL {
+  /** PEM file of the authorities that may have signed the brokers' certificates; null: the usual ones. */
+  readonly caPath: string | null;
+  /** Partitions of the topic: parts into which the devices are divided, for good. */
+  readonly shards: number;
+  /** Whether an acknowledgement may mean "on two machines, not yet on their disks". */
+  readonly acceptsUnflushed: boolean;
+}
+
 const brokersMax = 32;
 const defaultPort = 9092;
 const defaultTopic = "tidemark";
@@ -87,4 +97,39 @@ function decoded(text: string): string | null {
   } catch {
     return null;
   }
+}
+
+interface JournalEnvironment {
+  readonly JOURNAL_URL?: JournalURL | undefined;
+  readonly JOURNAL_CA?: string | undefined;
+  readonly JOURNAL_SHARDS: number;
+  readonly JOURNAL_UNFLUSHED: "refuse" | "accept";
+  readonly INFLUX_URL?: string | undefined;
+  readonly CLUSTER_NODES?: unknown;
+}
+
+/** What is wrong with the settings of the journal, a line each. */
+export function journalProblems(env: JournalEnvironment): string[] {
+  const { JOURNAL_URL: url } = env;
+  if (url === undefined) return env.JOURNAL_CA === undefined ? [] : ["JOURNAL_CA: needs JOURNAL_URL"];
+  const problems: string[] = [];
+  if (env.INFLUX_URL === undefined)
+    problems.push("INFLUX_URL: is required with JOURNAL_URL: points on one disk would not outlive it");
+  if (env.CLUSTER_NODES !== undefined)
+    problems.push("JOURNAL_URL: cannot be used with CLUSTER_NODES: the shards are all of one process");
+  if (env.JOURNAL_CA !== undefined && !url.security.tls)
+    problems.push("JOURNAL_CA: needs a JOURNAL_URL of kafkas://");
+  return problems;
+}
+
+/** Null: the journal is on the disk of this machine alone. */
+export function journalOf(env: JournalEnvironment): JournalSettings | null {
+  const { JOURNAL_URL: url } = env;
+  if (url === undefined) return null;
+  return {
+    ...url,
+    caPath: env.JOURNAL_CA ?? null,
+    shards: env.JOURNAL_SHARDS,
+    acceptsUnflushed: env.JOURNAL_UNFLUSHED === "accept",
+  };
 }

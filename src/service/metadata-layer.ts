@@ -69,7 +69,7 @@ export async function openMetadataLayer(
     throw error instanceof StoreError && error.code === "CORRUPT" ? wrongMasterKey(config) : error;
   });
   if (!(await opensTokens({ db, vault }))) throw wrongMasterKey(config);
-  await clearPresence(db, config.nodeNumber);
+  for (const shard of config.shards) await clearPresence(db, shard);
 
   const devices = { db, vault };
   const directory = createDirectory(devices, directoryDevicesMax);

@@ -26,6 +26,7 @@ import { type Config, ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Faults } from "./faults.js";
+import type { JournalLogs } from "./journal-log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
@@ -68,6 +69,8 @@ const pendingBytesMax = 32 * 1024 * 1024;
 interface ShardDeps {
   readonly config: Config;
   readonly metadata: MetadataLayer;
+  /** Null: the journal is on this machine alone. */
+  readonly logs: JournalLogs | null;
   readonly series: Pick<SeriesStore, "checkpoint">;
   readonly damage: DamageLog;
   readonly onFailed: OnFailed;
@@ -177,7 +180,7 @@ function troubleLog(log: Logger): (part: string) => (error: Error) => void {
 
 async function openJournalAndEvents(
   { number, dir }: Place,
-  { config, damage, log, faults, now }: ShardDeps,
+  { config, logs, damage, log, faults, now }: ShardDeps,
   onCommit: () => void,
 ): Promise<Pick<Shard, "journal" | "events">> {
   const trouble = troubleLog(log);
@@ -186,8 +189,11 @@ async function openJournalAndEvents(
     onDamage: damage.report,
     onTrouble: trouble("event index"),
   });
+  const journalDir = join(dir, "journal");
+  const keeping = await logs?.keep(number, journalDir);
   const journal = await openJournal({
-    dir: join(dir, "journal"),
+    dir: journalDir,
+    ...(keeping === undefined ? {} : { keeping }),
     shard: number,
     now,
     segmentBytesMax,

@@ -17,6 +17,7 @@ import type { Logger } from "../observability/log.js";
 import { createTroubles, type Troubles } from "../observability/status.js";
 import { type AsideKeeper, openAsideKeeper } from "./aside.js";
 import { createFailedRecords, createFaults, type Faults } from "./faults.js";
+import { openJournalLogs } from "./journal-log.js";
 import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
 import { createRefill, type Refill } from "./refill.js";
 import { openSeries } from "./series.js";
@@ -67,6 +68,7 @@ export async function openStorage(
   const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
   const metadata = await openMetadataLayer(config, log, clock, fatal);
   const { db, meter } = metadata;
+  const logs = await openJournalLogs({ config, db, log, now, fatal });
   const troubles = createTroubles();
   const refill = createRefill(log);
   const series = await openSeries(config, db, {
@@ -86,6 +88,7 @@ export async function openStorage(
   const shared = {
     config,
     metadata,
+    logs,
     series,
     damage,
     onFailed,

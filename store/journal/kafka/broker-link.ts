@@ -28,8 +28,6 @@ interface LinkOptions {
   readonly answerBytesMax: number;
 }
 
-/** An attempt with less time than this would only hide why the one before it failed. */
-export const leastTimeMs = 100;
 /** Timers above it fire at once; our own end every call much earlier. */
 const longestTimerMs = 2 ** 31 - 1;
 

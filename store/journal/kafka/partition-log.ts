@@ -3,6 +3,8 @@ import { StoreError, type StoreErrorCode } from "../../lib/errors.js";
 
 export interface LoggedFrame {
   readonly offset: number;
+  /** By the log's own clock, milliseconds since 1970. */
+  readonly appendedAt: number;
   /** A view of what was fetched: keeping it keeps up to `fetchBytesMax` and the frame that it belongs to. */
   readonly frame: Buffer;
 }

@@ -1,7 +1,9 @@
 import { sleep } from "../../lib/abortable.js";
 import { asStoreError, type StoreError } from "../../lib/errors.js";
 import { retryDelays } from "../../lib/retry.js";
-import { leastTimeMs } from "./broker-link.js";
+
+/** An attempt with less time than this would only hide why the one before it failed. */
+export const leastTimeMs = 100;
 
 interface Patience {
   /** For all attempts together. */

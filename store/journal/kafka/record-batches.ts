@@ -11,6 +11,7 @@ const magicAt = 16;
 const crcAt = 17;
 const attributesAt = 21;
 const lastDeltaAt = 23;
+const lastTimeAt = 35;
 const countAt = 57;
 const recordsAt = 61;
 
@@ -21,17 +22,27 @@ const recordsAt = 61;
 export function* framesOf(bytes: Buffer, from: number): Generator<LoggedFrame, void> {
   let next: number | undefined;
   for (let at = 0; bytes.length - at >= lengthEnd; ) {
-    const { end, first, count } = checkBatch(bytes, at) ?? { end: 0, first: 0, count: 0 };
-    if (end === 0) return;
+    const batch = checkBatch(bytes, at);
+    if (batch === null) return;
+    const { end, first, count } = batch;
     if (first !== (next ?? first)) throw corrupt(next ?? first, `offset ${first} follows`);
-    yield* recordsOf(bytes.subarray(at + recordsAt, end), first, count, from);
+    yield* recordsOf(bytes.subarray(at + recordsAt, end), batch, from);
     next = first + count;
     at = end;
   }
 }
 
+interface Checked {
+  readonly end: number;
+  /** Of the first record. */
+  readonly first: number;
+  readonly count: number;
+  /** The time that all of its records have: that of the log (`LogAppendTime`), as our topics want it. */
+  readonly appendedAt: number;
+}
+
 /** Where the batch at `at` ends and what it holds, or null if its end is not there. */
-function checkBatch(bytes: Buffer, at: number): { end: number; first: number; count: number } | null {
+function checkBatch(bytes: Buffer, at: number): Checked | null {
   const view = viewOf(bytes);
   const first = Number(view.getBigInt64(at));
   const length = view.getInt32(at + 8);
@@ -47,14 +58,15 @@ function checkBatch(bytes: Buffer, at: number): { end: number; first: number; co
   }
   const count = view.getInt32(at + countAt);
   if (count < 1 || view.getInt32(at + lastDeltaAt) !== count - 1) throw corrupt(first, "records are missing");
-  return { end, first, count };
+  return { end, first, count, appendedAt: Number(view.getBigInt64(at + lastTimeAt)) };
 }
 
-function* recordsOf(bytes: Buffer, first: number, count: number, from: number): Generator<LoggedFrame, void> {
+function* recordsOf(bytes: Buffer, batch: Checked, from: number): Generator<LoggedFrame, void> {
+  const { first, count, appendedAt } = batch;
   let at = 0;
   for (let i = 0; i < count; i++) {
     const record = readRecord(bytes, at, first + i, i);
-    if (first + i >= from) yield { offset: first + i, frame: record.value };
+    if (first + i >= from) yield { offset: first + i, appendedAt, frame: record.value };
     at = record.end;
   }
   if (at !== bytes.length) throw corrupt(first, "bytes after the last record");

@@ -9,6 +9,8 @@ interface ClaimOptions {
   /** Is brought up to the claim. */
   readonly copy: FolderCopy;
   readonly claimant: Claimant;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   /** Ends it early. */
   readonly signal: AbortSignal;
   /** After which an append that does not come through is given up, milliseconds. */
@@ -23,7 +25,8 @@ const attemptsMax = 100;
  * the copy, with the epoch in which frames are this process's.
  * @throws StoreError UNAVAILABLE; MISMATCH if the log is not this deployment's; CORRUPT
  */
-export async function claimLog({ log, copy, claimant, signal, timeMs }: ClaimOptions): Promise<number> {
+export async function claimLog(options: ClaimOptions): Promise<number> {
+  const { log, copy, claimant, signal, timeMs } = options;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const epoch = Math.max(copy.epoch, await newestEpoch(log)) + 1;
     const frame = encodeClaim(epoch, claimant);
@@ -31,11 +34,14 @@ export async function claimLog({ log, copy, claimant, signal, timeMs }: ClaimOpt
     const patience = { timeMs, signal, mayPass: mayComeThrough, onFailure: () => undefined };
     const offset = await patiently(patience, () => log.append(frame));
     if (offset < copy.offset) throw lostFrames(offset, copy.offset);
-    await follow(log, copy, claimant, offset + 1);
+    await follow(options, offset + 1);
     if (copy.epoch === epoch && copy.owner === claimant.owner) return epoch;
   }
   throw new StoreError("UNAVAILABLE", `cannot claim the journal's log: others did so ${attemptsMax} times`);
 }
+
+/** Times of receipt come from whichever machine has the shard: they must not go back when another one takes it. */
+const clocksApartMaxMs = 10_000;
 
 const mayComeThrough = (error: StoreError): boolean =>
   error instanceof AppendError && error.code === "UNAVAILABLE";
@@ -48,12 +54,22 @@ async function newestEpoch(log: PartitionLog): Promise<number> {
   return 0;
 }
 
-async function follow(log: PartitionLog, copy: FolderCopy, claimant: Claimant, until: number): Promise<void> {
-  for await (const { offset, frame } of log.read(copy.offset, until)) {
+/** Up to `until`, where the claim ends. */
+async function follow({ log, copy, claimant, now }: ClaimOptions, until: number): Promise<void> {
+  const claimedAt = now();
+  for await (const { offset, appendedAt, frame } of log.read(copy.offset, until)) {
     const found = decodeLogFrame(frame);
     if (found.kind === "claim") refuseOthers(found, claimant);
+    if (offset === until - 1) refuseOtherTime(appendedAt, claimedAt);
     await copy.apply(found, offset);
   }
+}
+
+function refuseOtherTime(appendedAt: number, claimedAt: number): void {
+  const apartMs = Math.abs(appendedAt - claimedAt);
+  if (apartMs <= clocksApartMaxMs) return;
+  const times = `${new Date(appendedAt).toISOString()} there, ${new Date(claimedAt).toISOString()} here`;
+  throw new StoreError("MISMATCH", `cannot use the journal's log: the clocks are apart: ${times}`);
 }
 
 function refuseOthers(found: Claimant, { deployment, shard }: Claimant): void {

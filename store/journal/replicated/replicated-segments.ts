@@ -20,6 +20,8 @@ interface ReplicatedOptions {
   /** The longest frame, bytes. */
   readonly frameBytesMax: number;
   /** Called once, when another process has taken over: nothing more can be kept. */
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   readonly onLost: (error: OwnershipLost) => void;
   readonly onTrouble: (error: Error) => void;
   /** Ends the opening early. */
@@ -36,15 +38,17 @@ const namedBefore = 1000;
  * @throws StoreError as `restoreFolder` and `claimLog`
  */
 export async function keepInLog(options: ReplicatedOptions): Promise<SegmentKeeping> {
-  const { dir, log, name, claimant, onTrouble, onLost, signal, frameBytesMax } = options;
-  const held = await restoreFolder(dir, name, log, onTrouble);
-  const copy = await openFolderCopy(dir, name, held, onTrouble);
+  const { dir, log, name, claimant, onTrouble, onLost, now, signal, frameBytesMax } = options;
+  let copy: FolderCopy | null = null;
   let epoch: number;
   try {
-    epoch = await claimLog({ log, copy, claimant, signal, timeMs: claimTimeMs });
+    const held = await restoreFolder(dir, name, log, onTrouble);
+    copy = await openFolderCopy(dir, name, held, onTrouble);
+    epoch = await claimLog({ log, copy, claimant, now, signal, timeMs: claimTimeMs });
     await copy.mark();
   } catch (error) {
-    await copy.close();
+    await copy?.close();
+    log.close();
     throw error;
   }
   const appender = createLogAppender({ log, epoch, next: copy.offset, onLost });

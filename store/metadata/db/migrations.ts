@@ -6,6 +6,7 @@ import { dashboardsSchema } from "./schema-dashboards.js";
 import { dataSchema } from "./schema-data.js";
 import { fleetSchema } from "./schema-fleet.js";
 import { influxSchema } from "./schema-influx.js";
+import { journalSchema } from "./schema-journal.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
 import { notificationsSchema } from "./schema-notifications.js";
@@ -67,6 +68,7 @@ export const migrations: readonly (readonly string[])[] = [
   fleetSchema,
   bulkSchema,
   alertOutboxSchema,
+  journalSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -16,6 +16,8 @@ export interface MemoryLog {
   /** The frames from `first` on. */
   readonly frames: Buffer[];
   first: number;
+  /** Its clock. */
+  now: () => number;
   /** As one process has it: closed, it answers no more. */
   connect(): PartitionLog;
 }
@@ -24,7 +26,7 @@ export interface MemoryLog {
 export function createMemoryLog(outcome: () => Outcome = () => "kept"): MemoryLog {
   const frames: Buffer[] = [];
   let delayed: { left: number; readonly frame: Buffer }[] = [];
-  const log: MemoryLog = { frames, first: 0, connect };
+  const log: MemoryLog = { frames, first: 0, now: Date.now, connect };
   const end = (): number => log.first + frames.length;
 
   function land(frame: Buffer): number {
@@ -71,7 +73,7 @@ export function createMemoryLog(outcome: () => Outcome = () => "kept"): MemoryLo
           const frame = frames[offset - log.first];
           if (frame === undefined) throw new StoreError("UNAVAILABLE", `offset ${offset} is not there yet`);
           await new Promise((resolve) => setImmediate(resolve));
-          yield { offset, frame: Buffer.from(frame) };
+          yield { offset, appendedAt: log.now(), frame: Buffer.from(frame) };
         }
       },
       deleteBefore: async (offset) => {

@@ -28,6 +28,7 @@ export async function openInLog(
     name: { topicID, partition: shard },
     claimant: { deployment, shard, owner: randomUUID() },
     frameBytesMax,
+    now: rest.now ?? Date.now,
     onLost: options.onLost ?? ((error) => rest.onTrouble?.(error)),
     onTrouble: rest.onTrouble ?? (() => undefined),
     signal: never,

@@ -1,0 +1,122 @@
+/** The journal on other machines, as JOURNAL_URL names it. */
+import { randomBytes, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { PartitionLog } from "../../store/journal/kafka/partition-log.js";
+import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
+import type { SegmentKeeping } from "../../store/journal/segment-keeping.js";
+import { asError, StoreError } from "../../store/lib/errors.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { type JournalTopic, keepJournalTopic, readJournalTopic } from "../../store/metadata/journal-topic.js";
+import { type Config, ConfigError } from "../config/config.js";
+import type { Logger } from "../observability/log.js";
+
+/** Takes the logs of single shards. */
+export interface JournalLogs {
+  /** Takes the shard's log from whoever had it; its copy is in `dir`. @throws ConfigError, StoreError UNAVAILABLE */
+  keep(shard: number, dir: string): Promise<SegmentKeeping>;
+}
+
+interface LogsDeps {
+  readonly config: Pick<Config, "journal">;
+  readonly db: Db;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called when another process has taken a shard's log. */
+  readonly fatal: (error: Error) => void;
+}
+
+/** Ten thousand messages; more would not be faster, and is what each broker holds in memory at once. */
+const frameBytesMax = 1 << 20;
+const replicas = 3;
+/** After which the reason is told why nothing is kept; the append itself is tried on. */
+const appendTimeMs = 3000;
+const clientID = "tidemark";
+
+/**
+ * Null if the journal is kept on this machine alone. @throws ConfigError if the topic does not serve, or the deployment's
+ * journal is in another one; StoreError UNAVAILABLE
+ */
+export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | null> {
+  const { config, db, log, now, fatal } = deps;
+  const { journal } = config;
+  const known = await readJournalTopic(db);
+  if (journal === null) {
+    if (known === undefined) return null;
+    throw new ConfigError([
+      `JOURNAL_URL: is not set, and the deployment's journal is in topic ${known.topic}`,
+    ]);
+  }
+  // Who keeps the journal on one machine need not load the client.
+  const [{ openPartition }, { prepareTopic }] = await Promise.all([
+    import("../../store/journal/kafka/partition.js"),
+    import("../../store/journal/kafka/topic.js"),
+  ]);
+  const { brokers, topic, shards: partitions, acceptsUnflushed } = journal;
+  const { signal } = new AbortController();
+  const place = { brokers, topic, clientID, frameBytesMax };
+  const open = (partition: number): PartitionLog => openPartition({ ...place, partition, appendTimeMs });
+  const prepared = await prepareTopic({ ...place, partitions, replicas, acceptsUnflushed }, signal).catch(
+    refuseUnfit,
+  );
+  const { deployment, topicID } = await topicOf(db, now(), known, { topic, ...prepared }, () =>
+    isEmpty(open, partitions),
+  );
+  if (acceptsUnflushed) log.warn("journal: an acknowledgement means on two machines, not yet on their disks");
+  const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
+  return {
+    keep: (shard, dir) =>
+      keepInLog({
+        dir,
+        log: open(shard),
+        name: { topicID, partition: shard },
+        claimant: { deployment, shard, owner },
+        frameBytesMax,
+        now,
+        onLost: fatal,
+        onTrouble: (error) => log.warn(`journal: ${error.message}`),
+        signal,
+      }).catch(refuseUnfit),
+  };
+}
+
+/** What is wrong with the topic is wrong with the setting; what is away may come back. */
+function refuseUnfit(error: unknown): never {
+  const isSetting = error instanceof StoreError && error.code !== "UNAVAILABLE";
+  throw isSetting ? new ConfigError([`JOURNAL_URL: ${error.message}`]) : asError(error);
+}
+
+type Found = Omit<JournalTopic, "deployment">;
+
+async function topicOf(
+  db: Db,
+  now: number,
+  known: JournalTopic | undefined,
+  found: Found,
+  isNew: () => Promise<boolean>,
+): Promise<JournalTopic> {
+  // Another process of the deployment may have begun the topic since `known` was read.
+  const kept = known ?? (await readJournalTopic(db));
+  if (kept === undefined && !(await isNew()) && (await readJournalTopic(db)) === undefined)
+    throw new ConfigError([
+      `JOURNAL_URL: topic ${found.topic} holds a journal already, and it is not that of this deployment`,
+    ]);
+  const deployment = randomBytes(16).toString("hex");
+  const chosen = kept ?? (await keepJournalTopic(db, now, { deployment, ...found }));
+  if (chosen.topicID === found.topicID && chosen.clusterID === found.clusterID) return chosen;
+  const is = `topic ${found.topic} (${found.topicID}) of cluster ${found.clusterID}`;
+  const was = `topic ${chosen.topic} (${chosen.topicID}) of cluster ${chosen.clusterID}`;
+  throw new ConfigError([`JOURNAL_URL: is ${is}, and this deployment's journal is in ${was}`]);
+}
+
+async function isEmpty(open: (partition: number) => PartitionLog, partitions: number): Promise<boolean> {
+  for (let partition = 0; partition < partitions; partition++) {
+    const log = open(partition);
+    try {
+      if ((await log.end()) > 0) return false;
+    } finally {
+      log.close();
+    }
+  }
+  return true;
+}
