@@ -40,6 +40,8 @@ async function bundle(source) {
     target: "node20.19",
     // Native, read as files, and what main loads once it can be stopped.
     external: ["libsql", "swagger-ui-dist", "./program.js"],
+    // The form of Kafka's checksums that has no file beside it.
+    alias: { "@platformatic/wasm-utils": "@platformatic/wasm-utils/bundled" },
     legalComments: "none",
     logLevel: "warning",
     plugins: [ownURLs],

@@ -125,6 +125,33 @@ export function influxSuite(
   enlist(plan);
 }
 
+/** A suite that needs both; as each of them. */
+export function influxKafkaSuite(
+  name: string,
+  define: (
+    test: Test,
+    servers: { readonly influx: () => Promise<InfluxServer>; readonly brokers: () => Promise<Brokers> },
+  ) => void,
+): void {
+  let server: Promise<InfluxServer> | undefined;
+  let cluster: Promise<Brokers> | undefined;
+  const servers = {
+    influx: () => {
+      server ??= startInflux();
+      return server;
+    },
+    brokers: () => {
+      cluster ??= startBrokers(3);
+      return cluster;
+    },
+  };
+  const missing = async () => (await influxMissing()) ?? (await kafkaMissing());
+  const plan = collect(name, { influx: true, missing }, (test) => define(test, servers));
+  plan.after.push(async () => (await server?.catch(() => undefined))?.close());
+  plan.after.push(async () => (await cluster?.catch(() => undefined))?.close());
+  enlist(plan);
+}
+
 /**
  * A suite that needs Kafka. `brokers()` starts a cluster of three on first use and closes it after the suite.
  * Without Java, or Maven to fetch Kafka, every test counts as skipped, with the reason.
