@@ -1,5 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import { type Address, openLink } from "./broker-link.js";
+import type { LinkSecurity } from "./link-security.js";
 import { calls, codes, describeCode } from "./protocol.js";
 
 export interface Leader {
@@ -22,6 +23,7 @@ interface FinderOptions {
   readonly partition: number;
   readonly clientID: string;
   readonly answerBytesMax: number;
+  readonly security?: LinkSecurity | undefined;
 }
 
 /** Which topic it is that goes by the name: all finders of a log share it. */
@@ -33,7 +35,7 @@ interface TopicPin {
 export const attemptTimeMs = 1500;
 
 export function createLeaderFinder(options: FinderOptions, pin: TopicPin): LeaderFinder {
-  const { topic, partition, clientID, answerBytesMax } = options;
+  const { topic, partition, clientID, answerBytesMax, security } = options;
   let known: readonly Address[] = options.brokers;
   let turn = 0;
 
@@ -42,7 +44,7 @@ export function createLeaderFinder(options: FinderOptions, pin: TopicPin): Leade
     const address = known[turn % known.length];
     if (address === undefined) throw new StoreError("UNAVAILABLE", "no broker is known");
     const left = () => deadline - performance.now();
-    const link = await openLink(address, { clientID, timeMs: left(), answerBytesMax });
+    const link = await openLink(address, { clientID, timeMs: left(), answerBytesMax, security });
     try {
       return await link.call(calls.metadata, [[topic], false, false], left());
     } finally {

@@ -1,6 +1,7 @@
 /** The topic of a journal: made as the journal needs it, or looked at whether it is so. */
 import { isUnavailable, StoreError } from "../../lib/errors.js";
 import { type Address, type BrokerLink, openLink } from "./broker-link.js";
+import type { LinkSecurity } from "./link-security.js";
 import { patiently } from "./patience.js";
 import { calls, codes, describeCode } from "./protocol.js";
 import { problemsOf, type TopicNeeds, type TopicState, topicSettings } from "./topic-needs.js";
@@ -9,6 +10,8 @@ interface PrepareOptions extends TopicNeeds {
   readonly brokers: readonly Address[];
   readonly topic: string;
   readonly clientID: string;
+  /** How brokers are spoken to; undefined: in the clear, as nobody. */
+  readonly security?: LinkSecurity | undefined;
   /** After which it fails, milliseconds; default 20,000. */
   readonly timeMs?: number;
 }
@@ -51,10 +54,10 @@ export async function prepareTopic(options: PrepareOptions, signal: AbortSignal)
 }
 
 async function attempt(options: PrepareOptions, address: Address, timeMs: number): Promise<PreparedTopic> {
-  const { topic, clientID } = options;
+  const { topic, clientID, security } = options;
   const deadline = performance.now() + timeMs;
   const left = () => deadline - performance.now();
-  const link = await openLink(address, { clientID, timeMs, answerBytesMax });
+  const link = await openLink(address, { clientID, timeMs, answerBytesMax, security });
   try {
     const metadata = await link.call(calls.metadata, [[topic], false, false], left());
     const found = metadata.topics.find(({ name }) => name === topic);
