@@ -10,7 +10,7 @@ export interface SecureListener {
   /** PEM texts; the certificate is for 127.0.0.1. */
   readonly key: string;
   readonly cert: string;
-  /** Made of letters and digits. */
+  /** Made of letters and digits. Beside that user, who may do all, PLAIN knows `guest` of the same password. */
   readonly user: string;
   readonly password: string;
   /** After which a connection must prove its user again, milliseconds. */
@@ -74,7 +74,10 @@ function secureSettings(ports: NodePorts, listener: SecureListener, keystore: st
     [`${of}.ssl.keystore.type`]: "PEM",
     [`${of}.ssl.keystore.location`]: keystore,
     [`${of}.sasl.enabled.mechanisms`]: mechanisms.join(","),
-    [`${of}.plain.sasl.jaas.config`]: `${module}.plain.PlainLoginModule required user_${user}="${password}";`,
+    [`${of}.plain.sasl.jaas.config`]: `${module}.plain.PlainLoginModule required user_${user}="${password}" user_guest="${password}";`,
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    // The other listeners' callers have no name.
+    "super.users": `User:ANONYMOUS;User:${user}`,
     ...Object.fromEntries(
       mechanisms.flatMap((mechanism) => {
         const own = `${of}.${mechanism.toLowerCase()}`;

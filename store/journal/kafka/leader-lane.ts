@@ -5,7 +5,7 @@ import type { LinkSecurity } from "./link-security.js";
 
 /** A connection to the partition's leader for one kind of calls: a broker answers those of a connection in order. */
 export interface LeaderLane {
-  /** The open link, or a new one to who leads now. @throws StoreError UNAVAILABLE, MISMATCH */
+  /** The open link, or a new one to who leads now. @throws StoreError UNAVAILABLE, DENIED, MISMATCH */
   link(timeMs: number): Promise<{ readonly link: BrokerLink; readonly leader: Leader }>;
   /** The leader is to be looked for again. */
   drop(): void;

@@ -103,6 +103,16 @@ export const codes = {
   invalidRecord: 87,
 } as const;
 
+const denials: ReadonlySet<number> = new Set([
+  codes.topicAuthorizationFailed,
+  codes.clusterAuthorizationFailed,
+]);
+
+/** What a code that is no answer of its own is to us: a right that is missing is not tried again. */
+export function kindOf(code: number): "DENIED" | "UNAVAILABLE" {
+  return denials.has(code) ? "DENIED" : "UNAVAILABLE";
+}
+
 /** The code in words: its name and what it means. */
 export function describeCode(code: number): string {
   const error = protocolErrors[protocolErrorsCodesById[code] ?? ""];

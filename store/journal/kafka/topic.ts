@@ -3,7 +3,7 @@ import { isUnavailable, StoreError } from "../../lib/errors.js";
 import { type Address, type BrokerLink, openLink } from "./broker-link.js";
 import type { LinkSecurity } from "./link-security.js";
 import { patiently } from "./patience.js";
-import { calls, codes, describeCode } from "./protocol.js";
+import { calls, codes, describeCode, kindOf } from "./protocol.js";
 import { problemsOf, type TopicNeeds, type TopicState, topicSettings } from "./topic-needs.js";
 
 interface PrepareOptions extends TopicNeeds {
@@ -29,8 +29,6 @@ const topicResource = 2;
 /** Too few brokers are no reason to give up: those of a cluster that starts come one by one. */
 const refusals: ReadonlySet<number> = new Set([
   codes.invalidTopic,
-  codes.topicAuthorizationFailed,
-  codes.clusterAuthorizationFailed,
   codes.invalidPartitions,
   codes.invalidConfig,
   codes.policyViolation,
@@ -38,7 +36,8 @@ const refusals: ReadonlySet<number> = new Set([
 
 /**
  * Makes the topic if there is none, and checks it either way; resolves once each of its partitions has a leader.
- * @throws StoreError MISMATCH naming all that is wrong with it, INVALID if the cluster refuses to make it, UNAVAILABLE
+ * @throws StoreError MISMATCH naming all that is wrong with it, INVALID if the cluster refuses to make it,
+ *   DENIED if it does not let us, UNAVAILABLE
  */
 export async function prepareTopic(options: PrepareOptions, signal: AbortSignal): Promise<PreparedTopic> {
   let turn = 0;
@@ -103,7 +102,7 @@ async function create(link: BrokerLink, options: PrepareOptions, timeMs: number)
 }
 
 function failureOf(code: number, topic: string, cause: string): StoreError {
-  const kind = refusals.has(code) ? "INVALID" : "UNAVAILABLE";
+  const kind = refusals.has(code) ? "INVALID" : kindOf(code);
   return new StoreError(kind, `cannot prepare topic ${topic}: ${cause}`);
 }
 

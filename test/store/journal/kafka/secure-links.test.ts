@@ -127,6 +127,19 @@ kafkaSuite(
       assert.is(await refused({ security: { tls, sasl: stranger } }), told("SCRAM-SHA-512", "eve"));
     });
 
+    test("a user who may not use the topic is told, at once", async () => {
+      const guest = { ...userBy("PLAIN"), user: "guest" };
+      await prepare("scarce", { security: { tls, sasl: scram } });
+      const log = await open("scarce", { security: { tls, sasl: guest } });
+      for (const use of [() => log.append(Buffer.of(1)), () => log.end(), () => log.read(0, 1).next()]) {
+        const error = await rejects(use, /cannot use topic scarce: TOPIC_AUTHORIZATION_FAILED/);
+        assert.is(codeOf(error), "DENIED", error.message);
+      }
+      const preparing = await rejects(() => prepare("scarce", { security: { tls, sasl: guest } }));
+      assert.match(preparing.message, /^cannot prepare topic scarce: TOPIC_AUTHORIZATION_FAILED/);
+      assert.is(codeOf(preparing), "DENIED");
+    });
+
     test("a certificate of another authority, or for another host, is refused at once", async () => {
       const other = { ca: (await makeAuthority("Other CA")).cert };
       for (const ca of [other, { ca: null }]) {
