@@ -62,6 +62,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "ingest/consumers/edits": 27,
   "store/journal/kafka/topic": 26,
   "cluster/kill": 26,
+  "store/journal/kafka/secure-links": 25,
   "flow/reload": 25,
   "conformance/variant-a": 25,
   "console/backups": 25,

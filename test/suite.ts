@@ -153,16 +153,17 @@ export function influxKafkaSuite(
 }
 
 /**
- * A suite that needs Kafka. `brokers()` starts a cluster of three on first use and closes it after the suite.
- * Without Java, or Maven to fetch Kafka, every test counts as skipped, with the reason.
+ * A suite that needs Kafka. `brokers()` starts a cluster of three, or what `start` makes, on first use and closes it
+ * after the suite. Without Java, or Maven to fetch Kafka, every test counts as skipped, with the reason.
  */
 export function kafkaSuite(
   name: string,
   define: (test: Test, brokers: () => Promise<Brokers>) => void,
+  start: () => Promise<Brokers> = () => startBrokers(3),
 ): void {
   let cluster: Promise<Brokers> | undefined;
   const brokers = () => {
-    cluster ??= startBrokers(3);
+    cluster ??= start();
     return cluster;
   };
   const plan = collect(name, { influx: false, missing: kafkaMissing }, (test) => define(test, brokers));

@@ -4,7 +4,7 @@ import type { Address } from "../../store/journal/kafka/broker-link.js";
 import type { SaslMechanism, SaslUser } from "../../store/journal/kafka/link-security.js";
 import { hasControls } from "../../store/lib/control-characters.js";
 
-export interface JournalURL {
+interface JournalURL {
   /** Where the cluster is looked for, in the order of the setting. */
   readonly brokers: readonly Address[];
   readonly topic: string;

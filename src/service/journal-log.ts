@@ -1,6 +1,7 @@
 /** The journal on other machines, as JOURNAL_URL names it. */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes, randomUUID, X509Certificate } from "node:crypto";
 import { hostname } from "node:os";
+import type { LinkSecurity } from "../../store/journal/kafka/link-security.js";
 import type { PartitionLog } from "../../store/journal/kafka/partition-log.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
 import type { SegmentKeeping } from "../../store/journal/segment-keeping.js";
@@ -8,6 +9,8 @@ import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type JournalTopic, keepJournalTopic, readJournalTopic } from "../../store/metadata/journal-topic.js";
 import { type Config, ConfigError } from "../config/config.js";
+import type { JournalSettings } from "../config/journal.js";
+import { parsed, readSetting } from "../config/setting-files.js";
 import type { Logger } from "../observability/log.js";
 
 /** Takes the logs of single shards. */
@@ -54,7 +57,8 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
   ]);
   const { brokers, topic, shards: partitions, acceptsUnflushed } = journal;
   const { signal } = new AbortController();
-  const place = { brokers, topic, clientID, frameBytesMax };
+  const security = await securityOf(journal);
+  const place = { brokers, topic, clientID, frameBytesMax, security };
   const open = (partition: number): PartitionLog => openPartition({ ...place, partition, appendTimeMs });
   const prepared = await prepareTopic({ ...place, partitions, replicas, acceptsUnflushed }, signal).catch(
     refuseUnfit,
@@ -78,6 +82,15 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
         signal,
       }).catch(refuseUnfit),
   };
+}
+
+/** @throws ConfigError if the file of JOURNAL_CA cannot be read, or holds no certificate */
+async function securityOf({ security: { tls, sasl }, caPath }: JournalSettings): Promise<LinkSecurity> {
+  if (!tls) return { tls: null, sasl };
+  if (caPath === null) return { tls: { ca: null }, sasl };
+  const ca = await readSetting("JOURNAL_CA", caPath);
+  parsed("JOURNAL_CA", caPath, "a certificate", () => new X509Certificate(ca));
+  return { tls: { ca }, sasl };
 }
 
 /** What is wrong with the topic is wrong with the setting; what is away may come back. */

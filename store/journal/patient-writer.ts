@@ -1,7 +1,10 @@
 import { statfs } from "node:fs/promises";
 import { asError, StoreError } from "../lib/errors.js";
+import { retryDelays } from "../lib/retry.js";
+import { pause } from "../lib/turns.js";
 import type { Batch } from "./batch.js";
 import type { Segment } from "./segment.js";
+import type { RetryTimes } from "./segment-keeping.js";
 import type { JournalWriter } from "./writer.js";
 
 const freeCheckMs = 1000;
@@ -10,8 +13,7 @@ interface PatientWriterOptions {
   readonly dir: string;
   /** Below this much free space nothing is written. */
   readonly freeBytesMin: number;
-  /** After a failed write, milliseconds until the next. */
-  readonly retryMs: number;
+  readonly retryMs: RetryTimes;
   /** Called at each change of `stopped`. */
   readonly onStopped: (reason: string | null) => void;
 }
@@ -55,7 +57,7 @@ export function createPatientWriter(writer: JournalWriter, options: PatientWrite
 
   /** Never syncs a failed file again: a later success would not prove that the failed bytes are on disk. */
   async function writeUntilTaken(batch: Batch): Promise<{ segment: Segment; position: number }> {
-    for (;;) {
+    for (const delays = retryDelays(options.retryMs.first, options.retryMs.longest); ; ) {
       try {
         await checkFree(batch.bytes);
         const written = await writer.write(batch);
@@ -65,7 +67,7 @@ export function createPatientWriter(writer: JournalWriter, options: PatientWrite
         if (isClosing) throw error;
         setStopped(asError(error).message);
         await writer.abandon();
-        await new Promise((resolve) => setTimeout(resolve, options.retryMs));
+        await pause(delays.next().value);
       }
     }
   }

@@ -4,6 +4,12 @@ import type { SegmentPlace } from "./segment-head.js";
 import type { StampRuns } from "./stamps.js";
 import { writeStampRuns } from "./stamps-file.js";
 
+/** After a failed write, milliseconds until the next: each delay is twice the one before, up to the longest. */
+export interface RetryTimes {
+  readonly first: number;
+  readonly longest: number;
+}
+
 /** Where a journal's segments are kept: on the disk of this machine, or on others as well (replicated/). */
 export interface SegmentKeeping {
   /** The segment's file, for appending; null if a new segment must be begun. */
@@ -15,8 +21,7 @@ export interface SegmentKeeping {
    * place. Otherwise it is cut off, and the next write may be another.
    */
   readonly resumes: boolean;
-  /** After a failed write, milliseconds until the next. */
-  readonly retryMs: number;
+  readonly retryMs: RetryTimes;
   /** Lets the oldest segment go, which `next` follows. */
   drop(segment: Segment, next: Segment): Promise<void>;
   close(): Promise<void>;
@@ -32,7 +37,7 @@ export function keepOnDisk(dir: string): SegmentKeeping {
       return createSegment(dir, place);
     },
     resumes: false,
-    retryMs: 1000,
+    retryMs: { first: 1000, longest: 1000 },
     drop: (segment) => unlinkSegment(dir, segment),
     close: async () => undefined,
   };

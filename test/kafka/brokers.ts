@@ -10,12 +10,14 @@ import { promisify } from "node:util";
 import { freePort } from "../free-port.js";
 import { guardServer } from "../guard.js";
 import { findKafka } from "./find-kafka.js";
-import { type NodePorts, nodeProperties } from "./node-properties.js";
+import { type NodePorts, nodeProperties, type SecureListener, scramArguments } from "./node-properties.js";
 
 interface Broker {
   /** Its number in the cluster, from 1. */
   readonly id: number;
   readonly port: number;
+  /** Of the listener over TLS, if the cluster has one. */
+  readonly securePort: number;
   /** Undefined while it is not running. */
   readonly pid: number | undefined;
   /** SIGKILL, and waits for the end; the data stay as the kill left them. */
@@ -44,9 +46,13 @@ const javaFlags = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtL
 
 /**
  * A cluster of `count` nodes, each of them broker and controller, on free ports of 127.0.0.1; resolves when all serve.
- * Its folder is made in `parent`.
+ * Its folder is made in `parent`. `secure`: a second listener of each.
  */
-export async function startBrokers(count: number, parent = tmpdir()): Promise<Brokers> {
+export async function startBrokers(
+  count: number,
+  parent = tmpdir(),
+  secure: SecureListener | null = null,
+): Promise<Brokers> {
   const found = await findKafka();
   if ("missing" in found) throw new Error(`cannot start Kafka: ${found.missing}`);
   const dir = await mkdtemp(join(parent, "tidemark-kafka-"));
@@ -59,16 +65,21 @@ export async function startBrokers(count: number, parent = tmpdir()): Promise<Br
     const clusterID = randomBytes(16).toString("base64url");
     const ports: NodePorts[] = [];
     while (ports.length < count) {
-      const used = ports.flatMap(({ broker, controller }) => [broker, controller]);
-      ports.push({ broker: await portBeside(used), controller: await portBeside(used) });
+      const used = ports.flatMap(({ broker, controller, secure }) => [broker, controller, secure]);
+      const broker = await portBeside(used);
+      const controller = await portBeside([...used, broker]);
+      ports.push({ broker, controller, secure: await portBeside([...used, broker, controller]) });
     }
-    for (const [i, { broker }] of ports.entries()) {
+    for (const [i, own] of ports.entries()) {
       const home = join(dir, `node-${i + 1}`);
       await mkdir(home);
-      await writeFile(join(home, "node.properties"), nodeProperties(i + 1, ports, join(home, "data")));
-      nodes.push(createNode(i + 1, broker, { lib: found.lib, home, dir }));
+      const place = { dataDir: join(home, "data"), keystore: join(home, "keystore.pem") };
+      if (secure !== null) await writeFile(place.keystore, secure.key + secure.cert);
+      await writeFile(join(home, "node.properties"), nodeProperties(i + 1, ports, place, secure));
+      nodes.push(createNode(i + 1, own, { lib: found.lib, home, dir }));
     }
-    await Promise.all(nodes.map((node) => node.format(clusterID)));
+    const users = secure === null ? [] : scramArguments(secure);
+    await Promise.all(nodes.map((node) => node.format(clusterID, users)));
     await Promise.all(nodes.map((node) => node.start()));
   } catch (error) {
     await close();
@@ -94,8 +105,9 @@ async function portBeside(used: readonly number[]): Promise<number> {
 }
 
 /** @param place `dir` is the folder of the cluster, which goes if this process dies; `home` that of the node */
-function createNode(id: number, port: number, place: { lib: string; home: string; dir: string }) {
+function createNode(id: number, ports: NodePorts, place: { lib: string; home: string; dir: string }) {
   const { lib, home, dir } = place;
+  const port = ports.broker;
   const program = ["-cp", join(lib, "*")];
   const properties = join(home, "node.properties");
   let child: ChildProcess | undefined;
@@ -105,12 +117,13 @@ function createNode(id: number, port: number, place: { lib: string; home: string
   const node = {
     id,
     port,
+    securePort: ports.secure,
     get pid() {
       return child?.pid;
     },
-    format: async (clusterID: string) => {
+    format: async (clusterID: string, users: readonly string[]) => {
       // One word, since an id may begin with a hyphen.
-      const args = ["format", `--cluster-id=${clusterID}`, "-c", properties];
+      const args = ["format", `--cluster-id=${clusterID}`, "-c", properties, ...users];
       const tool = [...javaFlags, ...program, "kafka.tools.StorageTool"];
       await promisify(execFile)("java", [...tool, ...args], { timeout: readyTimeMs });
     },

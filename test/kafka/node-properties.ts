@@ -1,10 +1,29 @@
 export interface NodePorts {
   readonly broker: number;
   readonly controller: number;
+  /** Of the listener over TLS, where there is one. */
+  readonly secure: number;
+}
+
+/** A second listener of each node: TLS, and a user who is proved by SASL. */
+export interface SecureListener {
+  /** PEM texts; the certificate is for 127.0.0.1. */
+  readonly key: string;
+  readonly cert: string;
+  /** Made of letters and digits. Beside that user, who may do all, PLAIN knows `guest` of the same password. */
+  readonly user: string;
+  readonly password: string;
+  /** After which a connection must prove its user again, milliseconds. */
+  readonly sessionMs: number;
 }
 
 /** The configuration of node `id` of a cluster whose every node is broker and controller. */
-export function nodeProperties(id: number, ports: readonly NodePorts[], dataDir: string): string {
+export function nodeProperties(
+  id: number,
+  ports: readonly NodePorts[],
+  place: { readonly dataDir: string; readonly keystore: string },
+  secure: SecureListener | null,
+): string {
   const own = ports[id - 1];
   if (!own) throw new Error(`no ports of node ${id}`);
   const voters = ports.map(({ controller }, i) => `${i + 1}@127.0.0.1:${controller}`);
@@ -17,7 +36,7 @@ export function nodeProperties(id: number, ports: readonly NodePorts[], dataDir:
     "inter.broker.listener.name": "BROKER",
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT",
-    "log.dirs": dataDir,
+    "log.dirs": place.dataDir,
     "auto.create.topics.enable": false,
     "unclean.leader.election.enable": false,
     // A node that is dead or frozen is given up after seconds, so that tests are quick.
@@ -34,8 +53,46 @@ export function nodeProperties(id: number, ports: readonly NodePorts[], dataDir:
     "num.io.threads": 4,
     "background.threads": 2,
     "num.recovery.threads.per.data.dir": 1,
+    ...(secure === null ? {} : secureSettings(own, secure, place.keystore)),
   };
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
     .join("");
+}
+
+/** Beside the others, some of which they take the place of. */
+function secureSettings(ports: NodePorts, listener: SecureListener, keystore: string) {
+  const { user, password, sessionMs } = listener;
+  const advertised = `BROKER://127.0.0.1:${ports.broker},SECURE://127.0.0.1:${ports.secure}`;
+  const of = "listener.name.secure";
+  const module = "org.apache.kafka.common.security";
+  const mechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
+  return {
+    listeners: `${advertised},CONTROLLER://127.0.0.1:${ports.controller}`,
+    "advertised.listeners": advertised,
+    "listener.security.protocol.map": "BROKER:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT",
+    [`${of}.ssl.keystore.type`]: "PEM",
+    [`${of}.ssl.keystore.location`]: keystore,
+    [`${of}.sasl.enabled.mechanisms`]: mechanisms.join(","),
+    [`${of}.plain.sasl.jaas.config`]: `${module}.plain.PlainLoginModule required user_${user}="${password}" user_guest="${password}";`,
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    // The other listeners' callers have no name.
+    "super.users": `User:ANONYMOUS;User:${user}`,
+    ...Object.fromEntries(
+      mechanisms.flatMap((mechanism) => {
+        const own = `${of}.${mechanism.toLowerCase()}`;
+        const scram = [`${own}.sasl.jaas.config`, `${module}.scram.ScramLoginModule required;`];
+        const session = [`${own}.connections.max.reauth.ms`, sessionMs];
+        return mechanism === "PLAIN" ? [session] : [scram, session];
+      }),
+    ),
+  };
+}
+
+/** Arguments of the tool that formats a node's folder: what SCRAM knows of the user. */
+export function scramArguments({ user, password }: SecureListener): string[] {
+  return ["SCRAM-SHA-256", "SCRAM-SHA-512"].flatMap((mechanism) => [
+    "--add-scram",
+    `${mechanism}=[name=${user},password=${password}]`,
+  ]);
 }

@@ -74,6 +74,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal/kafka/read": [2, "yields"],
   "store/journal/kafka/record-batches": [3, "limit: frameBytesMax"],
   "store/series/embedded/copy-series": [3, "startup"],
+  "src/config/journal": [1, "limit: brokersMax"],
   "src/contact-points/hosts-file": [2, "yields"],
   "src/contact-points/settings": [1, "constant"],
   "src/dashboards/read-document": [7, "yields"],

@@ -1,6 +1,10 @@
+import { TLSSocket } from "node:tls";
 import { type API, Connection, ResponseError } from "@platformatic/kafka";
-import { asError, StoreError } from "../../lib/errors.js";
-import { calls } from "./protocol.js";
+import { StoreError } from "../../lib/errors.js";
+import { connectFailure, reasonOf } from "./connect-failure.js";
+import { type LinkSecurity, tlsOptions } from "./link-security.js";
+import { calls, type Send, saslCalls } from "./protocol.js";
+import { authenticate } from "./sasl.js";
 
 export interface Address {
   readonly host: string;
@@ -11,11 +15,11 @@ export interface Address {
 export interface BrokerLink {
   readonly isOpen: boolean;
   /**
-   * Sends a request; resolves with the answer, whose error codes the caller judges. Nothing was sent if the link is
-   * not open; after any other rejection whatever the request does may have been done, and the link is closed.
+   * Nothing was sent if the link is not open; after any other rejection whatever the request does may have been done,
+   * and the link is closed.
    * @throws StoreError UNAVAILABLE
    */
-  call<Args extends unknown[], Answer>(api: API<Args, Answer>, args: Args, timeMs: number): Promise<Answer>;
+  readonly call: Send;
   /** Ends calls under way with errors. */
   close(): void;
 }
@@ -26,50 +30,100 @@ interface LinkOptions {
   readonly timeMs: number;
   /** The longest answer that is taken, bytes. */
   readonly answerBytesMax: number;
+  /** Undefined: in the clear, as nobody. */
+  readonly security?: LinkSecurity | undefined;
 }
 
 /** Timers above it fire at once; our own end every call much earlier. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Connects and makes sure that the broker understands our calls. @throws StoreError UNAVAILABLE, MISMATCH */
+const inTheClear: LinkSecurity = { tls: null, sasl: null };
+const askedForUser = "; does it ask for a user at this port?";
+/** Of the time for which a user counts as proved: a link is not used until its very end. */
+const sessionShare = 0.8;
+
+/**
+ * Connects, makes sure that the broker understands our calls, and proves the user.
+ * @throws StoreError UNAVAILABLE; DENIED if the user is not taken; MISMATCH if the broker, its certificate or what it
+ *   asks for is not as expected
+ */
 export async function openLink(address: Address, options: LinkOptions): Promise<BrokerLink> {
-  const { clientID, timeMs, answerBytesMax } = options;
+  const { timeMs, answerBytesMax, security = inTheClear } = options;
   const name = `${address.host}:${address.port}`;
   const deadline = performance.now() + timeMs;
-  const connection = new Connection(clientID, {
-    connectTimeout: Math.max(1, Math.ceil(timeMs)),
-    requestTimeout: longestTimerMs,
-  });
-  // What waits for the connection or an answer hears of it by itself.
-  connection.on("error", () => {});
-  try {
-    await connection.connect(address.host, address.port);
-  } catch (error) {
-    connection.socket?.destroy();
-    throw new StoreError("UNAVAILABLE", `cannot connect to broker ${name}: ${reasonOf(error)}`);
-  }
+  const left = (): number => deadline - performance.now();
+  const connection = await connect(address, name, options);
   const link = overConnection(connection, name, answerBytesMax);
   try {
-    const { apiKeys } = await link.call(calls.apiVersions, ["tidemark", "1"], deadline - performance.now());
-    const missing = Object.entries(calls).find(([, { key, version }]) => {
-      const known = apiKeys.find(({ apiKey }) => apiKey === key);
-      return known === undefined || known.minVersion > version || known.maxVersion < version;
-    });
-    if (missing === undefined) return link;
-    const [call, { version }] = missing;
-    const lack = `it does not understand version ${version} of ${call}; Kafka 4.1 or later does`;
-    throw new StoreError("MISMATCH", `cannot use broker ${name}: ${lack}`);
+    const { sasl } = security;
+    await checkVersions(link, name, sasl === null ? calls : { ...calls, ...saslCalls }, left());
+    if (sasl === null) return link;
+    const sessionMs = await authenticate(link.call, name, sasl, left);
+    return sessionMs > 0 ? openFor(link, sessionMs * sessionShare) : link;
   } catch (error) {
     link.close();
     throw error;
   }
 }
 
+async function connect({ host, port }: Address, name: string, options: LinkOptions): Promise<Connection> {
+  const { clientID, timeMs, security = inTheClear } = options;
+  const connection = new Connection(clientID, {
+    connectTimeout: Math.max(1, Math.ceil(timeMs)),
+    requestTimeout: longestTimerMs,
+    ...tlsOptions(host, security),
+  });
+  // What waits for the connection or an answer hears of it by itself.
+  connection.on("error", () => {});
+  try {
+    await connection.connect(host, port);
+    return connection;
+  } catch (error) {
+    const { socket } = connection;
+    socket?.destroy();
+    const fault = socket instanceof TLSSocket ? socket.authorizationError : null;
+    throw connectFailure(name, error, fault);
+  }
+}
+
+async function checkVersions(
+  link: BrokerLink,
+  name: string,
+  needed: Readonly<Record<string, { readonly key: number; readonly version: number }>>,
+  timeMs: number,
+): Promise<void> {
+  const { apiKeys } = await link.call(calls.apiVersions, ["tidemark", "1"], timeMs);
+  const missing = Object.entries(needed).find(([, { key, version }]) => {
+    const known = apiKeys.find(({ apiKey }) => apiKey === key);
+    return known === undefined || known.minVersion > version || known.maxVersion < version;
+  });
+  if (missing === undefined) return;
+  const [call, { version }] = missing;
+  const lack = `it does not understand version ${version} of ${call}; Kafka 4.1 or later does`;
+  throw new StoreError("MISMATCH", `cannot use broker ${name}: ${lack}`);
+}
+
+/** The link, which counts as closed after that time: the broker would end it in the midst of a call. */
+function openFor(link: BrokerLink, timeMs: number): BrokerLink {
+  const until = performance.now() + timeMs;
+  return {
+    get isOpen() {
+      return link.isOpen && performance.now() < until;
+    },
+    call: link.call,
+    close: link.close,
+  };
+}
+
 function overConnection(connection: Connection, name: string, answerBytesMax: number): BrokerLink {
   const { socket } = connection;
   let bytesBefore = 0;
+  let answers = 0;
+  let isTLSAlert = false;
   const open = (): boolean => connection.isConnected() && !socket.destroyed;
-  socket.on("data", () => {
+  socket.on("data", (chunk: Buffer) => {
+    // An answer of ours would begin with its length, far beyond all that is taken.
+    isTLSAlert ||= chunk[0] === 0x15 && chunk[1] === 0x03 && socket.bytesRead === chunk.length;
     if (socket.bytesRead - bytesBefore > answerBytesMax) socket.destroy(new Error("its answer is too long"));
   });
 
@@ -98,18 +152,19 @@ function overConnection(connection: Connection, name: string, answerBytesMax: nu
     call: async (api, args, timeMs) => {
       if (!open()) throw new StoreError("UNAVAILABLE", `broker ${name}: the connection has ended`);
       try {
-        return await send(api, args, timeMs);
+        const answer = await send(api, args, timeMs);
+        answers++;
+        return answer;
       } catch (error) {
+        // A broker that asks for a user tells its versions to anybody, and hangs up at what comes next.
+        const hint = socket.destroyed && answers === 1 && api.key === calls.metadata.key ? askedForUser : "";
         // After a late answer the library reads the next ones from the wrong byte on.
         socket.destroy();
-        throw new StoreError("UNAVAILABLE", `broker ${name}: ${reasonOf(error)}`);
+        if (isTLSAlert)
+          throw new StoreError("MISMATCH", `cannot use broker ${name}: it wants TLS at this port`);
+        throw new StoreError("UNAVAILABLE", `broker ${name}: ${reasonOf(error)}${hint}`);
       }
     },
     close: () => socket.destroy(),
   };
-}
-
-function reasonOf(thrown: unknown): string {
-  const { message, cause } = asError(thrown);
-  return cause instanceof Error ? `${message.replace(/\.$/, "")} (${cause.message})` : message;
 }

@@ -1,6 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import type { LeaderLane } from "./leader-lane.js";
-import { calls, codes, describeCode } from "./protocol.js";
+import { calls, codes, describeCode, kindOf } from "./protocol.js";
 
 interface FetchOptions {
   readonly partition: number;
@@ -13,7 +13,7 @@ interface FetchOptions {
 
 /**
  * One fetch: record batches as bytes, the first of which holds `offset`; none if there are none yet.
- * @throws StoreError UNAVAILABLE, MISMATCH; NOT_FOUND if the offset lies outside what is kept
+ * @throws StoreError UNAVAILABLE, DENIED, MISMATCH; NOT_FOUND if the offset lies outside what is kept
  */
 export async function fetchOnce(lane: LeaderLane, options: FetchOptions, timeMs: number): Promise<Buffer> {
   const { partition, offset, bytesMax, waitMs } = options;
@@ -38,6 +38,6 @@ export async function fetchOnce(lane: LeaderLane, options: FetchOptions, timeMs:
   if (code === codes.offsetOutOfRange) {
     throw new StoreError("NOT_FOUND", `offset ${offset} lies outside what the log keeps`);
   }
-  if (code !== codes.none || found === undefined) throw new StoreError("UNAVAILABLE", describeCode(code));
+  if (code !== codes.none || found === undefined) throw new StoreError(kindOf(code), describeCode(code));
   return found.records;
 }

@@ -1,6 +1,7 @@
 import { StoreError } from "../../lib/errors.js";
 import { type Address, openLink } from "./broker-link.js";
-import { calls, codes, describeCode } from "./protocol.js";
+import type { LinkSecurity } from "./link-security.js";
+import { calls, codes, describeCode, kindOf } from "./protocol.js";
 
 export interface Leader {
   readonly address: Address;
@@ -9,7 +10,10 @@ export interface Leader {
 
 /** Asks the cluster who leads the partition: one broker at each call, another after each failure. */
 export interface LeaderFinder {
-  /** @throws StoreError UNAVAILABLE if it cannot be told now, MISMATCH if the topic is another one than before */
+  /**
+   * @throws StoreError UNAVAILABLE if it cannot be told now, DENIED if we may not ask, MISMATCH if the topic is another one
+   *   than before, and as `openLink`
+   */
   find(timeMs: number): Promise<Leader>;
   /** To be told when a leader found did not serve: the broker that named it may know less than others. */
   doubt(): void;
@@ -22,6 +26,7 @@ interface FinderOptions {
   readonly partition: number;
   readonly clientID: string;
   readonly answerBytesMax: number;
+  readonly security?: LinkSecurity | undefined;
 }
 
 /** Which topic it is that goes by the name: all finders of a log share it. */
@@ -33,7 +38,7 @@ interface TopicPin {
 export const attemptTimeMs = 1500;
 
 export function createLeaderFinder(options: FinderOptions, pin: TopicPin): LeaderFinder {
-  const { topic, partition, clientID, answerBytesMax } = options;
+  const { topic, partition, clientID, answerBytesMax, security } = options;
   let known: readonly Address[] = options.brokers;
   let turn = 0;
 
@@ -42,7 +47,7 @@ export function createLeaderFinder(options: FinderOptions, pin: TopicPin): Leade
     const address = known[turn % known.length];
     if (address === undefined) throw new StoreError("UNAVAILABLE", "no broker is known");
     const left = () => deadline - performance.now();
-    const link = await openLink(address, { clientID, timeMs: left(), answerBytesMax });
+    const link = await openLink(address, { clientID, timeMs: left(), answerBytesMax, security });
     try {
       return await link.call(calls.metadata, [[topic], false, false], left());
     } finally {
@@ -62,7 +67,10 @@ export function createLeaderFinder(options: FinderOptions, pin: TopicPin): Leade
     learn(named);
     const found = topics.find(({ name }) => name === topic);
     if (found?.errorCode !== codes.none) {
-      throw nobody(topic, describeCode(found?.errorCode ?? codes.unknownTopic));
+      const code = found?.errorCode ?? codes.unknownTopic;
+      if (kindOf(code) === "DENIED")
+        throw new StoreError("DENIED", `cannot use topic ${topic}: ${describeCode(code)}`);
+      throw nobody(topic, describeCode(code));
     }
     pin.topicID ??= found.topicId;
     if (found.topicId !== pin.topicID) {

@@ -1,10 +1,11 @@
 import { StoreError } from "../../lib/errors.js";
 import { type BrokerLink, openLink } from "./broker-link.js";
 import { attemptTimeMs, type Leader, type LeaderFinder } from "./leader-finder.js";
+import type { LinkSecurity } from "./link-security.js";
 
 /** A connection to the partition's leader for one kind of calls: a broker answers those of a connection in order. */
 export interface LeaderLane {
-  /** The open link, or a new one to who leads now. @throws StoreError UNAVAILABLE, MISMATCH */
+  /** The open link, or a new one to who leads now. @throws StoreError UNAVAILABLE, DENIED, MISMATCH */
   link(timeMs: number): Promise<{ readonly link: BrokerLink; readonly leader: Leader }>;
   /** The leader is to be looked for again. */
   drop(): void;
@@ -15,9 +16,11 @@ interface LaneOptions {
   readonly finder: LeaderFinder;
   readonly clientID: string;
   readonly answerBytesMax: number;
+  readonly security?: LinkSecurity | undefined;
 }
 
-export function createLeaderLane({ finder, clientID, answerBytesMax }: LaneOptions): LeaderLane {
+export function createLeaderLane(options: LaneOptions): LeaderLane {
+  const { finder } = options;
   let current: { link: BrokerLink; leader: Leader } | null = null;
   let opening: Promise<{ link: BrokerLink; leader: Leader }> | null = null;
   let isClosed = false;
@@ -33,8 +36,7 @@ export function createLeaderLane({ finder, clientID, answerBytesMax }: LaneOptio
     const deadline = performance.now() + timeMs;
     const leader = await finder.find(timeMs);
     const left = Math.min(attemptTimeMs, deadline - performance.now());
-    const options = { clientID, timeMs: left, answerBytesMax };
-    const link = await openLink(leader.address, options).catch((error: unknown) => {
+    const link = await openLink(leader.address, { ...options, timeMs: left }).catch((error: unknown) => {
       finder.doubt();
       throw error;
     });

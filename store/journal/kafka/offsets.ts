@@ -1,6 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import type { LeaderLane } from "./leader-lane.js";
-import { calls, codes, describeCode } from "./protocol.js";
+import { calls, codes, describeCode, kindOf } from "./protocol.js";
 
 interface Place {
   readonly topic: string;
@@ -10,7 +10,7 @@ interface Place {
 /** What stands for a time where an end of the log is asked for. */
 const ends = { start: -2n, end: -1n } as const;
 
-/** One attempt to learn where the log begins, or ends. @throws StoreError UNAVAILABLE, MISMATCH */
+/** One attempt to learn where the log begins, or ends. @throws StoreError UNAVAILABLE, DENIED, MISMATCH */
 export async function findEnd(
   lane: LeaderLane,
   { topic, partition }: Place,
@@ -54,7 +54,7 @@ export async function deleteBelow(
 }
 
 function offsetOf(offset: bigint | undefined, code: number): number {
-  if (code !== codes.none) throw new StoreError("UNAVAILABLE", describeCode(code));
+  if (code !== codes.none) throw new StoreError(kindOf(code), describeCode(code));
   const value = Number(offset);
   if (!Number.isSafeInteger(value) || value < 0) throw new StoreError("UNAVAILABLE", `offset ${offset}`);
   return value;

@@ -3,6 +3,7 @@ import { appendOnce } from "./append.js";
 import type { Address } from "./broker-link.js";
 import { attemptTimeMs, createLeaderFinder } from "./leader-finder.js";
 import { createLeaderLane, type LeaderLane } from "./leader-lane.js";
+import type { LinkSecurity } from "./link-security.js";
 import { deleteBelow, findEnd } from "./offsets.js";
 import { AppendError, type PartitionLog } from "./partition-log.js";
 import { patiently } from "./patience.js";
@@ -14,6 +15,8 @@ interface PartitionOptions {
   readonly partition: number;
   /** How the brokers' logs and metrics name us. */
   readonly clientID: string;
+  /** How brokers are spoken to; undefined: in the clear, as nobody. */
+  readonly security?: LinkSecurity | undefined;
   /** The longest frame, bytes. */
   readonly frameBytesMax: number;
   /** Of records in an answer, if no single frame is longer; default 1 MiB. */
@@ -30,7 +33,7 @@ const answerHeadBytes = 64 * 1024;
 /** The log on Kafka's protocol. Nothing is connected yet; the topic must be as `prepareTopic` leaves it. */
 export function openPartition(options: PartitionOptions): PartitionLog {
   const { frameBytesMax, fetchBytesMax = 1 << 20, appendTimeMs = 10_000, callTimeMs = 10_000 } = options;
-  const { clientID } = options;
+  const { clientID, security } = options;
   const answerBytesMax = Math.max(fetchBytesMax, frameBytesMax) + answerHeadBytes;
   const place = { topic: options.topic, partition: options.partition };
   const closing = new AbortController();
@@ -38,7 +41,7 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   const pin = { topicID: undefined };
   const lane = (): LeaderLane => {
     const finder = createLeaderFinder({ ...options, answerBytesMax }, pin);
-    return createLeaderLane({ finder, clientID, answerBytesMax });
+    return createLeaderLane({ finder, clientID, answerBytesMax, security });
   };
   const appends = lane();
   const questions = lane();

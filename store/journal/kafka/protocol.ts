@@ -13,7 +13,16 @@ import {
   protocolErrors,
   protocolErrorsCodesById,
   type Reader,
+  saslAuthenticateV2,
+  saslHandshakeV1,
 } from "@platformatic/kafka";
+
+/** Sends a request to a broker; resolves with the answer, whose error codes the caller judges. */
+export type Send = <Args extends unknown[], Answer>(
+  api: API<Args, Answer>,
+  args: Args,
+  timeMs: number,
+) => Promise<Answer>;
 
 interface FetchedPartition {
   readonly partition: number;
@@ -62,6 +71,12 @@ export const calls = {
   describeConfigs: describeConfigsV4.api,
 } as const;
 
+/** Those by which a user is proved; brokers that let everybody in need not understand them. */
+export const saslCalls = {
+  handshake: saslHandshakeV1.api,
+  authenticate: saslAuthenticateV2.api,
+} as const;
+
 /** Of the protocol's error codes, those that we decide by. */
 export const codes = {
   none: 0,
@@ -76,14 +91,27 @@ export const codes = {
   topicAuthorizationFailed: 29,
   clusterAuthorizationFailed: 31,
   invalidTimestamp: 32,
+  unsupportedSaslMechanism: 33,
+  illegalSaslState: 34,
   unsupportedVersion: 35,
   topicAlreadyExists: 36,
   invalidPartitions: 37,
   invalidConfig: 40,
   invalidRequest: 42,
   policyViolation: 44,
+  saslAuthenticationFailed: 58,
   invalidRecord: 87,
 } as const;
+
+const denials: ReadonlySet<number> = new Set([
+  codes.topicAuthorizationFailed,
+  codes.clusterAuthorizationFailed,
+]);
+
+/** What a code that is no answer of its own is to us: a right that is missing is not tried again. */
+export function kindOf(code: number): "DENIED" | "UNAVAILABLE" {
+  return denials.has(code) ? "DENIED" : "UNAVAILABLE";
+}
 
 /** The code in words: its name and what it means. */
 export function describeCode(code: number): string {

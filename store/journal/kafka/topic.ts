@@ -1,14 +1,17 @@
 /** The topic of a journal: made as the journal needs it, or looked at whether it is so. */
 import { isUnavailable, StoreError } from "../../lib/errors.js";
 import { type Address, type BrokerLink, openLink } from "./broker-link.js";
+import type { LinkSecurity } from "./link-security.js";
 import { patiently } from "./patience.js";
-import { calls, codes, describeCode } from "./protocol.js";
+import { calls, codes, describeCode, kindOf } from "./protocol.js";
 import { problemsOf, type TopicNeeds, type TopicState, topicSettings } from "./topic-needs.js";
 
 interface PrepareOptions extends TopicNeeds {
   readonly brokers: readonly Address[];
   readonly topic: string;
   readonly clientID: string;
+  /** How brokers are spoken to; undefined: in the clear, as nobody. */
+  readonly security?: LinkSecurity | undefined;
   /** After which it fails, milliseconds; default 20,000. */
   readonly timeMs?: number;
 }
@@ -26,8 +29,6 @@ const topicResource = 2;
 /** Too few brokers are no reason to give up: those of a cluster that starts come one by one. */
 const refusals: ReadonlySet<number> = new Set([
   codes.invalidTopic,
-  codes.topicAuthorizationFailed,
-  codes.clusterAuthorizationFailed,
   codes.invalidPartitions,
   codes.invalidConfig,
   codes.policyViolation,
@@ -35,7 +36,8 @@ const refusals: ReadonlySet<number> = new Set([
 
 /**
  * Makes the topic if there is none, and checks it either way; resolves once each of its partitions has a leader.
- * @throws StoreError MISMATCH naming all that is wrong with it, INVALID if the cluster refuses to make it, UNAVAILABLE
+ * @throws StoreError MISMATCH naming all that is wrong with it, INVALID if the cluster refuses to make it,
+ *   DENIED if it does not let us, UNAVAILABLE
  */
 export async function prepareTopic(options: PrepareOptions, signal: AbortSignal): Promise<PreparedTopic> {
   let turn = 0;
@@ -51,10 +53,10 @@ export async function prepareTopic(options: PrepareOptions, signal: AbortSignal)
 }
 
 async function attempt(options: PrepareOptions, address: Address, timeMs: number): Promise<PreparedTopic> {
-  const { topic, clientID } = options;
+  const { topic, clientID, security } = options;
   const deadline = performance.now() + timeMs;
   const left = () => deadline - performance.now();
-  const link = await openLink(address, { clientID, timeMs, answerBytesMax });
+  const link = await openLink(address, { clientID, timeMs, answerBytesMax, security });
   try {
     const metadata = await link.call(calls.metadata, [[topic], false, false], left());
     const found = metadata.topics.find(({ name }) => name === topic);
@@ -100,7 +102,7 @@ async function create(link: BrokerLink, options: PrepareOptions, timeMs: number)
 }
 
 function failureOf(code: number, topic: string, cause: string): StoreError {
-  const kind = refusals.has(code) ? "INVALID" : "UNAVAILABLE";
+  const kind = refusals.has(code) ? "INVALID" : kindOf(code);
   return new StoreError(kind, `cannot prepare topic ${topic}: ${cause}`);
 }
 

@@ -116,8 +116,8 @@ function segmentsOver({ dir, log, copy, appender, epoch, frameBytesMax }: Parts)
       return { segment: { path, ...head, bytes: segmentHeadBytes }, file };
     },
     resumes: true,
-    // The log itself has been patient already.
-    retryMs: 50,
+    // The log has been patient already, unless it refuses us.
+    retryMs: { first: 20, longest: 1000 },
     drop: async (segment, next) => {
       const following = [...copy.before, ...(copy.current === null ? [] : [copy.current])];
       const at = following.find((one) => nameOf(one) === nameOf(next))?.offset;
