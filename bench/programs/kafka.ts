@@ -163,7 +163,7 @@ async function heldFigures(
   const openers = [
     opener(local, null),
     opener(`${name}, on brokers, 1 shard`, 1),
-    opener(`${name}, on brokers, 12 shards`, 12),
+    opener(`${name}, on brokers, 6 shards`, 6),
   ];
   return compareAll(openers, options.rounds);
 }

@@ -256,8 +256,8 @@ const schema = z.object({
   CLUSTER_NODES: nodes.optional(),
   JOURNAL_URL: journalURL.optional(),
   JOURNAL_CA: z.string().optional(),
-  // A dozen is divided by two, three, four and six nodes.
-  JOURNAL_SHARDS: whole(1, 256).prefault(String(12)),
+  // Two, three and six nodes have equal shares.
+  JOURNAL_SHARDS: whole(1, 256).prefault(String(6)),
   JOURNAL_UNFLUSHED: z.enum(["refuse", "accept"]).default("refuse"),
   CLUSTER_HOST: z.string().min(1).max(255).optional(),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
