@@ -221,6 +221,18 @@ suite("journal in a log that fails", (test) => {
       await rejects(() => openInLog(dir, log.connect()), /it has lost frames/);
     }));
 
+  test("refuses a clock that is ten seconds apart from the log's, either way", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      log.now = () => 1_700_000_000_000;
+      for (const apartMs of [-10_001, 10_001]) {
+        const clock = () => log.now() + apartMs;
+        await rejects(() => openInLog(dir, log.connect(), { clock }), /the clocks are apart/);
+      }
+      const journal = await openInLog(dir, log.connect(), { clock: () => log.now() + 9999 });
+      await journal.close();
+    }));
+
   test("while the log takes nothing it says why, and acknowledges when it takes again", () =>
     withTempDir(async (dir) => {
       let fate: Outcome = "kept";

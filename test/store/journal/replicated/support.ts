@@ -9,6 +9,8 @@ interface InLogOptions extends Partial<JournalOptions> {
   readonly deployment?: string;
   readonly topicID?: string;
   readonly frameBytesMax?: number;
+  /** Compared with the log's. */
+  readonly clock?: () => number;
   readonly onLost?: (error: OwnershipLost) => void;
 }
 
@@ -20,7 +22,13 @@ export async function openInLog(
   log: PartitionLog,
   options: InLogOptions = {},
 ): Promise<Journal> {
-  const { deployment = "tests", topicID = "topic", frameBytesMax = 1 << 20, ...rest } = options;
+  const {
+    deployment = "tests",
+    topicID = "topic",
+    frameBytesMax = 1 << 20,
+    clock = Date.now,
+    ...rest
+  } = options;
   const shard = rest.shard ?? 0;
   const keeping = await keepInLog({
     dir,
@@ -28,7 +36,7 @@ export async function openInLog(
     name: { topicID, partition: shard },
     claimant: { deployment, shard, owner: randomUUID() },
     frameBytesMax,
-    now: rest.now ?? Date.now,
+    now: clock,
     onLost: options.onLost ?? ((error) => rest.onTrouble?.(error)),
     onTrouble: rest.onTrouble ?? (() => undefined),
     signal: never,
