@@ -3,7 +3,7 @@ import { asStoreError, type StoreError } from "../../lib/errors.js";
 import { retryDelays } from "../../lib/retry.js";
 
 /** An attempt with less time than this would only hide why the one before it failed. */
-export const leastTimeMs = 100;
+const leastTimeMs = 100;
 
 interface Patience {
   /** For all attempts together. */

@@ -1,5 +1,4 @@
 /** Up to where a folder is a copy of its log: a file beside the segments. */
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { StoreError } from "../../lib/errors.js";
 import { readChecked, writeChecked } from "../checked-file.js";
@@ -58,8 +57,4 @@ export async function readCopyMark(
 
 export function writeCopyMark(dir: string, name: LogName, mark: CopyMark): Promise<void> {
   return writeChecked(dir, copyMarkName, { format, ...name, ...mark });
-}
-
-export function removeCopyMark(dir: string): Promise<void> {
-  return rm(join(dir, copyMarkName), { force: true });
 }

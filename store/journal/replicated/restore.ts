@@ -84,7 +84,7 @@ async function isAsMarked(dir: string, segment: LoggedSegment, isNewest: boolean
 }
 
 /** Writes the segment's file anew from the frames before offset `until`. */
-export async function copySegment(
+async function copySegment(
   dir: string,
   segment: LoggedSegment,
   until: number,

@@ -8,7 +8,7 @@ import { journalInput, keep, readAll, readMessages, textOf } from "./support.js"
 
 type Test = Parameters<Parameters<typeof suite>[1]>[0];
 /** Opens the journal of a folder, as often as it is closed. */
-export type OpenJournal = (dir: string, options?: Partial<JournalOptions>) => Promise<Journal>;
+type OpenJournal = (dir: string, options?: Partial<JournalOptions>) => Promise<Journal>;
 
 const payloadsOf = async (journal: Journal): Promise<string[]> => (await readAll(journal)).map(textOf);
 const letters = (count: number): string[] => Array.from({ length: count }, (_, i) => `message ${i}`);
