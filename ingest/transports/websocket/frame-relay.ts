@@ -37,7 +37,9 @@ export function relayFrames(
   client.on("ping", (data) => {
     if (client.bufferedAmount < unsentBytesMax) client.pong(data);
   });
-  client.on("pong", (data) => keeper.pong(data));
+  client.on("pong", (data) => {
+    if (keeper.bufferedAmount < unsentBytesMax) keeper.pong(data);
+  });
   keeper.on("ping", (data) => client.ping(data));
   keeper.once("pong", onLetIn);
   client.once("close", (code, reason) => {
