@@ -25,7 +25,7 @@ export interface Forwarded {
 }
 
 /** The node that keeps a device. */
-export interface Keeper {
+interface Keeper {
   readonly node: number;
   /** Of the device. */
   readonly tenant: number;

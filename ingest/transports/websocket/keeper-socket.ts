@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { type Answer, turnedAway } from "../http/requests/answers.js";
 import type { UpgradeLink } from "../sockets/relay.js";
 
-export interface KeeperRequest {
+interface KeeperRequest {
   readonly query: string;
   /** Of the client's request; undefined: who it is stands in its first frame. */
   readonly authorization: string | undefined;

@@ -23,7 +23,7 @@ interface AtKeeper {
   readonly giveUp: () => void;
 }
 
-export interface PassingOn {
+interface PassingOn {
   /** An answer: the node has refused the client, or cannot be reached; null: this node keeps the device. */
   open(username: string | undefined, ask: Ask): Promise<AtKeeper | Answer | null>;
   endAll(): void;
