@@ -1,6 +1,7 @@
 /** Plain frames over WebSocket reach their device's node through each of a cluster's. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { get } from "node:http";
 import { decode, encode } from "cborg";
 import { WebSocket } from "ws";
 import { payloadsOf, provision, type RunningService } from "../flow/support.js";
@@ -121,6 +122,30 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     const answers = await gets(client, 2);
     assert.equal([answers[0]?.status, answers[1]], [400, { ack: "end" }], "the first frame was none");
     client.socket.close();
+  });
+
+  test("a client that says much before it is let in is read on", async () => {
+    const client = open(0, { query: "?clientID=hasty" });
+    const nothing: readonly Frame[] = Array.from({ length: 1500 }, () => ({}));
+    client.send(loginOf(keptAt(1)), ...nothing);
+    await gets(client, 1 + nothing.length);
+    client.send({ id: "end", topic: "data", payload: "{}" });
+    assert.equal((await gets(client, 2 + nothing.length)).at(-1), { ack: "end" });
+    client.socket.close();
+  });
+
+  test("who asks for no WebSocket of ours, with right credentials, leaves nothing at the keeper", async () => {
+    const device = keptAt(1);
+    const lost = () => nodeAt(1).metric("tidemark_connections_ended_total", 'reason="lost"');
+    const before = await lost();
+    const headers = { ...basicOf(device), Connection: "Upgrade", Upgrade: "websocket" };
+    const request = get(`${nodeAt(0).addresses.http}/ws`, {
+      headers: { ...headers, "Sec-WebSocket-Version": "12", "Sec-WebSocket-Key": "none" },
+    });
+    const [answer] = await once(request, "response");
+    answer.resume();
+    assert.is(answer.statusCode, 400);
+    await until(async () => (await lost()) === before + 1, { what: "its end at the keeper" });
   });
 
   test("in CBOR it is the same, and a command comes down in the form of the first frame", async () => {
