@@ -241,21 +241,31 @@ async function send(
   body: unknown,
   { key = first.apiKey, headers = {} }: CallOptions,
 ): Promise<Reply> {
-  const raw = typeof body === "string" || body instanceof Uint8Array;
-  const request = () =>
-    fetch(http + path, {
-      method,
-      headers: {
-        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: raw ? Buffer.from(body) : JSON.stringify(body) }),
-    });
-  const response = await request().catch((error: unknown) => {
+  const request = () => ask(http, method, path, body, { key, headers });
+  return request().catch((error: unknown) => {
     // It took a connection that the server was about to end (RFC 9112 §9.3.1): nothing of it was handled.
-    if (endsIdle()) return request();
+    if (error instanceof TypeError && endsIdle()) return request();
     throw error;
+  });
+}
+
+/** Asks the service at that address, and holds its answer against the reference. */
+export async function ask(
+  http: string,
+  method: string,
+  path: string,
+  body: unknown,
+  { key, headers }: Required<CallOptions>,
+): Promise<Reply> {
+  const raw = typeof body === "string" || body instanceof Uint8Array;
+  const response = await fetch(http + path, {
+    method,
+    headers: {
+      ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: raw ? Buffer.from(body) : JSON.stringify(body) }),
   });
   const text = await response.text();
   const type = response.headers.get("content-type");

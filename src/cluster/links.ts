@@ -8,9 +8,8 @@ import type { Answer } from "../http/route.js";
 import { askNode, type Call } from "./ask-node.js";
 import { callNode } from "./call-node.js";
 import { forward, type Target } from "./forward.js";
-import { writeClient } from "./relayed-client.js";
+import { clientHeader, writeClient } from "./relayed-client.js";
 import { aliveMs, linkKey, linkOptions, linkProtocols } from "./secret.js";
-import { upgradeHead } from "./upgrade-head.js";
 
 export interface Links extends Omit<Neighbours, "keeperOf"> {
   /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
@@ -44,23 +43,37 @@ function agentOf(options: ConnectionOptions): Agent {
   return agent;
 }
 
+/** Another node, and the links to it that carry one request after the other. */
+interface Other {
+  readonly node: ClusterNode;
+  readonly key: Uint8Array;
+  readonly requests: Target;
+  readonly calls: Target;
+}
+
 export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links {
-  const others = new Map(nodes.filter((one) => one !== self).map((one) => [one.number, one]));
-  const keys = new Map([...others.keys()].map((number) => [number, linkKey(masterKey, number)]));
+  const others = new Map(nodes.filter((one) => one !== self).map((one) => [one.number, otherOf(one)]));
 
-  const agentsOf = (protocol: string): ReadonlyMap<number, Agent> =>
-    new Map([...keys].map(([number, key]) => [number, agentOf(linkOptions(key, self.number, protocol))]));
-  const [ofRequests, ofCalls] = [agentsOf(linkProtocols.http), agentsOf(linkProtocols.calls)];
+  function otherOf(node: ClusterNode): Other {
+    const { number, host, port } = node;
+    const key = linkKey(masterKey, number);
+    const target = (protocol: string): Target => ({
+      agent: agentOf(linkOptions(key, self.number, protocol)),
+      host,
+      port,
+    });
+    return { node, key, requests: target(linkProtocols.http), calls: target(linkProtocols.calls) };
+  }
 
-  function targetOf(number: number, agents = ofRequests): Target | null {
-    const [node, agent] = [others.get(number), agents.get(number)];
-    return node === undefined || agent === undefined ? null : { agent, host: node.host, port: node.port };
+  /** @throws ApiError for a number that is none of the others' */
+  function other(number: number): Other {
+    const found = others.get(number);
+    if (found !== undefined) return found;
+    throw new ApiError("SERVICE_UNAVAILABLE", `cannot reach node ${number}: it is unknown`);
   }
 
   function open(number: number, protocol: string): Promise<TLSSocket> {
-    const [node, key] = [others.get(number), keys.get(number)];
-    if (node === undefined || key === undefined)
-      throw new Error(`cannot reach node ${number}: it is unknown`);
+    const { node, key } = other(number);
     const { host, port } = node;
     const socket = connect({ host, port, ...linkOptions(key, self.number, protocol) });
     socket.setNoDelay(true);
@@ -74,28 +87,18 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
       socket.write(`${writeClient(client)}\n`);
       return socket;
     },
-    openUpgrade: async (number, request, client) => {
-      const socket = await open(number, linkProtocols.http);
-      socket.write(upgradeHead(request, client), "latin1");
-      return socket;
-    },
-    forward: (number, forwarded) => {
-      const target = targetOf(number);
-      if (target === null) forwarded.unreachable();
-      else forward(target, forwarded);
-    },
-    ask: async (number, call) => {
-      const target = targetOf(number);
-      if (target === null) throw new ApiError("SERVICE_UNAVAILABLE", `node ${number} is unknown`);
-      return askNode(target, call);
-    },
-    call: async (number, body, timeoutMs) => {
-      const target = targetOf(number, ofCalls);
-      if (target === null) throw new Error(`node ${number} is unknown`);
-      return callNode(target, body, timeoutMs);
-    },
+    openUpgrade: async (number, client) => ({
+      link: await open(number, linkProtocols.http),
+      headers: { [clientHeader]: writeClient(client) },
+    }),
+    forward: (number, forwarded) => forward(other(number).requests, forwarded),
+    ask: async (number, call) => askNode(other(number).requests, call),
+    call: async (number, body, timeoutMs) => callNode(other(number).calls, body, timeoutMs),
     close: () => {
-      for (const agent of [...ofRequests.values(), ...ofCalls.values()]) agent.destroy();
+      for (const { requests, calls } of others.values()) {
+        requests.agent.destroy();
+        calls.agent.destroy();
+      }
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Calls that nodes make of each other, for commands: the one that keeps a device sends to it. */
+/** Calls that nodes make of each other: for commands, which the one that keeps a device sends to it; of changes. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -23,10 +23,11 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("route"), topic: z.string(), qos, targets }),
   z.strictObject({ call: z.literal("send"), ...content, logged: z.array(sent).max(targetsMax).readonly() }),
   z.strictObject({ call: z.literal("isConnected"), topic: z.string(), targets }),
+  z.strictObject({ call: z.literal("follow") }),
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
-/** One for each device of the call, in their order; of `route` the QoS that is granted, or null. */
+/** One for each device of the call, in their order; of `route` the QoS that is granted, or null. None of `follow`. */
 export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(targetsMax);
 export type NodeAnswers = z.infer<typeof nodeAnswers>;
 
@@ -39,10 +40,12 @@ interface NodeCallsDeps {
   /** Of the devices that are kept here. */
   readonly commands: Commands;
   readonly directory: Pick<Directory, "get">;
+  /** Resolves once every change of the metadata up to now is seen here. */
+  readonly followed: () => Promise<void>;
   readonly onFault: (error: Error) => void;
 }
 
-export function createNodeCalls({ commands, directory, onFault }: NodeCallsDeps): NodeCalls {
+export function createNodeCalls({ commands, directory, followed, onFault }: NodeCallsDeps): NodeCalls {
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
     if (entry === undefined) return null;
@@ -78,6 +81,10 @@ export function createNodeCalls({ commands, directory, onFault }: NodeCallsDeps)
     if (call.call === "send") {
       const { topic, payload, qos: asked, ttl, logged } = call;
       return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);
+    }
+    if (call.call === "follow") {
+      await followed();
+      return [];
     }
     const slice = createSlice();
     const answers: NodeAnswers = [];

@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
+import { createFedServer } from "./fed-server.js";
 import { HttpConnection } from "./http-connection.js";
 import type { RequestHandling } from "./request-handling.js";
 import type { Unread } from "./unread.js";
@@ -17,22 +18,12 @@ interface Http1ServerDeps {
   readonly ipOf: (request: IncomingMessage, peer: HttpPeer) => string;
 }
 
-/**
- * Node's server for the requests of HTTP/1.1. It never listens: it is given connections (`emit("connection")`) that
- * pass it one request at a time.
- */
+/** Its connections pass it one request at a time. */
 export function createHttp1Server(
   handling: RequestHandling,
   { unread, idleMs, upgrades, ipOf }: Http1ServerDeps,
 ): Server {
-  const server = createServer({
-    maxHeaderSize: headerBytesMax,
-    keepAliveTimeout: idleMs,
-    requireHostHeader: false,
-    // The connections themselves check how long each part of a request takes.
-    headersTimeout: 0,
-    requestTimeout: 0,
-  });
+  const server = createFedServer({ maxHeaderSize: headerBytesMax, keepAliveTimeout: idleMs });
   const onConnection =
     (work: (request: IncomingMessage, response: ServerResponse, connection: HttpConnection) => void) =>
     (request: IncomingMessage, response: ServerResponse): void => {

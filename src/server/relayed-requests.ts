@@ -1,10 +1,11 @@
 /** Requests that other nodes of the cluster pass on to this one. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
 import { clientHeader, readClient } from "../cluster/relayed-client.js";
+import { createFedServer } from "./fed-server.js";
 import type { RequestHandling } from "./request-handling.js";
 
 /** The client's own headers have at most 64 KiB; ours are added to them. */
@@ -13,16 +14,9 @@ const idleMs = 60_000;
 
 type Upgrades = Pick<WebSocketTransport, "serves" | "upgrade">;
 
-/** Never listens: it is given connections (`emit("connection")`), each a link of the cluster. */
+/** Each of its connections is a link of the cluster. */
 export function createRelayedServer({ handle }: RequestHandling, upgrades: Upgrades | undefined): Server {
-  const server = createServer({
-    maxHeaderSize: headerBytesMax,
-    keepAliveTimeout: idleMs,
-    requireHostHeader: false,
-    // The node that the client has come to looks after how long each part of a request takes.
-    headersTimeout: 0,
-    requestTimeout: 0,
-  });
+  const server = createFedServer({ maxHeaderSize: headerBytesMax, keepAliveTimeout: idleMs });
   server.maxHeadersCount = 0;
   server.on("request", (request, response) => {
     const client = clientOf(request.headers[clientHeader]);

@@ -115,6 +115,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     nodeCalls: createNodeCalls({
       commands: commandsHere,
       directory,
+      followed: metadata.followed,
       onFault: deps.faults("at a call of another node"),
     }),
     tasks,

@@ -39,14 +39,16 @@ import { isCertDisabled } from "../../store/metadata/policies/certs.js";
 import { ownCredentials } from "../brokers/own-account.js";
 import { trustedRoots } from "../certificates/authority.js";
 import { createServerCertificate } from "../certificates/server-certificate.js";
+import { createChangeNotices } from "../cluster/change-notices.js";
 import { createLinks } from "../cluster/links.js";
 import { type Cluster, createNeighbours } from "../cluster/neighbours.js";
+import type { ClusterSettings } from "../config/cluster.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { certificateNamed, connectBroker } from "./broker.js";
 import type { Faults } from "./faults.js";
-import type { MetadataLayer } from "./metadata-layer.js";
+import { changePollMs, type MetadataLayer } from "./metadata-layer.js";
 import { type MqttListeners, openMqttListeners, wantsTls } from "./mqtt-listeners.js";
 import { openServerIdentity, type ServerIdentity } from "./server-identity.js";
 import type { Shard } from "./shard.js";
@@ -97,8 +99,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     meter,
     monotonic,
   );
-  const cluster =
-    config.cluster === null ? null : createNeighbours(pipelines, directory, createLinks(config.cluster));
+  const cluster = config.cluster && clusterOf(deps, config.cluster);
   const ways = pipelines.map((pipeline) => {
     const waiting = createWaitingForDisk(pipeline.accept);
     pipeline.shard.onCommit(waiting.afterCommit);
@@ -161,6 +162,13 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     }).all,
   );
   return { identity, listeners, cluster, broker, http, webSockets, sessions, brokerAccess };
+}
+
+function clusterOf({ metadata, pipelines }: EndpointsDeps, settings: ClusterSettings): Cluster {
+  const links = createLinks(settings);
+  const others = settings.nodes.filter((one) => one !== settings.self).map(({ number }) => number);
+  metadata.db.afterWrite(createChangeNotices(others, links, changePollMs));
+  return createNeighbours(pipelines, metadata.directory, links);
 }
 
 /** Sets in each tenant's own table. */

@@ -43,7 +43,8 @@ export interface MetadataLayer {
 }
 
 const directoryDevicesMax = 50_000;
-const changePollMs = 500;
+/** How often changes that other processes have made are looked for. */
+export const changePollMs = 500;
 
 /** Locks the data folder, opens the metadata in it and makes everything that a first start needs. */
 export async function openMetadataLayer(

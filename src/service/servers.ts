@@ -113,6 +113,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       broker?.close();
       for (const { wills } of shards) wills.close();
       for (const { connections } of shards) await connections.endAll("shutdown");
+      webSockets.endAll();
       await listeners.close();
       await http.closed();
       await cluster?.close();

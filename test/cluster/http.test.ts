@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
-import { WebSocket } from "ws";
 import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
 import { assert, influxSuite, openTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
@@ -103,30 +102,6 @@ influxSuite("a cluster, HTTP of devices", (test, influx) => {
     const { text } = await nodeAt(1).call("GET", `/api/v1/devices/${device.id}/connect_logs`);
     assert.not.match(text, "9.9.9.9");
     assert.match(text, "127.0.0.1");
-  });
-
-  test("plain frames over WebSocket, with credentials in the request, go through each node", async () => {
-    for (const device of devices) {
-      const before = (await payloadsOf(nodeAt(keeperPlace(device)), device)).length;
-      for (const place of numbers.keys()) {
-        const login = Buffer.from(`${device.deviceUsername}:${device.token}`).toString("base64");
-        const url = `${String(nodeAt(place).addresses.http).replace("http", "ws")}/ws?clientID=panel`;
-        const socket = new WebSocket(url, { headers: { Authorization: `Basic ${login}` } });
-        await once(socket, "open");
-        const payload = { n: 90 + place, pad: "x".repeat(100_000) };
-        socket.send(JSON.stringify({ id: 1, topic: "data", payload }));
-        const [answer] = (await once(socket, "message")) as [Buffer];
-        assert.equal(JSON.parse(String(answer)), { ack: 1 });
-        socket.close();
-      }
-      const kept = await payloadsOf(nodeAt(keeperPlace(device)), device);
-      assert.is(kept.length, before + numbers.length);
-    }
-    const wrong = Buffer.from(`${keptAt(1).deviceUsername}:wrong`).toString("base64");
-    const url = `${String(nodeAt(0).addresses.http).replace("http", "ws")}/ws`;
-    const refused = new WebSocket(url, { headers: { Authorization: `Basic ${wrong}` } });
-    const [error] = (await once(refused, "error")) as [Error];
-    assert.match(error.message, "401");
   });
 
   test("a client can neither pass for a node nor send what another request carries", async () => {

@@ -1,6 +1,6 @@
 /**
  * The interface, line by line, over HTTP against a real service: once deployed as Variant A, once as Variant B,
- * each in a process of its own.
+ * each in a process of its own; test/cluster asks the same lines of three nodes.
  * A line that does not hold fails; what each says is printed. A further line is one entry under lines/.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { examplesOfA } from "../../src/reference/examples-of-a.js";
 import { examplesOfB } from "../../src/reference/examples-of-b.js";
 import { openDb } from "../../store/metadata/db/db.js";
-import { assert } from "../suite.js";
+import { assert, type Test } from "../suite.js";
 import { worldSuite } from "../world.js";
 import { openFixture } from "./fixture.js";
-import { examine, type Line, type Scope } from "./line.js";
+import { examine, type Line, type Scope, type Target } from "./line.js";
 import { certLines, policyLines } from "./lines/access.js";
 import { beyondLines } from "./lines/beyond.js";
 import { commandLines } from "./lines/commands.js";
@@ -65,31 +65,10 @@ export function conformance(variant: "A" | "B"): void {
     `conformance, Variant ${variant}`,
     (test, opened) => {
       const recorder = createRecorder(opened, variant);
-      const { world } = recorder;
-      const own = table.filter((line) => line.in.includes(variant));
-      let scope: Scope = new Map();
-      let held = 0;
-      test.before(async () => {
-        scope = await openFixture(world);
-        scope.set("alerts", await storeAlerts(url, scope));
-      });
-      test.after(() => {
-        console.log(`Variant ${variant}: ${own.length} lines, ${held} hold, ${own.length - held} fail`);
-        rmSync(dir, { recursive: true, force: true });
-      });
+      defineLines(test, variant, () => ({ target: recorder.world, metadataUrl: url }));
+      test.after(() => rmSync(dir, { recursive: true, force: true }));
       if (process.env.TIDEMARK_RECORD_EXAMPLES === "1") {
         test.after(() => writeExamples(variant, recorder.examples()));
-      }
-      for (const [index, line] of own.entries()) {
-        const name = `${line.says} · ${line.call} · ${variant}`;
-        test(`${index + 1} ${name}`, async () => {
-          const wrong = await examine(world, line, variant, scope);
-          if (wrong.length === 0) held++;
-          console.log(
-            wrong.length === 0 ? `holds  §${name}` : `FAILS  §${name}: ${wrong.slice(0, 8).join("; ")}`,
-          );
-          assert.equal(wrong, []);
-        });
       }
       test("the reference's examples are bodies that were accepted here, and answers as they are here", () => {
         const help = "see CONTRIBUTING.md, Test, for how they are recorded anew";
@@ -98,6 +77,37 @@ export function conformance(variant: "A" | "B"): void {
     },
     environment,
   );
+}
+
+interface Deployment {
+  readonly target: Target;
+  readonly metadataUrl: string;
+}
+
+/** A test for each line of the variant, asked of what is open once the suite has begun. */
+export function defineLines(test: Test, variant: "A" | "B", deployed: () => Deployment): void {
+  const own = table.filter((line) => line.in.includes(variant));
+  let scope: Scope = new Map();
+  let held = 0;
+  test.before(async () => {
+    const { target, metadataUrl } = deployed();
+    scope = await openFixture(target);
+    scope.set("alerts", await storeAlerts(metadataUrl, scope));
+  });
+  test.after(() => {
+    console.log(`Variant ${variant}: ${own.length} lines, ${held} hold, ${own.length - held} fail`);
+  });
+  for (const [index, line] of own.entries()) {
+    const name = `${line.says} · ${line.call} · ${variant}`;
+    test(`${index + 1} ${name}`, async () => {
+      const wrong = await examine(deployed().target, line, variant, scope);
+      if (wrong.length === 0) held++;
+      console.log(
+        wrong.length === 0 ? `holds  §${name}` : `FAILS  §${name}: ${wrong.slice(0, 8).join("; ")}`,
+      );
+      assert.equal(wrong, []);
+    });
+  }
 }
 
 /** Alerts come of messages, never through the interface: these are written where the service reads them. */

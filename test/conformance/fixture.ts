@@ -1,6 +1,6 @@
 import { until } from "../suite.js";
-import type { Rec, World } from "../world.js";
-import { type Given, provide, type Scope } from "./line.js";
+import type { Rec } from "../world.js";
+import { type Given, provide, type Scope, type Target } from "./line.js";
 
 /** What the lines are about, made through the interface alone, in this order. */
 const records: readonly Given[] = [
@@ -97,21 +97,24 @@ export function device(deviceID: string, fields: object = {}): object {
 }
 
 /** Makes what can be made; what cannot is told, and the lines that need it fail by their own. */
-export async function openFixture(world: World): Promise<Scope> {
+export async function openFixture(target: Target): Promise<Scope> {
   const scope: Scope = new Map();
   const note = (error: unknown) => console.log(`fixture: ${error instanceof Error ? error.message : error}`);
-  for (const one of records) await provide(world, one, scope).catch(note);
-  await report(world, scope).catch(note);
+  for (const one of records) await provide(target, one, scope).catch(note);
+  await report(target, scope).catch(note);
   return scope;
 }
 
 /** Devices and the gateway speak, so that there are events, points and connections in the logs. */
-async function report(world: World, scope: Scope): Promise<void> {
+async function report(target: Target, scope: Scope): Promise<void> {
   const talkers = ["device", "gateway"].map((name) => scope.get(name) as Rec | undefined);
-  for (const one of talkers) if (one !== undefined) await world.publish(one, { t: 20 }, { t: 22, h: 50 });
-  const logged = async () => {
-    const { page } = await world.call("GET", "/api/v1/device_connect_logs?_limit=100");
-    return page.items?.length >= talkers.length;
-  };
-  await until(logged, { what: "the connection logs", timeoutMs: 3000 });
+  for (const one of talkers) if (one !== undefined) await target.publish(one, { t: 20 }, { t: 22, h: 50 });
+  for (const one of talkers) {
+    if (one === undefined) continue;
+    const logged = async () => {
+      const { page } = await target.call("GET", `/api/v1/devices/${one.id}/connect_logs`);
+      return page.items?.length >= 1;
+    };
+    await until(logged, { what: "the connection logs", timeoutMs: 3000 });
+  }
 }

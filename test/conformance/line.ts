@@ -32,21 +32,24 @@ export interface Line extends Call {
 
 export type Scope = Map<string, unknown>;
 
+/** What the lines are asked of: one process, or several that are to answer as one. */
+export type Target = Pick<World, "call" | "publish">;
+
 export function lines(section: string, entries: readonly Line[]): readonly Line[] {
   return entries.map((entry) => ({ ...entry, says: `${section}: ${entry.says}` }));
 }
 
 /** What does not hold; empty where the line does. `scope` is the fixture, and is not changed. */
 export async function examine(
-  world: World,
+  target: Target,
   line: Line,
   variant: "A" | "B",
   scope: Scope,
 ): Promise<readonly string[]> {
   const own = new Map(scope);
   try {
-    for (const given of line.given ?? []) await provide(world, given, own);
-    const reply = await ask(world, line, own, {});
+    for (const given of line.given ?? []) await provide(target, given, own);
+    const reply = await ask(target, line, own, {});
     const wanted = [line.status].flat();
     if (!wanted.includes(reply.status)) {
       return [`status ${reply.status}, not ${wanted.join(" or ")}: ${reply.text.slice(0, 300)}`];
@@ -59,23 +62,28 @@ export async function examine(
 }
 
 /** Makes a record in Variant A's form and names it. @throws Error with the answer, if it is no success */
-export async function provide(world: World, given: Given, scope: Scope): Promise<void> {
-  const reply = await ask(world, given, scope, { "Api-Variant": "A" });
+export async function provide(target: Target, given: Given, scope: Scope): Promise<void> {
+  const reply = await ask(target, given, scope, { "Api-Variant": "A" });
   if (reply.status >= 300) {
     throw new Error(`cannot make ${given.as}: ${given.call}: ${reply.status} ${reply.text.slice(0, 300)}`);
   }
   scope.set(given.as, reply.record);
 }
 
-function ask(world: World, { call, body, file, headers }: Call, scope: Scope, more: object): Promise<Reply> {
+function ask(
+  target: Target,
+  { call, body, file, headers }: Call,
+  scope: Scope,
+  more: object,
+): Promise<Reply> {
   const [method = "", ...rest] = call.split(" ");
   const path = fill(rest.join(" "), scope, (text) => encodeURIComponent(text).replaceAll("%2F", "/"));
   const url = path.startsWith("//") ? path.slice(1) : `/api/v1${path}`;
   const all = { ...more, ...(resolve(headers ?? {}, scope) as Readonly<Record<string, string>>) };
-  if (file === undefined) return world.call(method, url, body && resolve(body, scope), { headers: all });
+  if (file === undefined) return target.call(method, url, body && resolve(body, scope), { headers: all });
   const disposition = `Content-Disposition: form-data; name="file"; filename="${file.name}"`;
   const parts = [`--${boundary}`, disposition, "", fill(file.text, scope, String), `--${boundary}--`, ""];
-  return world.call(method, url, parts.join("\r\n"), {
+  return target.call(method, url, parts.join("\r\n"), {
     headers: { ...all, "Content-Type": `multipart/form-data; boundary=${boundary}` },
   });
 }

@@ -36,7 +36,6 @@ const longer: Readonly<Record<string, string>> = {
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
   "src/backup/backup": [8, "startup"],
   "src/cluster/ask-node": [1, "constant"],
-  "src/cluster/upgrade-head": [1, "limit: headerBytesMax"],
   "src/commands/node-calls": [3, "yields"],
   "src/cluster/links": [2, "startup"],
   "src/cluster/listener": [1, "startup"],
@@ -117,7 +116,9 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/decode/json-bounds": [2, "limit: frameBytesMax"],
   "ingest/transports/websocket/frame-connection": [1, "limit: inFlightMessagesMax"],
   "ingest/transports/websocket/frame-link": [3, "limit: looksMax"],
-  "ingest/transports/websocket/transport": [2, "limit: connectionsMax"],
+  "ingest/transports/websocket/frame-relay": [1, "limit: unprovenBytesMax"],
+  "ingest/transports/websocket/passing-on": [1, "limit: connectionsMax"],
+  "ingest/transports/websocket/transport": [3, "limit: connectionsMax"],
   "ingest/uplinks/repeats": [8, "awaits"],
   "ingest/access/admission": [3, "limit: connectionsMax"],
   "ingest/directory/access-feed": [6, "yields"],

@@ -1,5 +1,6 @@
 /** A client's connection that goes on at another process of the cluster: the one that has its device's shard. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ClientCertificate } from "../../access/credentials.js";
 
@@ -24,10 +25,17 @@ export interface Forwarded {
 }
 
 /** The node that keeps a device. */
-export interface Keeper {
+interface Keeper {
   readonly node: number;
   /** Of the device. */
   readonly tenant: number;
+}
+
+/** A way for one request, and for what it is upgraded to. */
+export interface UpgradeLink {
+  readonly link: Socket;
+  /** Tell the node of the client. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** The other processes of the cluster. */
@@ -36,8 +44,8 @@ export interface Neighbours {
   keeperOf(username: string | undefined): Promise<Keeper | null>;
   /** Opens a way for the bytes of one client of MQTT. @throws Error if the node cannot be reached */
   openRelay(node: number, client: RelayedClient): Promise<Duplex>;
-  /** Opens a way for the bytes of a client that asks for a WebSocket. @throws Error if the node cannot be reached */
-  openUpgrade(node: number, request: IncomingMessage, client: RelayedClient): Promise<Duplex>;
+  /** Opens a way for the request of one client for a WebSocket. @throws Error if the node cannot be reached */
+  openUpgrade(node: number, client: RelayedClient): Promise<UpgradeLink>;
   /** Lets the node answer a request. */
   forward(node: number, forwarded: Forwarded): void;
   /** Ends links that carry nothing. */

@@ -6,6 +6,7 @@ import { type LocalTime, readTime } from "../../decode/time.js";
 import type { EndReason } from "../../meter.js";
 import type { Message } from "../../sessions/state.js";
 import type { FrameLink, FrameSocket } from "./frame-link.js";
+import type { Frame } from "./frame-relay.js";
 import {
   type BadFrame,
   type ClientFrame,
@@ -16,6 +17,9 @@ import {
   writeFrame,
 } from "./frames.js";
 
+/** Passes the client on, with the frames that have come. */
+export type Onward = (client: WebSocket, known: readonly Frame[]) => void;
+
 /** What a connection needs of the transport. */
 interface FrameConnectionDeps {
   readonly local: LocalTime;
@@ -23,6 +27,8 @@ interface FrameConnectionDeps {
   readonly monotonic: () => number;
   /** Opens the device's client, whose messages go down to `socket`. */
   login(username: string, token: string, socket: FrameSocket): Promise<DeviceClient<FrameLink> | Turned>;
+  /** What goes on with a client of a device that another node keeps; null: this one keeps it. */
+  elsewhere(username: string): Promise<Onward | Turned | null>;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -57,7 +63,7 @@ export class FrameConnection implements FrameSocket {
   /** Of the last frame: what comes down has the same. */
   #format: FrameFormat = "json";
   /** Frames that wait for those before them. */
-  readonly #waiting: { readonly bytes: Buffer; readonly format: FrameFormat }[] = [];
+  readonly #waiting: Frame[] = [];
   #isTaking = false;
   #inFlightMessages = 0;
   #inFlightBytes = 0;
@@ -71,9 +77,7 @@ export class FrameConnection implements FrameSocket {
     this.#deps = deps;
     this.#openedAt = deps.monotonic();
     this.#pingedAt = this.#openedAt;
-    webSocket.on("message", (bytes: Buffer, isBinary: boolean) =>
-      this.#read(bytes, isBinary ? "cbor" : "json"),
-    );
+    webSocket.on("message", (bytes: Buffer, isBinary: boolean) => this.#read({ bytes, isBinary }));
     webSocket.on("ping", (data) => {
       if (this.waitingBytes < unsentBytesMax) webSocket.pong(data);
     });
@@ -124,9 +128,9 @@ export class FrameConnection implements FrameSocket {
     this.#client?.end(isOrderly ? "disconnect" : this.#missedPings > missedPingsMax ? "keep_alive" : "lost");
   }
 
-  #read(bytes: Buffer, format: FrameFormat): void {
+  #read(frame: Frame): void {
     this.#missedPings = 0;
-    this.#waiting.push({ bytes, format });
+    this.#waiting.push(frame);
     if (this.#isFull(1)) this.#webSocket.pause();
     if (!this.#isTaking) void this.#takeAll().catch(this.#deps.onFault);
   }
@@ -154,8 +158,8 @@ export class FrameConnection implements FrameSocket {
         next !== undefined && !this.#isClosed;
         next = this.#waiting.shift()
       ) {
-        this.#format = next.format;
-        await this.#take(readFrame(next.bytes, next.format));
+        this.#format = next.isBinary ? "cbor" : "json";
+        await this.#take(readFrame(next.bytes, this.#format), next);
         this.#goOn();
         if (slice.isOver()) await slice.next();
       }
@@ -164,10 +168,10 @@ export class FrameConnection implements FrameSocket {
     }
   }
 
-  async #take(frame: ClientFrame | BadFrame): Promise<void> {
+  async #take(frame: ClientFrame | BadFrame, asItCame: Frame): Promise<void> {
     const client = this.#client;
     if (frame.kind === "bad") return this.#refuse(frame.id, 400, frame.error);
-    if (frame.kind === "login") return this.#login(frame);
+    if (frame.kind === "login") return this.#login(frame, asItCame);
     if (client === null) {
       this.#refuse("id" in frame ? frame.id : null, 401, "the first frame must have username and token");
       return this.#webSocket.close(closeCodes.policy, "credentials");
@@ -190,9 +194,14 @@ export class FrameConnection implements FrameSocket {
     });
   }
 
-  async #login({ id, username, token }: Extract<ClientFrame, { kind: "login" }>): Promise<void> {
+  async #login(
+    { id, username, token }: Extract<ClientFrame, { kind: "login" }>,
+    asItCame: Frame,
+  ): Promise<void> {
     if (this.#client !== null) return this.#refuse(id, 400, "the client has said who it is");
-    const found = await this.#deps.login(username, token, this);
+    const elsewhere = await this.#deps.elsewhere(username);
+    if (typeof elsewhere === "function") return this.#passOn(elsewhere, asItCame);
+    const found = elsewhere ?? (await this.#deps.login(username, token, this));
     if ("reason" in found) {
       this.#refuse(id, 401, "the device is not let in");
       return this.#webSocket.close(closeCodes.policy, found.reason);
@@ -201,6 +210,13 @@ export class FrameConnection implements FrameSocket {
     if (this.#isClosed) return found.end("lost");
     this.#client = found;
     if (id !== null) this.#write({ ack: id });
+  }
+
+  /** From here on the other node answers: nothing of this conversation is for this one. */
+  #passOn(goOn: Onward, first: Frame): void {
+    this.#isClosed = true;
+    this.#webSocket.removeAllListeners();
+    goOn(this.#webSocket, [first, ...this.#waiting.splice(0)]);
   }
 
   #tell(id: FrameID | null, outcome: Outcome): void {

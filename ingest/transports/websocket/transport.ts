@@ -1,7 +1,7 @@
 /** WebSocket for devices that do not speak MQTT: an upgrade of a request, and a client for as long as it is open. */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { asError } from "../../../store/lib/errors.js";
 import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
 import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
@@ -12,15 +12,18 @@ import type { SessionState } from "../../sessions/state.js";
 import type { HttpPeer } from "../http/peer.js";
 import { type Answer, failure, turnedAway } from "../http/requests/answers.js";
 import { loginOf } from "../http/requests/credentials.js";
-import { join, type Keeper, type Neighbours } from "../sockets/relay.js";
+import type { Neighbours } from "../sockets/relay.js";
 import { FrameConnection } from "./frame-connection.js";
 import { FrameLink, type FrameSocket } from "./frame-link.js";
+import { createPassingOn, letIn } from "./passing-on.js";
 
 export interface WebSocketTransport {
   /** Whether the path of a request that asks for an upgrade is for devices. */
   serves(url: string): boolean;
   /** Upgrades the request; the socket is the transport's from then on. `ip`: where it came from. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, peer: HttpPeer, ip: string): void;
+  /** Tells every client that the service goes down, also those that another node keeps and those that are unknown. */
+  endAll(): void;
   close(): void;
 }
 
@@ -45,14 +48,13 @@ interface Asked {
   readonly sessionExpiry: number;
 }
 
-/** How the answer to an upgrade begins that has been taken. */
-const upgraded = "HTTP/1.1 101";
-
 export function createWebSocketTransport(shards: ByShard<WebSocketContext>): WebSocketTransport {
   const [context] = shards.all;
   const { meter, local, monotonic, neighbours } = context;
   const clients = createClients<FrameLink>(shards, () => true);
   const open = new Set<FrameConnection>();
+  const passingOn = createPassingOn(neighbours, closeTimeoutMs);
+  let isEnding = false;
   const options = {
     noServer: true,
     clientTracking: false,
@@ -90,25 +92,23 @@ export function createWebSocketTransport(shards: ByShard<WebSocketContext>): Web
     });
   }
 
-  /** The node that keeps the device takes the upgrade, or refuses it. */
-  async function passOn(
-    { node, tenant }: Keeper,
+  /** `onLost`: the client has left before, or has asked for no WebSocket. */
+  function upgrade(
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
-    peer: HttpPeer,
-    address: string,
-  ): Promise<void> {
-    const { certificate, isSecure } = peer;
-    const relay = await context.neighbours
-      ?.openUpgrade(node, request, { address, isSecure, certificate })
-      .catch(() => null);
-    if (relay == null) return refuse(socket, turnedAway.unavailable);
-    relay.write(head);
-    relay.once("data", (answer: Buffer) => {
-      if (answer.toString("latin1", 0, upgraded.length) === upgraded) peer.prove(tenant);
+    onUpgraded: (webSocket: WebSocket) => void,
+    onLost: () => void,
+  ): void {
+    let isUpgraded = false;
+    socket.once("close", () => {
+      if (!isUpgraded) onLost();
     });
-    join(socket, relay);
+    if (socket.destroyed) return onLost();
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      isUpgraded = true;
+      onUpgraded(webSocket);
+    });
   }
 
   async function take(
@@ -122,25 +122,17 @@ export function createWebSocketTransport(shards: ByShard<WebSocketContext>): Web
     if (typeof asked === "string") return refuse(socket, failure(400, "PARAMETER_INVALID", asked));
     const { certificate } = peer;
     const { authorization } = request.headers;
-    if (authorization !== undefined && neighbours !== null && !peer.isRelayed) {
-      const keeper = await neighbours.keeperOf(loginOf(authorization).username);
-      if (socket.destroyed) return;
-      if (keeper !== null) return passOn(keeper, request, socket, head, peer, ip);
-    }
+    const shown = authorization === undefined ? null : loginOf(authorization);
+    const ask = { query: queryOf(asked), authorization, peer, ip };
+    const keeper = shown === null ? null : await passingOn.open(shown.username, ask);
+    if (keeper !== null && "status" in keeper) return refuse(socket, keeper);
+    if (keeper !== null)
+      return upgrade(request, socket, head, (webSocket) => keeper.join(webSocket, []), keeper.giveUp);
     const proxy = createLateSocket();
-    const client =
-      authorization === undefined
-        ? null
-        : await login(asked, { ...loginOf(authorization), certificate }, ip, proxy);
+    const client = shown === null ? null : await login(asked, { ...shown, certificate }, ip, proxy);
     if (client !== null && "reason" in client) return refuse(socket, turnedAway[client.reason]);
     if (client !== null) peer.prove(client.entry.device.tenant);
-    let isUpgraded = false;
-    socket.once("close", () => {
-      if (!isUpgraded) client?.end("lost");
-    });
-    if (socket.destroyed) return client?.end("lost");
-    server.handleUpgrade(request, socket, head, (webSocket) => {
-      isUpgraded = true;
+    const converse = (webSocket: WebSocket): void => {
       const connection = new FrameConnection(webSocket, {
         local,
         monotonic,
@@ -148,17 +140,25 @@ export function createWebSocketTransport(shards: ByShard<WebSocketContext>): Web
           context.onFault(asError(error));
           webSocket.terminate();
         },
+        elsewhere: async (username) => {
+          const found = await passingOn.open(username, ask);
+          return found !== null && "status" in found ? { reason: "unavailable" } : (found?.join ?? null);
+        },
         login: async (username, token, own) => {
           const found = await login(asked, { username, token, certificate }, ip, own);
-          if (!("reason" in found)) peer.prove(found.entry.device.tenant);
+          if ("reason" in found) return found;
+          peer.prove(found.entry.device.tenant);
+          if (peer.isRelayed) letIn(webSocket);
           return found;
         },
       });
       open.add(connection);
+      if (isEnding) connection.close("shutdown");
       if (client === null) return;
       connection.enter(client);
       proxy.become(connection);
-    });
+    };
+    upgrade(request, socket, head, converse, () => client?.end("lost"));
   }
 
   return {
@@ -169,6 +169,11 @@ export function createWebSocketTransport(shards: ByShard<WebSocketContext>): Web
         context.onFault(asError(error));
         socket.destroy();
       });
+    },
+    endAll: () => {
+      isEnding = true;
+      passingOn.endAll();
+      for (const connection of open) connection.close("shutdown");
     },
     close: () => {
       clearInterval(sweep);
@@ -207,6 +212,10 @@ function askedOf(url: string): Asked | string {
   const expiry = query.get("sessionExpiry") ?? "0";
   if (!/^\d{1,8}$/.test(expiry)) return "sessionExpiry must be whole seconds";
   return { clientID, sessionExpiry: Math.min(Number(expiry), sessionExpiryMax) };
+}
+
+function queryOf({ clientID, sessionExpiry }: Asked): string {
+  return `?${new URLSearchParams({ clientID, sessionExpiry: String(sessionExpiry) })}`;
 }
 
 function refuse(socket: Duplex, { status, headers = {}, body = "" }: Answer): void {

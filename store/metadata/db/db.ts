@@ -34,14 +34,17 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const connection = await run(() => connect(options));
   const listeners: (() => Promise<void> | void)[] = [];
   const notify = () => Promise.all(listeners.map((listener) => listener()));
+  const afterwards: (() => Promise<void>)[] = [];
+  const tellAfterwards = () => Promise.all(afterwards.map((tell) => tell()));
+  // Writes of logs, counters and receipts change nothing that anybody follows.
+  const isFollowed = (statements: readonly Statement[]) => statements.some(({ sql }) => traced.test(sql));
   const { write, exclusive, settled } = createWriteQueue(async (statements) => {
     const { all, own } = guarded(
       statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindStored) })),
     );
     const made = await run(() => connection.write(all));
     const results = made.filter((_, i) => own[i] === true);
-    // Writes of logs, counters and receipts change nothing that anybody follows.
-    if (statements.some(({ sql }) => traced.test(sql))) await notify();
+    if (isFollowed(statements)) await notify();
     return results;
   });
   const boundToRead = (statements: readonly Statement[]) =>
@@ -66,14 +69,22 @@ export async function openDb(options: DbOptions): Promise<Db> {
       return run(async () => connection.readHere?.(bound) ?? (await connection.read(bound)).rows);
     },
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
-    write,
+    write: async (statements) => {
+      const results = await write(statements);
+      if (afterwards.length > 0 && isFollowed(statements)) await tellAfterwards();
+      return results;
+    },
     exclusive: async (action) => {
       const result = await exclusive(action);
       await notify();
+      await tellAfterwards();
       return result;
     },
     onWrite: (listener) => {
       listeners.push(listener);
+    },
+    afterWrite: (listener) => {
+      afterwards.push(listener);
     },
     close: async () => {
       await settled();

@@ -54,6 +54,8 @@ export interface Db {
    * all listeners have finished.
    */
   onWrite(listener: () => Promise<void> | void): void;
+  /** The same, for listeners that take long: other writes do not wait for them. */
+  afterWrite(listener: () => Promise<void>): void;
   /** True when other processes may write to the same metadata. */
   readonly shared: boolean;
   /** Resolves once what was asked before has ended. */

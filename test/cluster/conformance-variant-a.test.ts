@@ -1,0 +1,3 @@
+import { clusterConformance } from "./conformance.js";
+
+clusterConformance("A");
