@@ -10,6 +10,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/history": 65,
   "flow/broker": 65,
   "api/live": 64,
+  "cluster/kafka": 63,
   "flow/start-guards": 61,
   "flow/kafka-journal": 97,
   "console/live": 61,

@@ -5,8 +5,11 @@ import type { DeviceEntry } from "./entries.js";
 
 /** The place of a shard that another process of the cluster has. */
 export class Elsewhere {
-  /** @param node the number of the process that has it */
-  constructor(readonly node: number) {}
+  /** @param node the number of the process that has the shard of that number */
+  constructor(
+    readonly node: number,
+    readonly shard: number,
+  ) {}
 }
 
 /** Something of each shard that this process has, found by device. */

@@ -72,7 +72,7 @@ export interface Commands {
 interface CommandsDeps extends RoutingDeps {
   readonly db: Db;
   /** Of a device: the number of its shard, whose next start settles what it leaves open. */
-  readonly nodeOf: (device: number) => number;
+  readonly shardOf: (device: number) => number;
   readonly sessions: Pick<Connections, "has" | "sendToAll" | "waitingBytes">;
   readonly downlinks: Downlinks;
   readonly receipts: Receipts;
@@ -90,7 +90,7 @@ const takenLookMs = 20;
 const keptLookMs = 10;
 
 export function createCommands(deps: CommandsDeps): Commands {
-  const { db, nodeOf, sessions, downlinks, directory, receipts, stopped, now } = deps;
+  const { db, shardOf, sessions, downlinks, directory, receipts, stopped, now } = deps;
   const { failed, issued, confirmed, noReceipt } = publishStatuses;
   const routing = createRouting(deps);
   const inFlight = createInFlightBytes(sessions.has);
@@ -103,7 +103,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     ...command,
     deviceIntID: target.id,
     groupLogIntID,
-    node: nodeOf(route?.to.id ?? target.id),
+    node: shardOf(route?.to.id ?? target.id),
     qos: route?.qos ?? command.qos,
     publishStatus: route === null ? failed : issued,
   });

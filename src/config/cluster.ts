@@ -33,6 +33,21 @@ export function readNodes(text: string): readonly ClusterNode[] | null {
   return nodes.sort((a, b) => a.number - b.number);
 }
 
+/**
+ * Which node has which shard, in the order of the shards. With journals on the nodes' own disks each has one, of its own
+ * number; the shards of a topic are dealt out in turn.
+ */
+export function shardsOfNodes(
+  { nodes }: { readonly nodes: readonly Pick<ClusterNode, "number">[] },
+  journal: { readonly shards: number } | null,
+): readonly { readonly node: number; readonly shard: number }[] {
+  if (journal === null) return nodes.map(({ number }) => ({ node: number, shard: number }));
+  return Array.from({ length: journal.shards }, (_, shard) => ({
+    node: nodes[shard % nodes.length]?.number ?? 0,
+    shard,
+  }));
+}
+
 interface ClusterEnvironment {
   readonly NODE_NUMBER: number;
   readonly CLUSTER_NODES?: readonly ClusterNode[] | undefined;

@@ -5,7 +5,7 @@ import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.
 import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
-import { type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
+import { type ClusterSettings, clusterOf, clusterProblems, readNodes, shardsOfNodes } from "./cluster.js";
 import { type JournalSettings, journalOf, journalProblems, readJournalURL } from "./journal.js";
 import { isTileTemplate } from "./tile-template.js";
 import { inWords } from "./words.js";
@@ -340,6 +340,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (problems.length > 0) throw new ConfigError(problems);
   const masterKey = env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex");
   const journal = journalOf(env);
+  const cluster = clusterOf(env, { host: env.HOST, masterKey });
   const [appID, appSecret] = env.API_KEY?.split(/:(.*)/s) ?? [];
   return Object.freeze({
     host: env.HOST,
@@ -368,8 +369,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     journal,
-    shards: journal === null ? [env.NODE_NUMBER] : Array.from({ length: journal.shards }, (_, i) => i),
-    cluster: clusterOf(env, { host: env.HOST, masterKey }),
+    shards: shardsHere(env.NODE_NUMBER, cluster, journal),
+    cluster,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     eventRetentionBytes: env.EVENT_RETENTION_BYTES,
     controlLogBytes: env.CONTROL_LOG_BYTES,
@@ -420,6 +421,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { template: env.MAP_TILES_URL, attribution: env.MAP_TILES_ATTRIBUTION, dark: env.MAP_TILES_DARK },
     holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
   });
+}
+
+function shardsHere(
+  own: number,
+  cluster: ClusterSettings | null,
+  journal: JournalSettings | null,
+): readonly number[] {
+  if (journal === null) return [own];
+  const nodes = cluster?.nodes ?? [{ number: own }];
+  return shardsOfNodes({ nodes }, journal).flatMap(({ node, shard }) => (node === own ? [shard] : []));
 }
 
 /** Where points live. */

@@ -105,7 +105,7 @@ interface JournalEnvironment {
   readonly JOURNAL_SHARDS: number;
   readonly JOURNAL_UNFLUSHED: "refuse" | "accept";
   readonly INFLUX_URL?: string | undefined;
-  readonly CLUSTER_NODES?: unknown;
+  readonly CLUSTER_NODES?: readonly object[] | undefined;
 }
 
 /** What is wrong with the settings of the journal, a line each. */
@@ -115,8 +115,9 @@ export function journalProblems(env: JournalEnvironment): string[] {
   const problems: string[] = [];
   if (env.INFLUX_URL === undefined)
     problems.push("INFLUX_URL: is required with JOURNAL_URL: points on one disk would not outlive it");
-  if (env.CLUSTER_NODES !== undefined)
-    problems.push("JOURNAL_URL: cannot be used with CLUSTER_NODES: the shards are all of one process");
+  const nodes = env.CLUSTER_NODES?.length ?? 1;
+  if (env.JOURNAL_SHARDS < nodes)
+    problems.push(`JOURNAL_SHARDS: must be ${nodes} or more, one for each node`);
   if (env.JOURNAL_CA !== undefined && !url.security.tls)
     problems.push("JOURNAL_CA: needs a JOURNAL_URL of kafkas://");
   return problems;

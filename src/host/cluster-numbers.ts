@@ -11,7 +11,10 @@ import { replaceFile } from "./replace-file.js";
 export async function keepClusterNumbers({
   dataDir,
   cluster,
-}: Pick<Config, "dataDir" | "cluster">): Promise<void> {
+  journal,
+}: Pick<Config, "dataDir" | "cluster" | "journal">): Promise<void> {
+  // What a topic keeps is no folder's: its shards may be dealt out anew.
+  if (journal !== null) return;
   const path = join(dataDir, "cluster.json");
   const now = cluster === null ? "" : JSON.stringify(cluster.nodes.map(({ number }) => number));
   const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {

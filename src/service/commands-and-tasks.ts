@@ -71,10 +71,10 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   );
   const commandsHere = createCommands({
     db,
-    nodeOf: (device) => {
+    shardOf: (device) => {
       const entry = directory.peek(device);
       const found = entry === undefined ? null : shards.peek(entry);
-      return found instanceof Elsewhere ? found.node : (found?.number ?? node);
+      return found instanceof Elsewhere ? found.shard : (found?.number ?? node);
     },
     sessions: connectionsOfShards(shards.map(({ connections }) => connections).all),
     directory,

@@ -6,6 +6,7 @@ import type { Clock } from "../../store/lib/clock.js";
 import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
 import type { Point } from "../../store/series/series.js";
 import type { Holder } from "../background/hold.js";
+import { shardsOfNodes } from "../config/cluster.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
@@ -170,13 +171,13 @@ export async function startPipelines(
   };
 }
 
-/** In a cluster each node has one shard, of its own number. */
+/** All shards of the deployment, in the order of their numbers. */
 function placesOf(
   here: readonly ShardPipeline[],
-  { cluster }: Config,
+  { cluster, journal }: Config,
 ): readonly (ShardPipeline | Elsewhere)[] {
   if (cluster === null) return here;
-  return cluster.nodes.map(
-    ({ number }) => here.find(({ shard }) => shard.number === number) ?? new Elsewhere(number),
+  return shardsOfNodes(cluster, journal).map(
+    ({ node, shard }) => here.find((one) => one.shard.number === shard) ?? new Elsewhere(node, shard),
   );
 }

@@ -169,9 +169,12 @@ export async function openShard(number: number, deps: ShardDeps): Promise<Shard>
   };
 }
 
-/** Where a shard's files are. A process with one shard keeps them in the data folder itself. */
-function shardDir({ dataDir, shards }: Pick<Config, "dataDir" | "shards">, number: number): string {
-  return shards.length === 1 ? dataDir : join(dataDir, "shards", String(number));
+/** Where a shard's files are. A process that has one for good keeps them in the data folder itself. */
+function shardDir(
+  { dataDir, journal, shards }: Pick<Config, "dataDir" | "journal" | "shards">,
+  number: number,
+): string {
+  return journal === null && shards.length === 1 ? dataDir : join(dataDir, "shards", String(number));
 }
 
 function troubleLog(log: Logger): (part: string) => (error: Error) => void {

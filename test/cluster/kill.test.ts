@@ -1,9 +1,8 @@
 /** Nodes are killed under load: what has been acknowledged is there, once, whichever node it came by. */
 import { setTimeout as pause } from "node:timers/promises";
-import { connectAsync, type MqttClient } from "mqtt";
 import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
 import { assert, influxSuite, openTempDir } from "../suite.js";
-import type { Rec } from "../world.js";
+import { publishNumbers } from "./publish-numbers.js";
 import { type Cluster, numbers, startCluster } from "./three-nodes.js";
 
 const rounds = 6;
@@ -24,42 +23,16 @@ influxSuite("a cluster, kill -9", (test, influx) => {
   const nodeAt = (place: number): RunningService => cluster.nodes[place] as RunningService;
   const anyPlace = (): number => Math.floor(Math.random() * numbers.length);
 
-  /** Sends numbers that are never used again, by whichever node lets it in, until it is told to stop. */
-  async function publishOn(device: Rec, isOver: () => boolean): Promise<readonly number[]> {
-    const acknowledged: number[] = [];
-    let n = 0;
-    while (!isOver()) {
-      let client: MqttClient | null = null;
-      try {
-        const login = { username: String(device.deviceUsername), password: String(device.token) };
-        const once = { reconnectPeriod: 0, connectTimeout: 5000 };
-        // Not allowed to retry: only then a connection that closes before CONNACK is a failure.
-        client = await connectAsync(nodeAt(anyPlace()).mqtt, { ...login, ...once }, false);
-        const own = client;
-        const lost = new Promise<never>((_, reject) => {
-          own.once("close", () => reject(new Error("lost")));
-        });
-        lost.catch(() => undefined);
-        // A while at each node.
-        for (let i = 0; i < 100 && !isOver(); i++) {
-          const value = n++;
-          const qos = value % 2 === 0 ? 1 : 2;
-          await Promise.race([own.publishAsync("data", `{"n":${value}}`, { qos }), lost]);
-          acknowledged.push(value);
-        }
-      } catch {
-        await pause(50);
-      } finally {
-        client?.end(true);
-      }
-    }
-    return acknowledged;
-  }
-
   test("nothing that was acknowledged is lost, and nothing is there twice", async () => {
     const devices = await provision(nodeAt(0), devicesCount);
     let isOver = false;
-    const publishing = devices.map((device) => publishOn(device, () => isOver));
+    const publishing = devices.map((device) =>
+      publishNumbers(
+        () => nodeAt(anyPlace()).mqtt,
+        device,
+        () => isOver,
+      ),
+    );
     for (let round = 0; round < rounds; round++) {
       await pause(500 + Math.random() * 1000);
       const place = anyPlace();

@@ -71,20 +71,49 @@ suite("settings of a cluster", (test) => {
     assert.match(problems({ CLUSTER_HOST: "10.0.0.1" }).join("\n"), "CLUSTER_HOST: needs CLUSTER_NODES");
   });
 
+  test("the shards of a topic are dealt out in turn, each to one node, and each node has some", () => {
+    const nodes = "4@h:4,9@h:9,2@h:2";
+    const of = (number: number, shards: string) =>
+      readConfig({
+        ...shared,
+        NODE_NUMBER: String(number),
+        CLUSTER_NODES: nodes,
+        JOURNAL_URL: "kafka://k:9092",
+        JOURNAL_SHARDS: shards,
+      }).shards;
+    assert.equal(
+      [of(2, "7"), of(4, "7"), of(9, "7")],
+      [
+        [0, 3, 6],
+        [1, 4],
+        [2, 5],
+      ],
+    );
+    const few = { ...shared, NODE_NUMBER: "2", CLUSTER_NODES: nodes, JOURNAL_URL: "kafka://k:9092" };
+    assert.equal(problems({ ...few, JOURNAL_SHARDS: "2" }), [
+      "JOURNAL_SHARDS: must be 3 or more, one for each node",
+    ]);
+    assert.equal(readConfig({ ...shared, JOURNAL_URL: "kafka://k:9092" }).shards, [0, 1, 2, 3, 4, 5]);
+    assert.equal(readConfig({ ...shared, NODE_NUMBER: "7" }).shards, [7]);
+  });
+
   test("a data folder stays with the nodes that it was begun with", () =>
     withTempDir(async (dataDir) => {
       const clusterOf = (nodes: string) =>
         readConfig({ ...shared, NODE_NUMBER: "1", CLUSTER_NODES: nodes }).cluster;
-      await keepClusterNumbers({ dataDir, cluster: null });
-      await keepClusterNumbers({ dataDir, cluster: clusterOf("1@h:1,2@h:2,7@h:3") });
+      await keepClusterNumbers({ dataDir, journal: null, cluster: null });
+      await keepClusterNumbers({ dataDir, journal: null, cluster: clusterOf("1@h:1,2@h:2,7@h:3") });
       assert.is(await readFile(join(dataDir, "cluster.json"), "utf8"), "[1,2,7]");
       // At other addresses they are the same nodes.
-      await keepClusterNumbers({ dataDir, cluster: clusterOf("7@x:1,2@y:2,1@z:3") });
+      await keepClusterNumbers({ dataDir, journal: null, cluster: clusterOf("7@x:1,2@y:2,1@z:3") });
       for (const cluster of [clusterOf("1@h:1,2@h:2"), clusterOf("1@h:1,2@h:2,8@h:3"), null]) {
-        await keepClusterNumbers({ dataDir, cluster }).then(
+        await keepClusterNumbers({ dataDir, journal: null, cluster }).then(
           () => assert.unreachable(),
           (error: Error) => assert.match(error.message, "shared by nodes 1, 2, 7: name these"),
         );
       }
+      // What a topic keeps is in no folder.
+      const { journal } = readConfig({ ...shared, JOURNAL_URL: "kafka://k:9092" });
+      await keepClusterNumbers({ dataDir, journal, cluster: clusterOf("1@h:1,2@h:2") });
     }));
 });

@@ -122,7 +122,7 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   }
   const commands = createCommands({
     db,
-    nodeOf: () => 0,
+    shardOf: () => 0,
     sessions,
     downlinks,
     directory,

@@ -2,8 +2,9 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { connectAsync, type MqttClient } from "mqtt";
+import { connectAsync } from "mqtt";
 import { prepareTopic } from "../../store/journal/kafka/topic.js";
+import { publishNumbers } from "../cluster/publish-numbers.js";
 import type { InfluxServer } from "../influxd/influxd.js";
 import type { Brokers } from "../kafka/brokers.js";
 import { assert, influxKafkaSuite, openTempDir, rejects, until } from "../suite.js";
@@ -50,37 +51,6 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
     return { topic: name, folder, settings, dataDir: join(folder, "data") };
   }
 
-  /** Sends numbers that are never used again, until it is told to stop. */
-  async function publishOn(service: () => RunningService, device: Rec, isOver: () => boolean) {
-    const acknowledged: number[] = [];
-    let n = 0;
-    while (!isOver()) {
-      let client: MqttClient | null = null;
-      try {
-        const login = { username: String(device.deviceUsername), password: String(device.token) };
-        const once = { reconnectPeriod: 0, connectTimeout: 5000 };
-        // Not allowed to retry: only then a connection that closes before CONNACK is a failure.
-        client = await connectAsync(service().mqtt, { ...login, ...once }, false);
-        const own = client;
-        const lost = new Promise<never>((_, reject) => {
-          own.once("close", () => reject(new Error("lost")));
-        });
-        lost.catch(() => undefined);
-        while (!isOver()) {
-          const value = n++;
-          const qos = value % 2 === 0 ? 1 : 2;
-          await Promise.race([own.publishAsync("data", `{"n":${value}}`, { qos }), lost]);
-          acknowledged.push(value);
-        }
-      } catch {
-        await pause(50);
-      } finally {
-        client?.end(true);
-      }
-    }
-    return acknowledged;
-  }
-
   /** Everything that was acknowledged is in the journal and in the series, and nothing is there twice. */
   async function countOf(
     service: RunningService,
@@ -103,8 +73,8 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
     const devices = await provision(service, devicesCount);
     let isOver = false;
     const publishing = devices.map((device) =>
-      publishOn(
-        () => service,
+      publishNumbers(
+        () => service.mqtt,
         device,
         () => isOver,
       ),

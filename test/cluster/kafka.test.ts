@@ -1,0 +1,113 @@
+/** A cluster whose journals are in a topic: nodes are killed and come back without their folders, brokers are killed. */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { connect, connectAsync } from "mqtt";
+import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
+import { assert, influxKafkaSuite, openTempDir, until } from "../suite.js";
+import type { Rec } from "../world.js";
+import { publishNumbers } from "./publish-numbers.js";
+import { type Cluster, numbers, startCluster } from "./three-nodes.js";
+
+const rounds = 5;
+const devicesCount = 9;
+
+influxKafkaSuite("a cluster on Kafka", (test, { influx, brokers }) => {
+  let dir: Awaited<ReturnType<typeof openTempDir>>;
+  let cluster: Cluster;
+  let devices: Rec[];
+  test.before(async () => {
+    dir = await openTempDir();
+    const { addresses } = await brokers();
+    cluster = await startCluster(dir.path, await influx(), {
+      JOURNAL_URL: `kafka://${addresses.join()}/cluster`,
+      JOURNAL_SHARDS: "5",
+    });
+    devices = await provision(nodeAt(0), devicesCount);
+  });
+  test.after(async () => {
+    await cluster.stop();
+    await dir.close();
+  });
+
+  const nodeAt = (place: number): RunningService => cluster.nodes[place] as RunningService;
+  const anyNode = (): RunningService => nodeAt(Math.floor(Math.random() * numbers.length));
+
+  /** As on another machine: the node of this place comes back with an empty folder. */
+  async function replace(place: number): Promise<void> {
+    await nodeAt(place).kill();
+    await rm(join(dir.path, `node-${place}`), { recursive: true });
+    await cluster.start(place);
+  }
+
+  test("nodes are replaced and brokers killed under load: nothing acknowledged is lost, nothing is there twice", async () => {
+    const { nodes } = await brokers();
+    let isOver = false;
+    const publishing = devices.map((device) =>
+      publishNumbers(
+        () => anyNode().mqtt,
+        device,
+        () => isOver,
+      ),
+    );
+    for (let round = 0; round < rounds; round++) {
+      await pause(1000 + Math.random() * 1000);
+      const broker = nodes[round % nodes.length];
+      if (round % 2 === 0) await broker?.kill();
+      await replace(round % numbers.length);
+      if (round % 2 === 0) await broker?.start();
+    }
+    await pause(2000);
+    isOver = true;
+    const acknowledged = await Promise.all(publishing);
+    for (const node of cluster.nodes) await node.settled();
+    for (const [i, device] of devices.entries()) {
+      const own = acknowledged[i] ?? [];
+      assert.ok(own.length > 100, `${own.length} messages`);
+      const kept = (await payloadsOf(anyNode(), device)).map((text) => (JSON.parse(text) as { n: number }).n);
+      const stored = await valuesOf(anyNode(), device);
+      assert.is(new Set(kept).size, kept.length, "no message twice");
+      assert.is(new Set(stored).size, stored.length, "no point twice");
+      const [inJournal, inSeries] = [new Set(kept), new Set(stored)];
+      assert.equal(
+        own.filter((n) => !inJournal.has(n) || !inSeries.has(n)),
+        [],
+        "acknowledged and missing",
+      );
+    }
+  });
+
+  test("what waits in a session, and a command without its receipt, outlive the folders of all nodes", async () => {
+    const [device] = devices as [Rec];
+    const login = {
+      username: String(device.deviceUsername),
+      password: String(device.token),
+      clientId: "sleeper",
+      clean: false,
+      reconnectPeriod: 0,
+    };
+    const first = await connectAsync(anyNode().mqtt, login, false);
+    await first.subscribeAsync("down", { qos: 1 });
+    await first.endAsync();
+    const sent = await anyNode().call("POST", "/api/v1/device_publish", {
+      deviceID: device.deviceID,
+      topic: "down",
+      payload: "wake up",
+      ttl: 600,
+    });
+    assert.is(sent.status, 201, sent.text);
+    for (const place of numbers.keys()) await replace(place);
+    const messages: string[] = [];
+    // What waits comes with the answer to CONNECT.
+    const second = connect(anyNode().mqtt, login);
+    second.on("message", (_, payload) => messages.push(payload.toString()));
+    await until(() => messages.length > 0, { what: "the message" });
+    const publishStatus = async (): Promise<unknown> => {
+      const { body } = await anyNode().call("GET", "/api/v1/device_control_logs?_limit=100");
+      return (body.items as Rec[]).find(({ payload }) => payload === "wake up")?.publishStatus;
+    };
+    await until(async () => (await publishStatus()) === 2, { what: "the receipt" });
+    assert.equal(messages, ["wake up"]);
+    await second.endAsync();
+  });
+});

@@ -1,0 +1,41 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { connectAsync, type MqttClient } from "mqtt";
+import type { Rec } from "../world.js";
+
+/**
+ * Publishes numbers that are never used again, at QoS 1 and 2 in turn, a hundred at each address that lets it in, until
+ * it is told to stop. Resolves with those that were acknowledged.
+ */
+export async function publishNumbers(
+  address: () => string,
+  device: Rec,
+  isOver: () => boolean,
+): Promise<readonly number[]> {
+  const acknowledged: number[] = [];
+  let n = 0;
+  while (!isOver()) {
+    let client: MqttClient | null = null;
+    try {
+      const login = { username: String(device.deviceUsername), password: String(device.token) };
+      const once = { reconnectPeriod: 0, connectTimeout: 5000 };
+      // Not allowed to retry: only then a connection that closes before CONNACK is a failure.
+      client = await connectAsync(address(), { ...login, ...once }, false);
+      const own = client;
+      const lost = new Promise<never>((_, reject) => {
+        own.once("close", () => reject(new Error("lost")));
+      });
+      lost.catch(() => undefined);
+      for (let i = 0; i < 100 && !isOver(); i++) {
+        const value = n++;
+        const qos = value % 2 === 0 ? 1 : 2;
+        await Promise.race([own.publishAsync("data", `{"n":${value}}`, { qos }), lost]);
+        acknowledged.push(value);
+      }
+    } catch {
+      await pause(50);
+    } finally {
+      client?.end(true);
+    }
+  }
+  return acknowledged;
+}
