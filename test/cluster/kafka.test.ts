@@ -6,6 +6,7 @@ import { connect, connectAsync } from "mqtt";
 import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
 import { assert, influxKafkaSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
+import { startBalancer } from "./balancer.js";
 import { publishNumbers } from "./publish-numbers.js";
 import { type Cluster, numbers, startCluster } from "./three-nodes.js";
 
@@ -16,6 +17,7 @@ influxKafkaSuite("a cluster on Kafka", (test, { influx, brokers }) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let cluster: Cluster;
   let devices: Rec[];
+  let balancer: Awaited<ReturnType<typeof startBalancer>>;
   test.before(async () => {
     dir = await openTempDir();
     const { addresses } = await brokers();
@@ -24,8 +26,10 @@ influxKafkaSuite("a cluster on Kafka", (test, { influx, brokers }) => {
       JOURNAL_SHARDS: "5",
     });
     devices = await provision(nodeAt(0), devicesCount);
+    balancer = await startBalancer(() => cluster.nodes.map(({ mqtt }) => new URL(mqtt).host));
   });
   test.after(async () => {
+    await balancer.close();
     await cluster.stop();
     await dir.close();
   });
@@ -45,7 +49,7 @@ influxKafkaSuite("a cluster on Kafka", (test, { influx, brokers }) => {
     let isOver = false;
     const publishing = devices.map((device) =>
       publishNumbers(
-        () => anyNode().mqtt,
+        () => `mqtt://127.0.0.1:${balancer.port}`,
         device,
         () => isOver,
       ),
