@@ -95,7 +95,7 @@ async function journalContender(
     claimant: { deployment: "bench", shard: 0, owner: "bench" },
     frameBytesMax,
     now: Date.now,
-    onLost: () => undefined,
+    onEnded: () => undefined,
     onTrouble: () => undefined,
     signal: never,
   });

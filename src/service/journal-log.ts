@@ -1,9 +1,12 @@
 /** The journal on other machines, as JOURNAL_URL names it. */
 import { randomBytes, randomUUID, X509Certificate } from "node:crypto";
+import { readdir } from "node:fs/promises";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import type { LinkSecurity } from "../../store/journal/kafka/link-security.js";
 import type { PartitionLog } from "../../store/journal/kafka/partition-log.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
+import { segmentSuffix } from "../../store/journal/segment-head.js";
 import type { SegmentKeeping } from "../../store/journal/segment-keeping.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -20,12 +23,12 @@ export interface JournalLogs {
 }
 
 interface LogsDeps {
-  readonly config: Pick<Config, "journal">;
+  readonly config: Pick<Config, "dataDir" | "journal">;
   readonly db: Db;
   readonly log: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called when another process has taken a shard's log. */
+  /** Called when a shard's log takes nothing more for good. */
   readonly fatal: (error: Error) => void;
 }
 
@@ -42,7 +45,7 @@ const clientID = "tidemark";
  */
 export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | null> {
   const { config, db, log, now, fatal } = deps;
-  const { journal } = config;
+  const { dataDir, journal } = config;
   const known = await readJournalTopic(db);
   if (journal === null) {
     if (known === undefined) return null;
@@ -50,6 +53,7 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
       `JOURNAL_URL: is not set, and the deployment's journal is in topic ${known.topic}`,
     ]);
   }
+  await refuseLocalJournal(dataDir);
   // Who keeps the journal on one machine need not load the client.
   const [{ openPartition }, { prepareTopic }] = await Promise.all([
     import("../../store/journal/kafka/partition.js"),
@@ -77,11 +81,21 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
         claimant: { deployment, shard, owner },
         frameBytesMax,
         now,
-        onLost: fatal,
+        onEnded: fatal,
         onTrouble: (error) => log.warn(`journal: ${error.message}`),
         signal,
       }).catch(refuseUnfit),
   };
+}
+
+/** Its records would be passed over, and its sessions. */
+async function refuseLocalJournal(dataDir: string): Promise<void> {
+  const dir = join(dataDir, "journal");
+  const names = await readdir(dir).catch(() => []);
+  if (!names.some((name) => name.endsWith(segmentSuffix))) return;
+  throw new ConfigError([
+    `JOURNAL_URL: ${dir} holds a journal that is kept on this disk alone (docs/cluster.md, "Not promised")`,
+  ]);
 }
 
 /** @throws ConfigError if the file of JOURNAL_CA cannot be read, or holds no certificate */
@@ -95,7 +109,9 @@ async function securityOf({ security: { tls, sasl }, caPath }: JournalSettings):
 
 /** What is wrong with the topic is wrong with the setting; what is away may come back. */
 function refuseUnfit(error: unknown): never {
-  const isSetting = error instanceof StoreError && error.code !== "UNAVAILABLE";
+  // What is not there now may be let go by another process this moment.
+  const passes: readonly string[] = ["UNAVAILABLE", "NOT_FOUND"];
+  const isSetting = error instanceof StoreError && !passes.includes(error.code);
   throw isSetting ? new ConfigError([`JOURNAL_URL: ${error.message}`]) : asError(error);
 }
 

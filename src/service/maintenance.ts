@@ -175,14 +175,21 @@ async function dropSegments(deps: MaintenanceDeps, held: Hold): Promise<void> {
   );
   const segments = pipelines.flatMap(({ journal }) => journal.segments);
   let bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
-  for (;;) {
-    const next = oldestOf(shards);
+  for (let left = shards; ; ) {
+    const next = oldestOf(left);
     if (held.isHeld || next === null) return;
     const old = now() - next.endedAt > config.eventRetentionDays * dayMs;
     if (!old && bytes <= config.eventRetentionBytes) return;
     const { segment, shard } = next;
+    try {
+      await shard.journal.drop(segment);
+    } catch (error) {
+      // The log of one shard may be away: those of others are not.
+      log.warn("cannot let a segment go", { path: segment.path, error });
+      left = left.filter((one) => one.shard !== shard);
+      continue;
+    }
     bytes -= segment.bytes;
-    await shard.journal.drop(segment);
     shard.events.forget(segment);
     log.info("segment unlinked", { path: segment.path, bytes: segment.bytes });
   }

@@ -86,7 +86,10 @@ const unknownSalt = 1;
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const base = options.shard * idsPerShard;
   const keeping = options.keeping ?? keepOnDisk(options.dir);
-  const recovered = await recover({ ...options, keeping });
+  const recovered = await recover({ ...options, keeping }).catch(async (error: unknown) => {
+    await keeping.close();
+    throw error;
+  });
   const { segments, stamps } = recovered;
   let { lastReceivedAt } = recovered;
   let committedID = recovered.lastID ?? base;
@@ -187,8 +190,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     }
   }
 
-  // The head of the first segment holds the first id, so that ids go on after a cut or an empty file.
-  if (segments.length === 0) await patient.begin(nextID);
+  // The head of the first segment holds the first id, so that ids go on after a cut or an empty file. What is on its way to
+  // a log is neither cut nor empty, and it must not be on its way when `beginAbove` begins another one.
+  if (segments.length === 0 && !keeping.resumes) await patient.begin(nextID);
   if (recovered.lostThrough !== null) await beginAbove(recovered.lostThrough);
 
   return {

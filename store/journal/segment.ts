@@ -1,4 +1,4 @@
-import { type FileHandle, open, readdir, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, open, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createDurableFile, type DurableFile } from "./durable-file.js";
 import { isIntact, peekRecord, recordSize } from "./frame.js";
@@ -177,7 +177,7 @@ async function openNew(wanted: string): Promise<{ copy: FileHandle; path: string
 
 /** Unlinks a segment and the copies of what was cut from it. */
 export async function unlinkSegment(dir: string, segment: Segment): Promise<void> {
-  await unlink(segment.path);
+  await rm(segment.path, { force: true });
   const name = basename(segment.path);
   for (const one of await readdir(dir)) {
     if (one.startsWith(`${name}.cut`)) await unlink(join(dir, one));

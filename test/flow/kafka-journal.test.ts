@@ -199,6 +199,14 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
     await refused(/holds a journal already, and it is not that of this deployment/, {
       LIBSQL_URL: `file:${join(folder, "another.db")}`,
     });
+    const local = join(folder, "local");
+    const alone = await startService(local, {
+      ...settings,
+      JOURNAL_URL: "",
+      LIBSQL_URL: `file:${join(folder, "local.db")}`,
+    });
+    await alone.stop();
+    await refused(/holds a journal that is kept on this disk alone/, {}, local);
     await refused(/INFLUX_URL: is required with JOURNAL_URL/, { INFLUX_URL: "" });
     await refused(/JOURNAL_CA: needs a JOURNAL_URL of kafkas/, { JOURNAL_CA: "/nowhere" });
   });

@@ -1,4 +1,4 @@
-import { StoreError } from "../../lib/errors.js";
+import { isUnavailable, StoreError } from "../../lib/errors.js";
 import { AppendError, type PartitionLog } from "../kafka/partition-log.js";
 import { patiently } from "../kafka/patience.js";
 import type { FolderCopy } from "./folder-copy.js";
@@ -19,50 +19,68 @@ interface ClaimOptions {
 
 /** Of several that claim at once each fails once for every other one at the most. */
 const attemptsMax = 100;
+/** Times of receipt come from whichever machine has the shard: they must not go back when another one takes it. */
+const clocksApartMaxMs = 10_000;
 
 /**
  * Takes the log: whatever its former owner appends from now on is void. Resolves once everything before the claim is in
- * the copy, with the epoch in which frames are this process's.
- * @throws StoreError UNAVAILABLE; MISMATCH if the log is not this deployment's; CORRUPT
+ * the copy, with the epoch in which frames are this process's. Who is refused has ended nobody's ownership.
+ * @throws StoreError UNAVAILABLE; MISMATCH if the log is not this deployment's, or the clocks are apart; CORRUPT
  */
 export async function claimLog(options: ClaimOptions): Promise<number> {
-  const { log, copy, claimant, signal, timeMs } = options;
+  const { log, copy, claimant } = options;
+  await refuseShortened(log, copy);
+  await follow(options, await log.end());
+  // A claim of an epoch that there is already takes nothing: it only asks what time it is there.
+  if (copy.epoch > 0) await appendClaim(options, copy.epoch);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const epoch = Math.max(copy.epoch, await newestEpoch(log)) + 1;
-    const frame = encodeClaim(epoch, claimant);
-    // The same bytes until their outcome is known: a second copy of a claim changes nothing.
-    const patience = { timeMs, signal, mayPass: mayComeThrough, onFailure: () => undefined };
-    const offset = await patiently(patience, () => log.append(frame));
-    if (offset < copy.offset) throw lostFrames(offset, copy.offset);
-    await follow(options, offset + 1);
+    const epoch = copy.epoch + 1;
+    await appendClaim(options, epoch);
     if (copy.epoch === epoch && copy.owner === claimant.owner) return epoch;
   }
   throw new StoreError("UNAVAILABLE", `cannot claim the journal's log: others did so ${attemptsMax} times`);
 }
 
-/** Times of receipt come from whichever machine has the shard: they must not go back when another one takes it. */
-const clocksApartMaxMs = 10_000;
+/** The folder's last frame must be there: what is appended would fill the place of those that are lost. */
+async function refuseShortened(log: PartitionLog, copy: FolderCopy): Promise<void> {
+  const last = copy.offset - 1;
+  if (last < (await log.start())) return;
+  try {
+    for await (const { frame } of log.read(last, last + 1)) decodeLogFrame(frame);
+  } catch (error) {
+    // The end may be told too low for a while: a read waits for it, and then it is asked for again.
+    const end = isUnavailable(error) ? await log.end() : copy.offset;
+    if (end >= copy.offset) throw error;
+    const found = `it ends at offset ${end}, and this folder is a copy of it up to ${last}`;
+    throw new StoreError("CORRUPT", `cannot use the journal's log: it has lost frames: ${found}`);
+  }
+}
+
+/** Appends a claim and follows the log up to it. */
+async function appendClaim(options: ClaimOptions, epoch: number): Promise<void> {
+  const { log, claimant, now, signal, timeMs } = options;
+  const frame = encodeClaim(epoch, claimant);
+  // The same bytes until their outcome is known: a second copy of a claim changes nothing.
+  const patience = { timeMs, signal, mayPass: mayComeThrough, onFailure: () => undefined };
+  const offset = await patiently(patience, () => log.append(frame));
+  const claimedAt = now();
+  const appendedAt = await follow(options, offset + 1);
+  refuseOtherTime(appendedAt, claimedAt);
+}
 
 const mayComeThrough = (error: StoreError): boolean =>
   error instanceof AppendError && error.code === "UNAVAILABLE";
 
-/** The epoch of the last frame; there may be a higher one before it. */
-async function newestEpoch(log: PartitionLog): Promise<number> {
-  const [start, end] = [await log.start(), await log.end()];
-  if (end <= start) return 0;
-  for await (const { frame } of log.read(end - 1, end)) return decodeLogFrame(frame).epoch;
-  return 0;
-}
-
-/** Up to `until`, where the claim ends. */
-async function follow({ log, copy, claimant, now }: ClaimOptions, until: number): Promise<void> {
-  const claimedAt = now();
+/** Takes the frames before `until` into the copy; resolves with the time of the last one. */
+async function follow({ log, copy, claimant }: ClaimOptions, until: number): Promise<number> {
+  let last = 0;
   for await (const { offset, appendedAt, frame } of log.read(copy.offset, until)) {
     const found = decodeLogFrame(frame);
-    if (found.kind === "claim") refuseOthers(found, claimant);
-    if (offset === until - 1) refuseOtherTime(appendedAt, claimedAt);
+    if (found.kind === "claim" && found.epoch > copy.epoch) refuseOthers(found, claimant);
     await copy.apply(found, offset);
+    last = appendedAt;
   }
+  return last;
 }
 
 function refuseOtherTime(appendedAt: number, claimedAt: number): void {
@@ -76,9 +94,4 @@ function refuseOthers(found: Claimant, { deployment, shard }: Claimant): void {
   if (found.deployment === deployment && found.shard === shard) return;
   const whose = found.deployment === deployment ? `shard ${found.shard}` : "another deployment";
   throw new StoreError("MISMATCH", `cannot use the journal's log: it is that of ${whose}`);
-}
-
-function lostFrames(offset: number, has: number): StoreError {
-  const found = `it went on at offset ${offset}, and this folder is a copy of it up to ${has - 1}`;
-  return new StoreError("CORRUPT", `cannot use the journal's log: it has lost frames: ${found}`);
 }

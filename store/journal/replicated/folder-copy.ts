@@ -68,9 +68,14 @@ export async function openFolderCopy(
   async function begin(head: SegmentHead, stamps: StampRuns, at: number): Promise<string> {
     const path = join(dir, nameOf(head));
     const made = await createCopiedFile(path);
-    await made.write([encodeHead(head)], 0);
     const isReplaced = current?.firstID === head.firstID;
-    if (current !== null && isReplaced) await rm(join(dir, nameOf(current)), { force: true });
+    try {
+      await made.write([encodeHead(head)], 0);
+      if (current !== null && isReplaced) await rm(join(dir, nameOf(current)), { force: true });
+    } catch (error) {
+      await made.close();
+      throw error;
+    }
     if (file !== null) ended.push(file);
     if (current !== null && !isReplaced) before.push(current);
     const { firstID, createdAt, salt } = head;
@@ -101,10 +106,10 @@ export async function openFolderCopy(
   }
 
   async function takeMark(): Promise<void> {
-    if (hasFailed) return;
     const state = { offset, epoch, current: current && { ...current }, before: [...before] };
     const [stamps, open, closing] = [given, file, ended.splice(0)];
     try {
+      if (hasFailed) return;
       for (const one of closing) await one.sync();
       await open?.sync();
     } catch (error) {
@@ -129,6 +134,16 @@ export async function openFolderCopy(
     if (position + bytes.length <= has) return passTo(at + 1);
     if (position !== has) throw gap(at, `it goes on at byte ${position} of a segment that has ${has}`);
     await write(position, [bytes], at + 1);
+  }
+
+  /** A beginning says how long the segment before it is. @throws StoreError CORRUPT if it is not that long here */
+  function refuseGap({ head, before: named }: Extract<LogFrame, { kind: "begin" }>, at: number): void {
+    if (current === null || current.firstID === head.firstID) return;
+    const last = named.at(-1);
+    if (last?.firstID === current.firstID && last.salt === current.salt && last.bytes === current.bytes)
+      return;
+    const here = `the segment from record ${current.firstID} on has ${current.bytes} bytes here`;
+    throw gap(at, `${here}, and ${last?.bytes ?? "no"} in what it names before it`);
   }
 
   function passTo(nextOffset: number): void {
@@ -162,6 +177,7 @@ export async function openFolderCopy(
       if (frame.kind === "records") return applyRecords(frame, at);
       const isOld = isKnown(frame.head) || frame.head.firstID < (current?.firstID ?? 0);
       if (isOld) return passTo(at + 1);
+      refuseGap(frame, at);
       await begin(frame.head, frame.given, at);
     },
     begin,

@@ -1,14 +1,21 @@
+import type { StoreError } from "../../lib/errors.js";
 import type { DurableFile } from "../durable-file.js";
 import { prefixBytes } from "../frame.js";
 import type { PartitionLog } from "../kafka/partition-log.js";
 import { unlinkSegment } from "../segment.js";
-import { nameOf, newHead, type SegmentHead, segmentHeadBytes } from "../segment-head.js";
+import { newHead, type SegmentHead, segmentHeadBytes } from "../segment-head.js";
 import type { SegmentKeeping } from "../segment-keeping.js";
 import { claimLog } from "./claim.js";
 import type { LogName } from "./copy-mark.js";
 import { type FolderCopy, openFolderCopy } from "./folder-copy.js";
-import { createLogAppender, type LogAppender, type OwnershipLost } from "./log-appender.js";
-import { type Claimant, encodeBegin, encodeRecords, recordsFrameHeadBytes } from "./log-frames.js";
+import { createLogAppender, type LogAppender } from "./log-appender.js";
+import {
+  type Claimant,
+  encodeBegin,
+  encodeRecords,
+  type LoggedSegment,
+  recordsFrameHeadBytes,
+} from "./log-frames.js";
 import { restoreFolder } from "./restore.js";
 
 interface ReplicatedOptions {
@@ -19,10 +26,10 @@ interface ReplicatedOptions {
   readonly claimant: Claimant;
   /** The longest frame, bytes. */
   readonly frameBytesMax: number;
-  /** Called once, when another process has taken over: nothing more can be kept. */
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly onLost: (error: OwnershipLost) => void;
+  /** Called once, when nothing more can be kept: another process has taken over, or the log is not as it was left. */
+  readonly onEnded: (reason: StoreError) => void;
   readonly onTrouble: (error: Error) => void;
   /** Ends the opening early. */
   readonly signal: AbortSignal;
@@ -38,7 +45,7 @@ const namedBefore = 1000;
  * @throws StoreError as `restoreFolder` and `claimLog`
  */
 export async function keepInLog(options: ReplicatedOptions): Promise<SegmentKeeping> {
-  const { dir, log, name, claimant, onTrouble, onLost, now, signal, frameBytesMax } = options;
+  const { dir, log, name, claimant, onTrouble, onEnded, now, signal, frameBytesMax } = options;
   let copy: FolderCopy | null = null;
   let epoch: number;
   try {
@@ -51,7 +58,7 @@ export async function keepInLog(options: ReplicatedOptions): Promise<SegmentKeep
     log.close();
     throw error;
   }
-  const appender = createLogAppender({ log, epoch, next: copy.offset, onLost });
+  const appender = createLogAppender({ log, epoch, next: copy.offset, onEnded });
   return segmentsOver({ dir, log, copy, appender, epoch, frameBytesMax });
 }
 
@@ -119,9 +126,10 @@ function segmentsOver({ dir, log, copy, appender, epoch, frameBytesMax }: Parts)
     // The log has been patient already, unless it refuses us.
     retryMs: { first: 20, longest: 1000 },
     drop: async (segment, next) => {
-      const following = [...copy.before, ...(copy.current === null ? [] : [copy.current])];
-      const at = following.find((one) => nameOf(one) === nameOf(next))?.offset;
-      if (at !== undefined) await log.deleteBefore(at);
+      const isNext = ({ firstID, salt }: LoggedSegment) => firstID === next.firstID && salt === next.salt;
+      const following =
+        copy.current !== null && isNext(copy.current) ? copy.current : copy.before.find(isNext);
+      if (following !== undefined) await log.deleteBefore(following.offset);
       copy.forget(segment);
       await unlinkSegment(dir, segment);
     },

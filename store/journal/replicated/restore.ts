@@ -8,7 +8,7 @@ import { readSegmentFile } from "../segment.js";
 import { encodeHead, nameOf, segmentHeadBytes, segmentSuffix } from "../segment-head.js";
 import { stampsFileName } from "../stamps-file.js";
 import { createCopiedFile } from "./copied-file.js";
-import { type CopyMark, copyMarkName, type LogName, readCopyMark } from "./copy-mark.js";
+import { type CopyMark, copyMarkName, type LogName, readCopyMark, writeCopyMark } from "./copy-mark.js";
 import { decodeLogFrame, type LoggedSegment } from "./log-frames.js";
 
 /**
@@ -31,22 +31,38 @@ export async function restoreFolder(
     throw new StoreError("INVALID", `cannot open the journal: ${dir} holds one that is kept there alone`);
   const saved = await readCopyMark(dir, name, onTrouble);
   const start = await log.start();
-  if (saved === null || saved.offset < start || (saved.current !== null && saved.current.offset < start)) {
+  if (saved === null || saved.offset < start) {
     await removeAllBut(dir, names, []);
-    for (const one of [stampsFileName, copyMarkName]) await rm(join(dir, one), { force: true });
-    return { offset: start, epoch: 0, current: null, before: [] };
+    await rm(join(dir, stampsFileName), { force: true });
+    const empty: CopyMark = { offset: start, epoch: 0, current: null, before: [] };
+    // Segments without a mark would be taken for a journal that is kept here alone.
+    await writeCopyMark(dir, name, empty);
+    return empty;
   }
-  const before = saved.before.filter(({ offset }) => offset >= start);
-  const kept = saved.current === null ? before : [...before, saved.current];
-  await removeAllBut(dir, names, kept);
-  for (const segment of kept) {
+  const marked = saved.current === null ? saved.before : [...saved.before, saved.current];
+  const stands = marked.filter((_, i) => isInLog(marked, i, start));
+  await removeAllBut(dir, names, stands);
+  const held: LoggedSegment[] = [];
+  for (const segment of stands) {
     const isNewest = segment === saved.current;
-    if (await isAsMarked(dir, segment, isNewest)) continue;
-    const what = isNewest ? "not as it was written" : "missing, or has another length";
-    onTrouble(new Error(`${join(dir, nameOf(segment))} is ${what}: it is copied again`));
-    await copySegment(dir, segment, saved.offset, log);
+    if (!(await isAsMarked(dir, segment, isNewest))) {
+      const what = isNewest ? "not as it was written" : "missing, or has another length";
+      onTrouble(new Error(`${join(dir, nameOf(segment))} is ${what}: it is copied again`));
+      if (!(await copySegment(dir, segment, { start, until: saved.offset }, log, onTrouble))) continue;
+    }
+    held.push(segment);
   }
-  return { ...saved, before };
+  const current = held.find((one) => one === saved.current) ?? null;
+  return { ...saved, current, before: held.filter((one) => one !== current) };
+}
+
+/**
+ * A segment is gone from the log once the one after it is the first. Its own offset says less: a beginning may stand there
+ * twice, and the first of the two may have been let go with what was before it.
+ */
+function isInLog(segments: readonly LoggedSegment[], at: number, start: number): boolean {
+  const next = segments[at + 1];
+  return next === undefined || next.offset > start;
 }
 
 async function removeAllBut(
@@ -83,18 +99,22 @@ async function isAsMarked(dir: string, segment: LoggedSegment, isNewest: boolean
   return !isDamaged && walk.intactBytes === segment.bytes;
 }
 
-/** Writes the segment's file anew from the frames before offset `until`. */
+/**
+ * Writes the segment's file anew from the frames before offset `until`; false if the log has let it go.
+ * @throws StoreError CORRUPT if the log lacks what it should have
+ */
 async function copySegment(
   dir: string,
   segment: LoggedSegment,
-  until: number,
+  { start, until }: { readonly start: number; readonly until: number },
   log: Pick<PartitionLog, "read">,
-): Promise<void> {
+  onTrouble: (error: Error) => void,
+): Promise<boolean> {
   const path = join(dir, nameOf(segment));
   const file = await createCopiedFile(path);
   let bytes = 0;
   try {
-    for await (const { frame: encoded } of log.read(segment.offset, until)) {
+    for await (const { frame: encoded } of log.read(Math.max(segment.offset, start), until)) {
       const frame = decodeLogFrame(encoded);
       if (frame.kind === "begin" && bytes === 0) {
         await file.write([encodeHead(frame.head)], 0);
@@ -113,7 +133,10 @@ async function copySegment(
   } finally {
     await file.close();
   }
-  if (bytes === segment.bytes) return;
-  const found = `${bytes} of the ${segment.bytes} bytes`;
-  throw new StoreError("CORRUPT", `cannot copy ${path} again: the log has ${found}`);
+  if (bytes === segment.bytes) return true;
+  const found = `cannot copy ${path} again: the log has ${bytes} of its ${segment.bytes} bytes`;
+  if (segment.offset >= start) throw new StoreError("CORRUPT", found);
+  await rm(path);
+  onTrouble(new Error(`${found}, for it has let it go; so does this folder`));
+  return false;
 }

@@ -94,7 +94,7 @@ suite("journal in a log that fails", (test) => {
       const log = createMemoryLog();
       const lost: string[] = [];
       const former = await openInLog(join(dir, "a"), log.connect(), {
-        onLost: (error) => lost.push(error.message),
+        onEnded: (error) => lost.push(error.message),
       });
       const first = await keep(former, { payload: Buffer.from("before") });
       const next = await openInLog(join(dir, "b"), log.connect());

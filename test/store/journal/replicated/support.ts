@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Journal, JournalOptions } from "../../../../store/journal/journal.js";
 import type { PartitionLog } from "../../../../store/journal/kafka/partition-log.js";
-import type { OwnershipLost } from "../../../../store/journal/replicated/log-appender.js";
 import { keepInLog } from "../../../../store/journal/replicated/replicated-segments.js";
 import { openTestJournal } from "../support.js";
 
@@ -11,7 +10,7 @@ interface InLogOptions extends Partial<JournalOptions> {
   readonly frameBytesMax?: number;
   /** Compared with the log's. */
   readonly clock?: () => number;
-  readonly onLost?: (error: OwnershipLost) => void;
+  readonly onEnded?: (reason: Error) => void;
 }
 
 const never = new AbortController().signal;
@@ -37,7 +36,7 @@ export async function openInLog(
     claimant: { deployment, shard, owner: randomUUID() },
     frameBytesMax,
     now: clock,
-    onLost: options.onLost ?? ((error) => rest.onTrouble?.(error)),
+    onEnded: options.onEnded ?? ((error) => rest.onTrouble?.(error)),
     onTrouble: rest.onTrouble ?? (() => undefined),
     signal: never,
   });
