@@ -31,7 +31,7 @@ export async function restoreFolder(
     throw new StoreError("INVALID", `cannot open the journal: ${dir} holds one that is kept there alone`);
   const saved = await readCopyMark(dir, name, onTrouble);
   const start = await log.start();
-  if (saved === null || saved.offset < start) {
+  if (saved === null || !hasWhatFollows(saved, start)) {
     await removeAllBut(dir, names, []);
     await rm(join(dir, stampsFileName), { force: true });
     const empty: CopyMark = { offset: start, epoch: 0, current: null, before: [] };
@@ -54,6 +54,11 @@ export async function restoreFolder(
   }
   const current = held.find((one) => one === saved.current) ?? null;
   return { ...saved, current, before: held.filter((one) => one !== current) };
+}
+
+/** Whether the log still has what comes after the mark. If it begins right there, the newest segment is gone from it. */
+function hasWhatFollows({ offset, current }: CopyMark, start: number): boolean {
+  return offset > start || (offset === start && (current === null || current.offset >= start));
 }
 
 /**
