@@ -2,6 +2,7 @@ import type { Client } from "@libsql/client";
 import { closeAtOnce } from "../files/closing.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { createLock } from "../lib/turns.js";
+import { readRows } from "./read-rows.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
 import { createSessionFileThread, type SessionFileThread } from "./session-file-thread.js";
 import type { RowChanges, SavedRows } from "./session-rows.js";
@@ -68,15 +69,4 @@ async function withFile<T>(path: string, work: (client: Client) => Promise<T>): 
   } finally {
     await closeAtOnce(client, path);
   }
-}
-
-async function readRows(client: Client): Promise<SavedRows> {
-  const all = async <Row>(sql: string): Promise<Row[]> =>
-    (await client.execute(sql)).rows as unknown as Row[];
-  return {
-    sessions: await all("select * from session"),
-    messages: await all("select * from message order by n"),
-    retained: await all("select * from retained"),
-    wills: await all("select * from will"),
-  };
 }
