@@ -25,6 +25,7 @@ import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Receipts } from "../commands/receipts.js";
 import { type Config, ConfigError } from "../config/config.js";
+import { shardDir } from "../host/shard-folders.js";
 import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Faults } from "./faults.js";
@@ -176,11 +177,6 @@ export async function openShard(number: number, deps: ShardDeps): Promise<Shard>
       await store.close();
     },
   };
-}
-
-/** Where a shard's files are. A process with one shard keeps them in the data folder itself. */
-function shardDir({ dataDir, shards }: Pick<Config, "dataDir" | "shards">, number: number): string {
-  return shards.length === 1 ? dataDir : join(dataDir, "shards", String(number));
 }
 
 function troubleLog(log: Logger): (part: string) => (error: Error) => void {
