@@ -138,8 +138,9 @@ const shards =
 /** The settings of a service in the test, with the shards that the run asks for. */
 export const withShards = (config: Config): Config => ({ ...config, shards: shards ?? config.shards });
 
-/** Where the files of the first shard are, seen from the data folder. */
-export const shardFolder = shards === null ? "." : join("shards", "0");
+/** Where the files of the shard of a device are that is below no other, seen from the data folder. */
+export const shardFolderOf = (device: number): string =>
+  shards === null ? "." : join("shards", String(device % shards.length));
 
 async function open(environment: Readonly<Record<string, string>>): Promise<Opened> {
   const dir = await openTempDir();

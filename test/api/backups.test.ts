@@ -16,7 +16,7 @@ import {
   type Rec,
   type Reply,
   refused,
-  shardFolder,
+  shardFolderOf,
   stampPattern,
   type World,
   worldSuite,
@@ -185,7 +185,7 @@ backupSuite("backups", (test, world, dir) => {
     const name = await made(world);
     await mkdir(join(dir, "29990101T000000Z"));
     execFileSync("mkfifo", [
-      ...[join(dir, name, shardFolder, "journal", "9999.journal"), join(dir, name, "events.db-shm")],
+      ...[join(dir, name, shardFolderOf(0), "journal", "9999.journal"), join(dir, name, "events.db-shm")],
       join(dir, "29990101T000000Z", "manifest.json"),
     ]);
     const { state, msg } = await ended(world, await world.call("POST", `${path}/${name}/verify`));
