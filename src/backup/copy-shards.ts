@@ -7,7 +7,7 @@ import { shardFolders } from "../host/shard-folders.js";
 import type { Copying } from "./copying.js";
 
 /** Copies the files of all shards: each one's databases before its journal, so that none knows of more than that. */
-export interface ShardCopying {
+interface ShardCopying {
   copy(): Promise<void>;
   /** Copies what has come to the journals since, and shards that have come since. Returns the folders of all. */
   since(): Promise<readonly string[]>;

@@ -1,27 +1,15 @@
 import { parentPort } from "node:worker_threads";
-import { createOpenClients } from "../files/open-clients.js";
+import { createOpenClients } from "../file-threads/open-clients.js";
 import { peekRecord } from "../journal/frame.js";
 import { walkSegment } from "../journal/reader.js";
 import { journalDamage } from "../journal/recover.js";
-import type { Segment } from "../journal/segment.js";
 import { serveCalls } from "../series/embedded/calls.js";
 import { asStoreError } from "../series/embedded/failures.js";
 import { forgetSegment, indexedSegments, openEventIndexFile, storeSegmentIndex } from "./event-index.js";
-import type { IndexCalls, IndexEvent } from "./event-indexer.js";
 import { createSegmentIndex } from "./event-postings.js";
+import type { IndexCalls, IndexEvent, IndexRequest } from "./index-calls.js";
 
 /** Indexes closed segments off the main thread, in one file for each journal. */
-export type IndexRequest =
-  | {
-      /** `look`: only checks whether the segment is what was written. */
-      readonly kind: "index" | "look";
-      readonly segment: Segment;
-      /** First id of the next segment, and the last id before it. */
-      readonly endID: number;
-      readonly afterID: number;
-    }
-  | { readonly kind: "forget"; readonly firstID: number };
-
 if (parentPort === null) throw new Error("event-index.worker runs in a worker thread only");
 const port = parentPort;
 const clients = createOpenClients(port, openEventIndexFile);

@@ -1,18 +1,8 @@
+import { createFileThread } from "../file-threads/file-thread.js";
 import type { Damage } from "../files/damage.js";
-import { createFileThread, type FileCalls } from "../files/file-thread.js";
 import { StoreError } from "../lib/errors.js";
 import { createLock } from "../lib/turns.js";
-import type { IndexRequest } from "./event-index.worker.js";
-
-export type IndexCalls = FileCalls & {
-  request: { args: { readonly path: string; readonly request: IndexRequest }; answer: null };
-};
-
-/** Damage in a segment, which a request for the index file of this path has met. */
-export interface IndexEvent {
-  readonly path: string;
-  readonly damage: Damage;
-}
+import type { IndexCalls, IndexEvent, IndexRequest } from "./index-calls.js";
 
 /** The requests of one index file. */
 export interface Indexer {

@@ -8,8 +8,8 @@ import { openOrRemake, putAside } from "../files/database-file.js";
 import { asError, StoreError } from "../lib/errors.js";
 import { singleFlight } from "../lib/single-flight.js";
 import { indexedSegments, openEventIndexFile } from "./event-index.js";
-import type { IndexRequest } from "./event-index.worker.js";
 import { createIndexThread, type Indexer, type IndexThread } from "./event-indexer.js";
+import type { IndexRequest } from "./index-calls.js";
 
 export interface RepairedIndex {
   /**

@@ -1,4 +1,4 @@
-import { createFileThread, type FileCalls, type RunningThread } from "../files/file-thread.js";
+import { createFileThread, type FileCalls, type RunningThread } from "../file-threads/file-thread.js";
 import { createSlice } from "../lib/turns.js";
 import { type PackedStatement, pack } from "./packed-statement.js";
 import type { BoundStatement } from "./statements.js";
@@ -14,7 +14,7 @@ export type SessionFileCalls = FileCalls & {
 };
 
 /** Writes the saved form of the sessions of one journal. */
-export interface SessionFileWriter {
+interface SessionFileWriter {
   /**
    * Runs the statements in one transaction. Each is made in a turn of its own after the one before has run, so that no
    * more than one is on its way.

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import type { Transaction } from "@libsql/client";
-import { createOpenClients } from "../files/open-clients.js";
+import { createOpenClients } from "../file-threads/open-clients.js";
 import { serveCalls } from "../series/embedded/calls.js";
 import { asStoreError } from "../series/embedded/failures.js";
 import { unpack } from "./packed-statement.js";

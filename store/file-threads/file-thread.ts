@@ -25,7 +25,7 @@ export interface RunningThread<C extends Shapes> {
  * A worker thread in which many files are open. It starts with the first file and ends with the last; where it has died,
  * the next file that is asked for starts another.
  */
-export interface FileThread<C extends Shapes> {
+interface FileThread<C extends Shapes> {
   /** The thread that has this file open from now on. */
   enter(path: string): RunningThread<C>;
   /** Resolves once the file is closed; at once if it is not open. */

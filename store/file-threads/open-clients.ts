@@ -1,11 +1,11 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Client } from "@libsql/client";
+import { closeAtOnce } from "../files/closing.js";
 import type { Handlers } from "../series/embedded/calls.js";
-import { closeAtOnce } from "./closing.js";
 import type { FileCalls } from "./file-thread.js";
 
 /** The databases that a thread has open, each by its path. */
-export interface OpenClients {
+interface OpenClients {
   /** Opens the file with the first request for it; one that could not be opened is tried again with the next. */
   of(path: string): Promise<Client>;
   readonly handlers: Handlers<FileCalls>;
