@@ -32,6 +32,7 @@ const programs: Record<string, () => Promise<Program>> = {
   removals: async () => (await import("./programs/removals.js")).benchRemovals,
   retention: async () => (await import("./programs/retention.js")).benchRetention,
   scale: async () => (await import("./programs/scale.js")).benchScale,
+  shards: async () => (await import("./programs/shards.js")).benchShards,
   soak: async () => (await import("./programs/soak.js")).benchSoak,
   transports: async () => (await import("./programs/transports.js")).benchTransports,
   backup: async () => (await import("./programs/backup.js")).benchBackup,

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync, type MqttClient } from "mqtt";
-import { readConfig } from "../src/config/config.js";
+import { type Config, readConfig } from "../src/config/config.js";
 import { createLogger } from "../src/observability/log.js";
 import { type Service, serve } from "../src/serve.js";
 import { createSetClock, type SetClock } from "./clock.js";
@@ -129,11 +129,18 @@ interface Opened {
 /** Real milliseconds in which the server has looked for idle connections. */
 const idleCheckMs = 5000;
 
-/** How many shards each world has, so that the whole suite can be run over several: TEST_SHARDS=4. */
+/** How many shards a service in the test has, so that the whole suite can be run over several: TEST_SHARDS=4. */
 const shards =
   process.env.TEST_SHARDS === undefined
     ? null
     : Array.from({ length: Number(process.env.TEST_SHARDS) }, (_, i) => i);
+
+/** The settings of a service in the test, with the shards that the run asks for. */
+export const withShards = (config: Config): Config => ({ ...config, shards: shards ?? config.shards });
+
+/** Where the files of the shard of a device are that is below no other, seen from the data folder. */
+export const shardFolderOf = (device: number): string =>
+  shards === null ? "." : join("shards", String(device % shards.length));
 
 async function open(environment: Readonly<Record<string, string>>): Promise<Opened> {
   const dir = await openTempDir();
@@ -147,12 +154,8 @@ async function open(environment: Readonly<Record<string, string>>): Promise<Open
   const ports = { HTTP_PORT: "0", MQTT_PORT: "0", ...listenersOff, FREE_BYTES_MIN: "0" };
   const config = readConfig({ DATA_DIR: dir.path, ...ports, ...environment });
   const log = createLogger("error", (line) => troubles.push(line), clock.now);
-  const service: Service = await serve(
-    { ...config, shards: shards ?? config.shards },
-    log,
-    (error) => troubles.push(error),
-    clock,
-  );
+  const fatal = (error: Error): void => void troubles.push(error);
+  const service: Service = await serve(withShards(config), log, fatal, clock);
   const first = JSON.parse(await readFile(join(dir.path, "first-start.json"), "utf8")) as World["first"];
   return {
     http: service.http,

@@ -17,6 +17,12 @@ export function rssMB(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
 }
 
+/** Threads of a process, those of Node's pools too. */
+export function threadsOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+}
+
 /** How long the main thread of a process has been ready to run and had no processor, in all. */
 export function starvedMs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;

@@ -1,5 +1,6 @@
 import type { MessageProperties, Subscription, Will } from "../../store/journal/message.js";
 import { readProperties, type WrittenProperties, writeProperties } from "../../store/journal/properties.js";
+import { forEachInSlices } from "../../store/lib/turns.js";
 import type {
   MessageRow,
   RetainedRow,
@@ -27,7 +28,7 @@ import { weightOfMessage } from "./weights.js";
 
 /** The state as rows, and back. */
 
-/** @throws SyntaxError for a file that another wrote */
+/** Made in slices: other shards take messages meanwhile. @throws SyntaxError for a file that another wrote */
 export async function loadSessions(store: SessionStore): Promise<DeviceSessions[]> {
   const rows = await store.load();
   const registry = new Map<number, DeviceSessions>();
@@ -40,25 +41,29 @@ export async function loadSessions(store: SessionStore): Promise<DeviceSessions[
     registry.set(device, deviceSessions);
     return deviceSessions;
   };
-  for (const row of rows.sessions) of(row).sessions.set(row.clientID, toSession(row));
-  for (const row of rows.messages) {
+  await forEachInSlices(rows.sessions, (row) => {
+    of(row).sessions.set(row.clientID, toSession(row));
+  });
+  await forEachInSlices(rows.messages, (row) => {
     const state = registry.get(row.device)?.sessions.get(row.clientID);
-    if (state === undefined) continue;
+    if (state === undefined) return;
     const message = toOutgoing(row);
     const outgoing = ownMap(state.outgoing);
     outgoing.set(row.messageID, message);
     state.outgoing = outgoing;
     state.outgoingBytes += weightOfMessage(message);
-  }
-  for (const row of rows.retained) {
+  });
+  await forEachInSlices(rows.retained, (row) => {
     const deviceSessions = of(row);
     const message = toRetained(row);
     const retained = ownMap(deviceSessions.retained);
     retained.set(row.topic, message);
     deviceSessions.retained = retained;
     deviceSessions.retainedBytes += weightOfMessage({ topic: row.topic, ...message });
-  }
-  for (const row of rows.wills) of(row).wills.push(toDueWill(row));
+  });
+  await forEachInSlices(rows.wills, (row) => {
+    of(row).wills.push(toDueWill(row));
+  });
   return [...registry.values()];
 }
 

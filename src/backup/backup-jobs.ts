@@ -58,7 +58,7 @@ interface BackupJobsDeps {
   /** Complete backups of this process that stay; null: all of them. */
   readonly keep: number | null;
   /** As workInProcess has it. */
-  readonly hold: (seconds: number) => Promise<number>;
+  readonly hold: (seconds: number) => Promise<readonly number[]>;
   readonly status: {
     note(part: string, trouble: string | null): void;
     backups(figures: BackupFigures): void;

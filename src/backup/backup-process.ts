@@ -6,8 +6,8 @@ import type { BackupWork, FromChild, ToChild } from "./backup.child.js";
 export type BackupEnd = Extract<FromChild, { readonly kind: "made" | "verified" | "failed" }>;
 
 interface Watching {
-  /** Keeps the service's files in place for so many seconds; 0 ends it. Returns the id up to which all is on disk. */
-  hold(seconds: number): Promise<number>;
+  /** Keeps the service's files in place for so many seconds; 0 ends it. Returns the id of each shard up to which all is on disk. */
+  hold(seconds: number): Promise<readonly number[]>;
   /** @param reached 0 to 100 */
   progress(reached: number): void;
   readonly signal: AbortSignal;
@@ -28,11 +28,11 @@ export async function workInProcess(work: BackupWork, watching: Watching): Promi
   const { hold, signal } = watching;
   signal.throwIfAborted();
   let holding: NodeJS.Timeout | undefined;
-  const keep = (): Promise<number | null> => {
+  const keep = (): Promise<readonly number[] | null> => {
     holding ??= setInterval(() => void hold(holdSeconds).catch(() => undefined), holdAgainMs);
     return hold(holdSeconds);
   };
-  const release = async (): Promise<number | null> => {
+  const release = async (): Promise<null> => {
     clearInterval(holding);
     holding = undefined;
     await hold(0);
@@ -48,7 +48,7 @@ export async function workInProcess(work: BackupWork, watching: Watching): Promi
 function ended(
   work: BackupWork,
   { progress, signal }: Watching,
-  held: (isWanted: boolean) => Promise<number | null>,
+  held: (isWanted: boolean) => Promise<readonly number[] | null>,
 ): Promise<BackupEnd> {
   return new Promise((resolve, reject) => {
     // It needs nothing of the environment; what it prints would end up in the middle of our log.
@@ -66,7 +66,7 @@ function ended(
     child.on("message", (message: FromChild) => {
       if (message.kind === "progress") progress(message.reached);
       else if (message.kind === "hold")
-        void held(message.isWanted).then((journalID) => answer({ kind: "held", journalID }));
+        void held(message.isWanted).then((journalIDs) => answer({ kind: "held", journalIDs }));
       else end = message;
     });
     child.once("error", reject);

@@ -37,7 +37,7 @@ export type FromChild =
 export type ToChild =
   | { readonly kind: "work"; readonly work: BackupWork }
   /** Null: the service could not hold its files. */
-  | { readonly kind: "held"; readonly journalID: number | null };
+  | { readonly kind: "held"; readonly journalIDs: readonly number[] | null };
 
 const bytesPerSecond = 50 * 10 ** 6;
 /** Bytes are copied, and then read once more for their checksums. */
@@ -47,10 +47,10 @@ const shareOfChecksums = 80;
 
 const tell = (message: FromChild): void => void process.send?.(message);
 
-let onHeld: ((journalID: number | null) => void) | null = null;
+let onHeld: ((journalIDs: readonly number[] | null) => void) | null = null;
 
 process.on("message", (message: ToChild) => {
-  if (message.kind === "held") onHeld?.(message.journalID);
+  if (message.kind === "held") onHeld?.(message.journalIDs);
   else void run(message.work);
 });
 // The service is gone, and what it holds in place with it.
@@ -83,16 +83,16 @@ async function make({ source, dir, to }: Extract<BackupWork, { kind: "make" }>):
     now: systemClock.now,
     service: {
       keep: async () => {
-        const journalID = await held(true);
-        if (journalID === null) throw new Error("the service cannot keep its files in place now");
-        return journalID;
+        const journalIDs = await held(true);
+        if (journalIDs === null) throw new Error("the service cannot keep its files in place now");
+        return journalIDs;
       },
       release: async () => void (await held(false)),
     },
   });
 }
 
-function held(isWanted: boolean): Promise<number | null> {
+function held(isWanted: boolean): Promise<readonly number[] | null> {
   return new Promise((resolve) => {
     onHeld = resolve;
     tell({ kind: "hold", isWanted });

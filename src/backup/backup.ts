@@ -1,27 +1,22 @@
 /** Copies a data folder that may be in use, so that the copy is what a crash at one moment would have left. */
 import { existsSync } from "node:fs";
-import { link, mkdir, readdir, realpath, rename, rm, stat, statfs } from "node:fs/promises";
+import { mkdir, readdir, realpath, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { beginDatabaseCopy, copyDatabase } from "../../store/files/copy-database.js";
-import { copyFile, hashFile, type Throttle } from "../../store/files/copy-file.js";
-import { lastRecordID } from "../../store/journal/last-record.js";
+import { beginDatabaseCopy } from "../../store/files/copy-database.js";
+import { copyFile, type Throttle } from "../../store/files/copy-file.js";
 import { syncFolder } from "../../store/journal/segment.js";
 import { copySeries } from "../../store/series/embedded/copy-series.js";
 import { type Config, engineOf } from "../config/config.js";
 import { readBuildInfo } from "../host/build-info.js";
-import {
-  type BackupFile,
-  type Manifest,
-  manifestName,
-  readManifest,
-  sumName,
-  writeManifest,
-} from "./manifest.js";
+import { shardsFolder } from "../host/shard-folders.js";
+import { createShardCopying } from "./copy-shards.js";
+import { type Copying, createCopying } from "./copying.js";
+import { writeManifest } from "./manifest.js";
 
 /** The running service, as far as a backup asks it. */
 export interface ServiceHold {
-  /** Keeps in place what retention would remove. Returns the id up to which everything is on disk. */
-  keep(): Promise<number>;
+  /** Keeps in place what retention would remove. Returns the id of each shard up to which everything is on disk. */
+  keep(): Promise<readonly number[]>;
   release(): Promise<void>;
 }
 
@@ -46,6 +41,8 @@ interface BackupOptions {
 
 export interface BackupMade {
   readonly folder: string;
+  /** Of each shard the id up to which everything is in it, and the highest of these. */
+  readonly journalIDs: readonly number[];
   readonly journalID: number;
   readonly files: number;
   readonly bytes: number;
@@ -60,7 +57,6 @@ export const unfinished = ".unfinished";
 /** What belongs to one process, can be made again, or is about to be renamed and then no longer there. */
 const leftOut =
   /^(?:lock\.db.*|service\.json|reserve|work|tasks|.*-shm|.*-wal|.*\.new|restoring|move-series\.json.*)$/;
-const databases = ["events.db", "sessions.db"] as const;
 
 /** Makes a backup. The folder appears under its name once it is whole. */
 export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
@@ -73,38 +69,33 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
   await mkdir(work, { recursive: true, mode: 0o700 });
   try {
     await refuseFullDisk(from, work);
-    const copying = await createCopying(options, work);
+    const copying = await createCopying(from, work, options.previous, throttle);
+    const shards = createShardCopying(from, work, copying);
     await service?.keep();
     const elsewhere = elsewhereOf(config);
     if (existsSync(join(from, "series"))) {
       await copySeries(join(from, "series"), join(work, "series"), copying);
     }
-    for (const name of databases) {
-      if (existsSync(join(from, name))) await copyDatabase(join(from, name), join(work, name), throttle);
-    }
-    await copying.folder("journal");
+    await shards.copy();
     const metadata = existsSync(join(from, "metadata.db"))
       ? await beginDatabaseCopy(join(from, "metadata.db"), join(work, "metadata.db"), throttle)
       : null;
     // What is acknowledged up to here knows only records that are in the metadata's log by now, and what the metadata
     // know of the journal is in what is copied of the journal afterwards.
-    const committedID = (await service?.keep()) ?? null;
+    const committedIDs = await service?.keep();
     await metadata?.finish();
-    await copying.journalSince();
-    for (const entry of await readdir(from, { withFileTypes: true })) {
-      if (leftOut.test(entry.name) || existsSync(join(work, entry.name))) continue;
-      if (entry.isDirectory()) await copying.folder(entry.name);
-      else if (entry.isFile()) await copyFile(join(from, entry.name), join(work, entry.name), throttle);
-    }
+    for (const folder of await shards.since()) await copyRest(from, work, folder, copying);
     await service?.release();
     const files = await copying.describe();
-    const journalID = committedID ?? (await lastRecordID(join(work, "journal")));
+    const journalIDs = [...(committedIDs ?? (await shards.lastIDs()))];
+    const journalID = Math.max(0, ...journalIDs);
     await writeManifest(work, {
       format: 1,
       version: (await readBuildInfo()).version,
       createdAt: new Date(options.now()).toISOString(),
       node: config.nodeNumber,
       journalID,
+      journalIDs,
       metadata: config.libsql === null ? "file" : "elsewhere",
       points: engineOf(config),
       elsewhere,
@@ -117,6 +108,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
     return {
       folder: to,
       journalID,
+      journalIDs,
       files: files.length,
       bytes,
       bytesReused: copying.bytesReused(),
@@ -127,6 +119,16 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
     throw error;
   } finally {
     await service?.release().catch(() => undefined);
+  }
+}
+
+/** Copies what is not copied yet of the data folder, or of a shard's folder within it. */
+async function copyRest(from: string, work: string, folder: string, copying: Copying): Promise<void> {
+  for (const entry of await readdir(join(from, folder), { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (path === shardsFolder || leftOut.test(entry.name) || existsSync(join(work, path))) continue;
+    if (entry.isDirectory()) await copying.folder(path);
+    else if (entry.isFile()) await copyFile(join(from, path), join(work, path), copying.throttle);
   }
 }
 
@@ -192,115 +194,6 @@ export async function sizeOf(dir: string): Promise<number> {
       );
   }
   return total;
-}
-
-interface Copying {
-  readonly throttle: Throttle;
-  reuse(from: string, to: string): Promise<boolean>;
-  /** Copies every file of a folder that is not copied yet. */
-  folder(name: string): Promise<void>;
-  /** Copies what has come to the journal since its folder was copied. */
-  journalSince(): Promise<void>;
-  /** All files of the backup with their checksums. */
-  describe(): Promise<BackupFile[]>;
-  bytesReused(): number;
-}
-
-async function createCopying({ config, previous, throttle }: BackupOptions, work: string): Promise<Copying> {
-  const from = config.dataDir;
-  const known = new Map((await filesOf(previous)).map((file) => [file.path, file]));
-  /** Originals by the copy's path, as they were when they were copied. */
-  const sources = new Map<string, string | null>();
-  const reused = new Map<string, BackupFile>();
-
-  async function reuse(source: string, target: string): Promise<boolean> {
-    const path = pathOf(work, target);
-    const now = await sourceOf(source);
-    sources.set(path, now);
-    const earlier = known.get(path);
-    if (previous === null || earlier === undefined || now === null || earlier.source !== now) return false;
-    try {
-      await link(join(previous, path), target);
-    } catch {
-      // On another file system, or gone: it is copied.
-      return false;
-    }
-    reused.set(path, earlier);
-    return true;
-  }
-
-  async function copyOne(source: string, target: string): Promise<void> {
-    await rm(target, { force: true });
-    if (await reuse(source, target)) return;
-    await copyFile(source, target, throttle);
-    if ((await sourceOf(source)) !== sources.get(pathOf(work, target)))
-      sources.set(pathOf(work, target), null);
-  }
-
-  async function folder(name: string): Promise<void> {
-    await mkdir(join(work, name), { recursive: true, mode: 0o700 });
-    for (const entry of await readdir(join(from, name), { withFileTypes: true })) {
-      const inner = join(name, entry.name);
-      if (entry.isDirectory()) await folder(inner);
-      else if (!existsSync(join(work, inner))) await copyOne(join(from, inner), join(work, inner));
-    }
-  }
-
-  return {
-    throttle,
-    reuse,
-    folder,
-    journalSince: async () => {
-      const [there, copy] = [join(from, "journal"), join(work, "journal")];
-      const names = await readdir(copy);
-      // The segment that was written to then, and what is no segment.
-      const last = names.filter(isSegment).sort().at(-1);
-      for (const name of names.filter((one) => one === last || !isSegment(one))) {
-        if (existsSync(join(there, name))) await copyOne(join(there, name), join(copy, name));
-      }
-      await folder("journal");
-    },
-    describe: async () => {
-      const files: BackupFile[] = [];
-      for (const path of await pathsBelow(work)) {
-        const found = reused.get(path) ?? (await hashFile(join(work, path), throttle));
-        files.push({ path, bytes: found.bytes, sha256: found.sha256, source: sources.get(path) ?? null });
-      }
-      return files;
-    },
-    bytesReused: () => [...reused.values()].reduce((sum, { bytes }) => sum + bytes, 0),
-  };
-}
-
-/** Of an earlier backup; none of one that cannot be read, which is then no help. */
-async function filesOf(previous: string | null): Promise<Manifest["files"]> {
-  if (previous === null) return [];
-  return readManifest(previous).then(
-    ({ files }) => files,
-    () => [],
-  );
-}
-
-/** Tells one version of a file from another; null for a database with a log that is not in the file yet. */
-async function sourceOf(path: string): Promise<string | null> {
-  const log = await stat(`${path}-wal`).catch(() => null);
-  if (log !== null && log.size > 0) return null;
-  const found = await stat(path, { bigint: true });
-  return `${found.ino}:${found.size}:${found.mtimeNs}`;
-}
-
-const isSegment = (name: string): boolean => name.endsWith(".journal");
-
-const pathOf = (dir: string, path: string): string => relative(dir, path).replaceAll("\\", "/");
-
-/** Every file below a folder, by its path, in a stable order; not the manifest. */
-export async function pathsBelow(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => pathOf(dir, join(entry.parentPath, entry.name)))
-    .filter((path) => path !== manifestName && path !== sumName)
-    .sort();
 }
 
 /** Names of backups within a folder: the time at which each began. */

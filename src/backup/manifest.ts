@@ -26,6 +26,8 @@ const manifestSchema = z.object({
   node: z.number().int(),
   /** Everything that was acknowledged up to this journal id is in it. */
   journalID: z.number().int(),
+  /** The same for each of several shards, whose ids cannot be compared; `journalID` is then the highest. */
+  journalIDs: z.array(z.number().int()).optional(),
   metadata: z.enum(["file", "elsewhere"]),
   points: z.enum(["embedded", "influxdb"]),
   /** Kept elsewhere, with the words that say where and how to back it up. */

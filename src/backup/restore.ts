@@ -12,6 +12,7 @@ import { readManifest } from "./manifest.js";
 interface Restored {
   readonly folder: string;
   readonly journalID: number;
+  readonly journalIDs: readonly number[];
   readonly createdAt: string;
   readonly files: number;
   readonly bytes: number;
@@ -56,16 +57,17 @@ export async function restoreBackup(from: string, config: Config): Promise<Resto
         );
       }
     }
-    for (const folder of folders) await syncFolder(folder);
+    for (const folder of withParents(folders, to)) await syncFolder(folder);
     await rm(join(to, restoringMark));
     await syncFolder(to);
   } finally {
     lock.release();
   }
-  const { journalID, createdAt, files } = manifest;
+  const { journalID, journalIDs = [journalID], createdAt, files } = manifest;
   return {
     folder: to,
     journalID,
+    journalIDs,
     createdAt,
     files: files.length,
     bytes: files.reduce((sum, file) => sum + file.bytes, 0),
@@ -74,6 +76,15 @@ export async function restoreBackup(from: string, config: Config): Promise<Resto
       files.some(({ path }) => path === "master.key"),
     ),
   };
+}
+
+/** The folders, and those between them and the one that they are all in. */
+function withParents(folders: ReadonlySet<string>, top: string): Set<string> {
+  const all = new Set<string>();
+  for (const folder of folders) {
+    for (let one = folder; one !== top && !all.has(one); one = dirname(one)) all.add(one);
+  }
+  return all;
 }
 
 function missingOf(elsewhere: readonly string[], hasKey: boolean): string[] {

@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { hashFile, type Throttle, unthrottled } from "../../store/files/copy-file.js";
 import { asError } from "../../store/lib/errors.js";
-import { pathsBelow } from "./backup.js";
+import { pathsBelow } from "./copying.js";
 import { type Manifest, manifestName, readManifest } from "./manifest.js";
 
 export const isBackup = (dir: string): boolean => existsSync(join(dir, manifestName));

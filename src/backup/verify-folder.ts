@@ -5,6 +5,7 @@ import type { Throttle } from "../../store/files/copy-file.js";
 import { integrityFault } from "../../store/files/integrity.js";
 import { verifyJournal } from "../../store/journal/verify.js";
 import { verifyPoints } from "../../store/series/embedded/verify.js";
+import { shardFolders } from "../host/shard-folders.js";
 import { holdsFilesAlone, isBackup, verifyBackup } from "./verify-backup.js";
 
 /** What is broken, what that means, and what can be done. */
@@ -56,7 +57,11 @@ const meanings: Readonly<Record<string, Meaning>> = {
 
 /** @param hasMetadata whether the metadata are a file of the folder */
 export async function verifyFolder(dir: string, hasMetadata: boolean, throttle?: Throttle) {
-  if (!existsSync(join(dir, "journal")) && !existsSync(join(dir, "metadata.db")))
+  const shards = await shardFolders(dir);
+  const journals = shards
+    .map((folder) => join(dir, folder, "journal"))
+    .filter((journal) => existsSync(journal));
+  if (journals.length === 0 && !existsSync(join(dir, "metadata.db")))
     throw new Error(`${dir} is no data folder: it has neither a journal nor metadata.db`);
   const findings: Finding[] = [];
   const backup = isBackup(dir)
@@ -66,7 +71,15 @@ export async function verifyFolder(dir: string, hasMetadata: boolean, throttle?:
     findings.push({ file, fault, ...meaningOf(file) });
   };
   const told =
-    backup === null ? {} : { backup: { createdAt: backup.createdAt, journalID: backup.journalID } };
+    backup === null
+      ? {}
+      : {
+          backup: {
+            createdAt: backup.createdAt,
+            journalID: backup.journalID,
+            journalIDs: backup.journalIDs ?? [backup.journalID],
+          },
+        };
   // What is no file is told of by now; whoever reads on would wait for it, or be led elsewhere.
   if (isBackup(dir) && !(await holdsFilesAlone(dir))) {
     return { folder: dir, sound: false, ...told, databases: [], journal: null, series: null, findings };
@@ -75,16 +88,29 @@ export async function verifyFolder(dir: string, hasMetadata: boolean, throttle?:
   if (hasMetadata && backup === null && !existsSync(join(dir, "metadata.db"))) {
     find(join(dir, "metadata.db"), "it is missing");
   }
-  for (const name of ["metadata.db", "events.db", "sessions.db"]) {
+  const ofShards = shards.flatMap((folder) => [join(folder, "events.db"), join(folder, "sessions.db")]);
+  for (const name of ["metadata.db", ...ofShards]) {
     const path = join(dir, name);
     if (!existsSync(path)) continue;
     databases.push(name);
     const fault = await integrityFault(path);
     if (fault !== null) find(path, fault);
   }
-  const journal = existsSync(join(dir, "journal")) ? await verifyJournal(join(dir, "journal"), find) : null;
+  const journal = journals.length === 0 ? null : await verifyJournals(journals, find);
   const series = existsSync(join(dir, "series")) ? await verifyPoints(join(dir, "series"), find) : null;
   return { folder: dir, sound: findings.length === 0, ...told, databases, journal, series, findings };
+}
+
+/** What has been read of all of them. */
+async function verifyJournals(dirs: readonly string[], find: (file: string, fault: string) => void) {
+  const all = { segments: 0, records: 0, bytes: 0 };
+  for (const dir of dirs) {
+    const { segments, records, bytes } = await verifyJournal(dir, find);
+    all.segments += segments;
+    all.records += records;
+    all.bytes += bytes;
+  }
+  return all;
 }
 
 function meaningOf(file: string): Meaning {

@@ -74,9 +74,9 @@ async function backupTo(
 /** Asks the service again and again to keep its files, for as long as the backup takes. */
 function holdOf(call: Call): ServiceHold {
   const asking = new AbortController();
-  const ask = async (seconds: number): Promise<number> => {
-    const answer = (await call("POST", "/api/v1/backup_hold", { seconds })) as { journalID: number };
-    return answer.journalID;
+  const ask = async (seconds: number): Promise<readonly number[]> => {
+    const answer = await call("POST", "/api/v1/backup_hold", { seconds });
+    return (answer as { journalIDs: readonly number[] }).journalIDs;
   };
   let isAsking = false;
   async function keepOn(): Promise<void> {

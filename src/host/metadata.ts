@@ -6,6 +6,7 @@ import { findFault } from "../../store/files/database-file.js";
 import { asError } from "../../store/lib/errors.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { type Config, ConfigError } from "../config/config.js";
+import { shardFolders } from "./shard-folders.js";
 
 /** Where a deployment's metadata are: in a remote or shared libSQL, or in a file of the data folder. */
 export function metadataAddress(config: Config): { readonly url: string; readonly authToken?: string } {
@@ -42,22 +43,28 @@ async function whyGone({ dataDir }: Config, path: string): Promise<string | null
     () => 0,
   );
   if (size > 0) return null;
-  return (await holdsMessages(dataDir)) ? `it is missing or empty, but ${messagesThere(dataDir)}` : null;
+  const journal = await journalWithMessages(dataDir);
+  return journal === null ? null : `it is missing or empty, but ${messagesThere(journal)}`;
 }
 
 /** @throws ConfigError if there is a journal but metadata without a tenant: a first start makes both */
 export async function refuseEmptied(config: Config): Promise<void> {
   const path = metadataFile(config);
-  if (path === null || !(await holdsMessages(config.dataDir))) return;
-  throw damaged(path, `it holds no tenant, but ${messagesThere(config.dataDir)}`);
+  const journal = path === null ? null : await journalWithMessages(config.dataDir);
+  if (path === null || journal === null) return;
+  throw damaged(path, `it holds no tenant, but ${messagesThere(journal)}`);
 }
 
-async function holdsMessages(dataDir: string): Promise<boolean> {
-  return (await readdir(join(dataDir, "journal")).catch(() => [])).length > 0;
+/** The first journal of the folder, whichever shard's it is, that holds anything. */
+async function journalWithMessages(dataDir: string): Promise<string | null> {
+  for (const folder of await shardFolders(dataDir)) {
+    const journal = join(dataDir, folder, "journal");
+    if ((await readdir(journal).catch(() => [])).length > 0) return journal;
+  }
+  return null;
 }
 
-const messagesThere = (dataDir: string): string =>
-  `${join(dataDir, "journal")} holds messages of its devices`;
+const messagesThere = (journal: string): string => `${journal} holds messages of its devices`;
 
 function damaged(path: string, fault: string): ConfigError {
   return new ConfigError([

@@ -3712,6 +3712,7 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           journalID: 8,
+          journalIDs: [8],
         },
       },
     ],

@@ -3692,6 +3692,7 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           journalID: 8,
+          journalIDs: [8],
         },
       },
     ],

@@ -102,10 +102,10 @@ export interface AppDeps {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /**
-   * Keeps files and rows in place for a backup, for so many seconds. Returns the journal id up to which everything is on
-   * disk.
+   * Keeps files and rows in place for a backup, for so many seconds. Returns the journal id of each shard up to
+   * which everything is on disk.
    */
-  readonly holdForBackup: (seconds: number) => Promise<number>;
+  readonly holdForBackup: (seconds: number) => Promise<readonly number[]>;
   /** Writes again the points of messages kept from that time on, milliseconds since 1970. */
   readonly replaySince: (sinceMs: number) => Promise<{ messages: number; points: number }>;
   /**

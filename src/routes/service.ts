@@ -103,10 +103,11 @@ export function serviceRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Keep what retention and removals would take, while a backup copies the data folder",
       shape: { body: z.object({ seconds: integer(0, holdSecondsMax) }) },
-      answer: { status: 200, schema: z.object({ journalID: int }) },
+      answer: { status: 200, schema: z.object({ journalID: int, journalIDs: z.array(int) }) },
       handle: async ({ caller, body }) => {
         requireDeployment(caller);
-        return { status: 200, body: { journalID: await holdForBackup(body.seconds) } };
+        const journalIDs = await holdForBackup(body.seconds);
+        return { status: 200, body: { journalID: Math.max(0, ...journalIDs), journalIDs: [...journalIDs] } };
       },
     }),
   ];

@@ -14,7 +14,7 @@ import type { TaskKind } from "../tasks/task-kind.js";
 interface PrepareBackupsDeps {
   readonly config: Config;
   readonly status: Status;
-  readonly hold: (seconds: number) => Promise<number>;
+  readonly hold: (seconds: number) => Promise<readonly number[]>;
   readonly zone: Zone;
   readonly log: Logger;
   /** Milliseconds since 1970. */

@@ -50,7 +50,7 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly zone: Zone;
   readonly status: Status;
   /** Keeps the data folder's files in place while a backup copies them. */
-  readonly hold: (seconds: number) => Promise<number>;
+  readonly hold: (seconds: number) => Promise<readonly number[]>;
   /** The space of the tasks' folder. */
   readonly space: DiskSpace;
   readonly log: Logger;

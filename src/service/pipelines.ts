@@ -43,10 +43,10 @@ export interface Pipelines {
   /** Writes the points of kept messages again, those received since, milliseconds since 1970, and some before. */
   replaySince(sinceMs: number): Promise<{ readonly messages: number; readonly points: number }>;
   /**
-   * Keeps in place what retention and removals would take, for a backup. Returns the journal id up to which everything
-   * is on disk.
+   * Keeps in place what retention and removals would take, for a backup. Returns the journal id of each shard up to
+   * which everything is on disk.
    */
-  hold(seconds: number, holder: Holder): Promise<number>;
+  hold(seconds: number, holder: Holder): Promise<readonly number[]>;
   /** Marks the service as ending; live feeds end. */
   beginClosing(): void;
   /** Closes the consumers and the journal. */
@@ -154,7 +154,7 @@ export async function startPipelines(
     },
     hold: async (seconds, holder) => {
       await maintained.hold(seconds, holder);
-      return Math.max(...shards.map(({ journal }) => journal.committedID));
+      return shards.map(({ journal }) => journal.committedID);
     },
     beginClosing: () => {
       closing = true;

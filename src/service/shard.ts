@@ -12,6 +12,7 @@ import { createSessionRecords, type SessionRecords } from "../../ingest/sessions
 import type { SessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
 import type { WorkBudget } from "../../ingest/uplinks/work-budget.js";
+import type { IndexThread } from "../../store/events/event-indexer.js";
 import { type EventLog, type EventLogKeeping, openEventLog } from "../../store/events/events.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
@@ -19,10 +20,12 @@ import { shardOfID } from "../../store/journal/shard-ids.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
+import type { SessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Receipts } from "../commands/receipts.js";
 import { type Config, ConfigError } from "../config/config.js";
+import { shardDir } from "../host/shard-folders.js";
 import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Faults } from "./faults.js";
@@ -65,6 +68,15 @@ const segmentAgeMaxMs = 3_600_000;
 /** Appended and not yet on disk, in all shards together. */
 const pendingBytesMax = 32 * 1024 * 1024;
 
+/**
+ * Write the files of all shards. Nothing on the path of a message waits for them: records are indexed and sessions
+ * saved after their acknowledgement.
+ */
+interface ShardThreads {
+  readonly events: IndexThread;
+  readonly sessions: SessionFileThread;
+}
+
 /** What the shards of a process share. */
 interface ShardDeps {
   readonly config: Config;
@@ -80,6 +92,7 @@ interface ShardDeps {
   readonly receipts: Receipts;
   /** The bytes that sessions hold. */
   readonly held: HeldBytes;
+  readonly threads: ShardThreads;
   readonly log: Logger;
   readonly faults: Faults;
   /** Milliseconds since 1970. */
@@ -169,21 +182,13 @@ export async function openShard(number: number, deps: ShardDeps): Promise<Shard>
   };
 }
 
-/** Where a shard's files are. A process that has one for good keeps them in the data folder itself. */
-function shardDir(
-  { dataDir, journal, shards }: Pick<Config, "dataDir" | "journal" | "shards">,
-  number: number,
-): string {
-  return journal === null && shards.length === 1 ? dataDir : join(dataDir, "shards", String(number));
-}
-
 function troubleLog(log: Logger): (part: string) => (error: Error) => void {
   return (part) => (error) => log.warn(`${part}: ${error.message}`);
 }
 
 async function openJournalAndEvents(
   { number, dir }: Place,
-  { config, logs, damage, log, faults, now }: ShardDeps,
+  { config, logs, damage, threads, log, faults, now }: ShardDeps,
   onCommit: () => void,
 ): Promise<Pick<Shard, "journal" | "events">> {
   const trouble = troubleLog(log);
@@ -191,6 +196,7 @@ async function openJournalAndEvents(
     path: join(dir, "events.db"),
     onDamage: damage.report,
     onTrouble: trouble("event index"),
+    thread: threads.events,
   });
   const journalDir = join(dir, "journal");
   const keeping = await logs?.keep(number, journalDir);
@@ -215,14 +221,15 @@ async function openJournalAndEvents(
 
 /** The snapshot of the sessions, and the journal's records after it. */
 async function openSavedSessions(place: Place, deps: ShardDeps, journal: Journal, events: EventLogKeeping) {
-  const { config, metadata, damage, aside, held, onFailed } = deps;
+  const { config, metadata, damage, aside, held, threads, onFailed } = deps;
   let running = false;
   const file = join(place.dir, "sessions.db");
-  const store = await openSessionStore(file, (fault, putAside) => {
+  const onDamage = (fault: string, putAside: string): void => {
     const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
     const what = `${fault}; put aside as ${putAside} and ${again}`;
     damage.report({ part: "sessions", file, what, lostBytes: 0 });
-  });
+  };
+  const store = await openSessionStore(file, onDamage, threads.sessions);
   const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
   await beginAboveFollowers(place, deps, journal, {
     ...followers,

@@ -5,10 +5,12 @@ import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { createHeldBytes, type HeldBytes } from "../../ingest/sessions/held-bytes.js";
 import { createWorkBudget, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { type Zone, zone } from "../../query/zone.js";
+import { createIndexThread } from "../../store/events/event-indexer.js";
 import type { EventLogReading } from "../../store/events/events.js";
 import { mergeEventLogs } from "../../store/events/merged-logs.js";
 import { createDamageLog, type DamageLog } from "../../store/files/damage.js";
 import type { Clock } from "../../store/lib/clock.js";
+import { createSessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import { createReceipts, type Receipts } from "../commands/receipts.js";
 import type { Config } from "../config/config.js";
@@ -85,6 +87,7 @@ export async function openStorage(
   const work = createWorkBudget();
   const receipts = createReceipts({ db, log, now });
   const held = createHeldBytes(sessionBounds.heldBytesMax);
+  const threads = { events: createIndexThread(), sessions: createSessionFileThread() };
   const shared = {
     config,
     metadata,
@@ -96,6 +99,7 @@ export async function openStorage(
     work,
     receipts,
     held,
+    threads,
     log,
     faults,
     now,

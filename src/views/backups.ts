@@ -36,7 +36,8 @@ export const backupSchema = z
       description: "of all its files, those that it shares with the backup before it included",
     }),
     journalID: intOrNull.openapi({
-      description: "everything that was acknowledged up to this journal id is in it",
+      description:
+        "everything that was acknowledged up to this journal id is in it; of several shards, the highest id of theirs",
     }),
     version: textOrNull.openapi({ description: "of the Tidemark that made it" }),
     metadata: z.enum(["file", "elsewhere"]).nullable(),

@@ -1,4 +1,5 @@
 import type { Client } from "@libsql/client";
+import { closeAtOnce } from "../files/closing.js";
 import { connect } from "../files/connection.js";
 import type { Segment } from "../journal/segment.js";
 import type { Log, Posting, Received, SegmentIndex } from "./event-postings.js";
@@ -32,7 +33,7 @@ export async function openEventIndexFile(path: string): Promise<Client> {
     await addSegmentColumns(client);
     return client;
   } catch (error) {
-    client.close();
+    await closeAtOnce(client, path);
     throw error;
   }
 }

@@ -1,52 +1,43 @@
-import { parentPort, workerData } from "node:worker_threads";
-import { isDamage } from "../files/database-faults.js";
+import { parentPort } from "node:worker_threads";
+import { createOpenClients } from "../file-threads/open-clients.js";
 import { peekRecord } from "../journal/frame.js";
 import { walkSegment } from "../journal/reader.js";
 import { journalDamage } from "../journal/recover.js";
-import type { Segment } from "../journal/segment.js";
+import { serveCalls } from "../series/embedded/calls.js";
+import { asStoreError } from "../series/embedded/failures.js";
 import { forgetSegment, indexedSegments, openEventIndexFile, storeSegmentIndex } from "./event-index.js";
 import { createSegmentIndex } from "./event-postings.js";
+import type { IndexCalls, IndexEvent, IndexRequest } from "./index-calls.js";
 
-/** Indexes closed segments off the main thread. Takes one request at a time and answers each. */
-export type IndexRequest =
-  | {
-      /** `look`: only checks whether the segment is what was written. */
-      readonly kind: "index" | "look";
-      readonly segment: Segment;
-      /** First id of the next segment, and the last id before it. */
-      readonly endID: number;
-      readonly afterID: number;
-    }
-  | { readonly kind: "forget"; readonly firstID: number }
-  | { readonly kind: "close" };
+/** Indexes closed segments off the main thread, in one file for each journal. */
+if (parentPort === null) throw new Error("event-index.worker runs in a worker thread only");
+const port = parentPort;
+const clients = createOpenClients(port, openEventIndexFile);
 
-const client = await openEventIndexFile((workerData as { path: string }).path);
-
-async function handle(request: IndexRequest): Promise<void> {
+async function handle(path: string, request: IndexRequest): Promise<void> {
+  const client = await clients.of(path);
   if (request.kind === "forget") return forgetSegment(client, request.firstID);
-  if (request.kind === "close") {
-    client.close();
-    // The answer must leave first.
-    setImmediate(() => parentPort?.close());
-    return;
-  }
   const { segment, endID, afterID } = request;
   if (request.kind === "index" && (await indexedSegments(client)).has(segment.firstID)) return;
   const index = createSegmentIndex();
   const walk = await walkSegment(
     segment,
     endID,
-    (damage) => parentPort?.postMessage({ damage: journalDamage(segment, damage) }),
+    (damage) => port.postMessage({ path, damage: journalDamage(segment, damage) } satisfies IndexEvent),
     (buffer, at, position) => index.add(position, peekRecord(buffer, at)),
   );
   walk.end(afterID);
   if (request.kind === "index") await storeSegmentIndex(client, segment, index);
 }
 
-parentPort?.on("message", (request: IndexRequest) => {
-  handle(request).then(
-    () => parentPort?.postMessage({ error: null, damaged: false }),
-    (error: unknown) => parentPort?.postMessage({ error: String(error), damaged: isDamage(error) }),
-  );
+serveCalls<IndexCalls>(port, {
+  ...clients.handlers,
+  request: async ({ path, request }) => {
+    try {
+      await handle(path, request);
+      return null;
+    } catch (error) {
+      throw asStoreError(error, "index segments");
+    }
+  },
 });
-parentPort?.postMessage({ error: null, damaged: false });

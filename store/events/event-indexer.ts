@@ -1,78 +1,60 @@
-import { Worker } from "node:worker_threads";
+import { createFileThread } from "../file-threads/file-thread.js";
 import type { Damage } from "../files/damage.js";
 import { StoreError } from "../lib/errors.js";
-import { threadLimits } from "../lib/thread-limits.js";
-import type { IndexRequest } from "./event-index.worker.js";
+import { createLock } from "../lib/turns.js";
+import type { IndexCalls, IndexEvent, IndexRequest } from "./index-calls.js";
 
-/** The thread that indexes closed segments. */
-export interface IndexWorker {
+/** The requests of one index file. */
+export interface Indexer {
+  /** Takes turns with the requests of other files. @throws StoreError CORRUPT if the index file is damaged */
   ask(request: IndexRequest): Promise<void>;
+  /** Resolves once the file is closed in the thread, after what was asked before. */
   close(): Promise<void>;
 }
 
-/**
- * One request at a time; when the worker crashes, the request under way and all later ones fail. Damage in segments is
- * reported as it is found; a request that meets a damaged index file fails with StoreError CORRUPT.
- */
-function startIndexWorker(path: string, onDamage: (damage: Damage) => void): IndexWorker {
-  const worker = new Worker(new URL("./event-index.worker.js", import.meta.url), {
-    workerData: { path },
-    resourceLimits: threadLimits,
-  });
-  worker.unref();
-  let settle: ((error: Error | null) => void) | null = null;
-  let failed: Error | null = null;
-  const end = (error: Error | null): void => {
-    settle?.(error);
-    settle = null;
-  };
-  const answer = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      if (failed !== null) reject(failed);
-      else settle = (error) => (error === null ? resolve() : reject(error));
-    });
-  worker.on("message", (message: { error: string | null; damaged: boolean } | { damage: Damage }) => {
-    if ("damage" in message) onDamage(message.damage);
-    else if (message.error === null) end(null);
-    else end(message.damaged ? new StoreError("CORRUPT", message.error) : new Error(message.error));
-  });
-  worker.on("error", (error) => {
-    failed = error;
-    end(error);
-  });
-  worker.on("exit", () => {
-    failed ??= new Error("cannot index segments: the worker has ended");
-    end(null);
-  });
-  let tail: Promise<unknown> = answer();
-  const ask = (request: IndexRequest): Promise<void> => {
-    const asked = tail.then(() => {
-      const answered = answer();
-      worker.postMessage(request);
-      return answered;
-    });
-    tail = asked.catch(() => undefined);
-    return asked;
-  };
-  return {
-    ask,
-    close: async () => {
-      // Nothing else may keep the process alive until the answer.
-      worker.ref();
-      await ask({ kind: "close" }).catch(() => undefined);
-      await worker.terminate();
-    },
-  };
+/** The thread that indexes closed segments, for any number of index files. */
+export interface IndexThread {
+  /** @param onDamage told of damage in segments as it is found */
+  indexer(path: string, onDamage: (damage: Damage) => void): Indexer;
 }
 
-/** Starts the thread with the first request: a quiet service closes no segment for days. */
-export function createIndexWorker(path: string, onDamage: (damage: Damage) => void): IndexWorker {
-  let worker: IndexWorker | undefined;
-  return {
-    ask: (request) => {
-      worker ??= startIndexWorker(path, onDamage);
-      return worker.ask(request);
+/**
+ * Starts with the first request: a quiet service closes no segment for days. It works at one request at a time, which
+ * bounds its memory, and a request is one segment at most: a file that is made again from many segments delays each
+ * request of another by one of them. Where the thread dies, the request under way fails and the next ones have another.
+ */
+export function createIndexThread(): IndexThread {
+  const tells = new Map<string, (damage: Damage) => void>();
+  const thread = createFileThread<IndexCalls>({
+    script: new URL("./event-index.worker.js", import.meta.url),
+    verb: "index segments",
+    onEvent: (message) => {
+      const { path, damage } = message as IndexEvent;
+      tells.get(path)?.(damage);
     },
-    close: async () => worker?.close(),
+  });
+  const inTurn = createLock();
+
+  return {
+    indexer: (path, onDamage) => {
+      tells.set(path, onDamage);
+      const inOwnTurn = createLock();
+      let closed = false;
+      const run = async (request: IndexRequest): Promise<void> => {
+        await thread.enter(path).call("request", { path, request });
+      };
+      return {
+        ask: async (request) => {
+          if (closed) throw new StoreError("UNAVAILABLE", "cannot index segments: their index is closed");
+          // Only one of its requests waits among those of other files.
+          await inOwnTurn(() => inTurn(() => run(request)));
+        },
+        close: async () => {
+          closed = true;
+          await inOwnTurn(() => thread.leave(path));
+          tells.delete(path);
+        },
+      };
+    },
   };
 }

@@ -1,14 +1,15 @@
 /** The index file and the thread that writes it. A damaged file is put aside and made again from the segments. */
 
 import type { Client } from "@libsql/client";
+import { closeAtOnce } from "../files/closing.js";
 import type { Damage } from "../files/damage.js";
 import { isDamage } from "../files/database-faults.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { asError, StoreError } from "../lib/errors.js";
 import { singleFlight } from "../lib/single-flight.js";
 import { indexedSegments, openEventIndexFile } from "./event-index.js";
-import type { IndexRequest } from "./event-index.worker.js";
-import { createIndexWorker, type IndexWorker } from "./event-indexer.js";
+import { createIndexThread, type Indexer, type IndexThread } from "./event-indexer.js";
+import type { IndexRequest } from "./index-calls.js";
 
 export interface RepairedIndex {
   /**
@@ -32,11 +33,13 @@ export interface EventIndexOptions {
   readonly path: string;
   readonly onTrouble: (error: Error) => void;
   readonly onDamage: (damage: Damage) => void;
+  /** Shared with the logs of other journals; absent: one of its own. */
+  readonly thread?: IndexThread;
 }
 
 interface OpenIndex {
   readonly client: Client;
-  readonly worker: IndexWorker;
+  readonly indexer: Indexer;
   readonly indexed: Map<number, number | null>;
 }
 
@@ -44,7 +47,7 @@ const beingMade = "cannot list events: their index is being made again";
 
 /** @param fill indexes the segments in a file that was made again */
 export async function openRepairedIndex(
-  { path, onTrouble, onDamage }: EventIndexOptions,
+  { path, onTrouble, onDamage, thread = createIndexThread() }: EventIndexOptions,
   fill: () => Promise<void>,
 ): Promise<RepairedIndex> {
   const remaking = singleFlight(replace);
@@ -55,9 +58,9 @@ export async function openRepairedIndex(
     const client = await openEventIndexFile(path);
     try {
       const indexed = await indexedSegments(client);
-      return { client, worker: createIndexWorker(path, onDamage), indexed };
+      return { client, indexer: thread.indexer(path, onDamage), indexed };
     } catch (error) {
-      client.close();
+      await closeAtOnce(client, path);
       throw error;
     }
   }
@@ -68,8 +71,8 @@ export async function openRepairedIndex(
   }
 
   async function replace(fault: string): Promise<void> {
-    await index.worker.close();
-    index.client.close();
+    await index.indexer.close();
+    await closeAtOnce(index.client, path);
     tell(fault, await putAside(path));
     index = await open();
     await fill();
@@ -87,7 +90,7 @@ export async function openRepairedIndex(
         throw new StoreError("UNAVAILABLE", beingMade, {}, { cause: error });
       }
     },
-    request: (request) => index.worker.ask(request),
+    request: (request) => index.indexer.ask(request),
     get indexed() {
       return index.indexed;
     },
@@ -100,8 +103,8 @@ export async function openRepairedIndex(
     close: async () => {
       closed = true;
       await remaking.running?.catch(() => undefined);
-      await index.worker.close();
-      index.client.close();
+      await index.indexer.close();
+      await closeAtOnce(index.client, path);
     },
   };
 }

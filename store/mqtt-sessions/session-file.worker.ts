@@ -1,70 +1,62 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import type { Transaction } from "@libsql/client";
-import { closeAtOnce } from "../files/closing.js";
+import { createOpenClients } from "../file-threads/open-clients.js";
 import { serveCalls } from "../series/embedded/calls.js";
 import { asStoreError } from "../series/embedded/failures.js";
 import { unpack } from "./packed-statement.js";
 import { openSessionFile } from "./session-file.js";
 import type { SessionFileCalls } from "./session-file-thread.js";
 
-/** Writes the saved form of the sessions over the only connection to its file while the thread runs. */
+/** Writes the saved form of sessions, over the only connection to each file while it is open here. */
 if (parentPort === null) throw new Error("session-file.worker runs in a worker thread only");
 const port = parentPort;
-const { path } = workerData as { readonly path: string };
+/** By the path of the file. */
+const transactions = new Map<string, Transaction>();
+const clients = createOpenClients(port, openSessionFile, giveUp);
 
-const opening = openSessionFile(path);
-// Reported to the first request.
-opening.catch(() => undefined);
-let transaction: Transaction | null = null;
-
-function giveUp(): void {
-  transaction?.close();
-  transaction = null;
+function giveUp(path: string): void {
+  transactions.get(path)?.close();
+  transactions.delete(path);
 }
 
 /** A step of the transaction: if it fails, the transaction ends and nothing of it is kept. */
-async function step(work: (transaction: Transaction) => Promise<unknown>): Promise<void> {
+async function step(path: string, work: (transaction: Transaction) => Promise<unknown>): Promise<void> {
   try {
-    if (transaction === null) throw new Error("no transaction is open");
+    const transaction = transactions.get(path);
+    if (transaction === undefined) throw new Error("no transaction is open");
     await work(transaction);
   } catch (error) {
-    giveUp();
+    giveUp(path);
     throw asStoreError(error, "save the sessions");
   }
 }
 
 serveCalls<SessionFileCalls>(port, {
-  begin: async () => {
+  ...clients.handlers,
+  begin: async (path) => {
     try {
-      transaction = await (await opening).transaction("write");
+      const client = await clients.of(path);
+      transactions.set(path, await client.transaction("write"));
       return null;
     } catch (error) {
       throw asStoreError(error, "save the sessions");
     }
   },
-  run: async (packed) => {
-    await step((tx) => tx.execute(unpack(packed)));
+  run: async ({ path, packed }) => {
+    await step(path, (tx) => tx.execute(unpack(packed)));
     return packed.room;
   },
-  commit: async (journalID) => {
-    await step(async (tx) => {
+  commit: async ({ path, journalID }) => {
+    await step(path, async (tx) => {
       await tx.execute("delete from saved");
       await tx.execute({ sql: "insert into saved (journalID) values (?)", args: [journalID] });
       await tx.commit();
-      transaction = null;
+      transactions.delete(path);
     });
     return null;
   },
-  rollback: () => {
-    giveUp();
-    return null;
-  },
-  close: async () => {
-    giveUp();
-    const client = await opening.catch(() => null);
-    if (client !== null) await closeAtOnce(client, path);
-    // The answer must leave first.
-    setImmediate(() => port.close());
+  rollback: (path) => {
+    giveUp(path);
     return null;
   },
 });

@@ -2,8 +2,9 @@ import type { Client } from "@libsql/client";
 import { closeAtOnce } from "../files/closing.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { createLock } from "../lib/turns.js";
+import { readRows } from "./read-rows.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
-import { type SessionFileThread, startSessionFileThread } from "./session-file-thread.js";
+import { createSessionFileThread, type SessionFileThread } from "./session-file-thread.js";
 import type { RowChanges, SavedRows } from "./session-rows.js";
 import { statementsOf } from "./statements.js";
 
@@ -26,41 +27,38 @@ export interface SessionStore {
  *
  * The file has one connection at a time: this thread's while it is read, then that of the thread that writes it, which
  * closes its connection before anybody else opens one.
+ *
+ * @param thread shared with the files of other journals
  */
 export async function openSessionStore(
   path: string,
   onDamage: (fault: string, aside: string) => void,
+  thread: SessionFileThread = createSessionFileThread(),
 ): Promise<SessionStore> {
   const inTurn = createLock();
-  let writer: SessionFileThread | null = null;
+  const writer = thread.writer(path);
   let savedID = await openOrRemake(path, () => withFile(path, readSavedID), onDamage);
-
-  async function letGo(): Promise<void> {
-    await writer?.close();
-    writer = null;
-  }
 
   return {
     load: () =>
       inTurn(async () => {
-        await letGo();
+        await writer.close();
         return withFile(path, readRows);
       }),
     savedID: async () => savedID,
     save: (changes, journalID) =>
       inTurn(async () => {
-        if (writer === null || writer.failed()) writer = startSessionFileThread(path);
         await writer.save(statementsOf(changes), journalID);
         savedID = journalID;
       }),
     remake: (fault) =>
       inTurn(async () => {
-        await letGo();
+        await writer.close();
         const aside = await putAside(path);
         savedID = await withFile(path, readSavedID);
         onDamage(fault, aside);
       }),
-    close: () => inTurn(letGo),
+    close: () => inTurn(writer.close),
   };
 }
 
@@ -71,15 +69,4 @@ async function withFile<T>(path: string, work: (client: Client) => Promise<T>): 
   } finally {
     await closeAtOnce(client, path);
   }
-}
-
-async function readRows(client: Client): Promise<SavedRows> {
-  const all = async <Row>(sql: string): Promise<Row[]> =>
-    (await client.execute(sql)).rows as unknown as Row[];
-  return {
-    sessions: await all("select * from session"),
-    messages: await all("select * from message order by n"),
-    retained: await all("select * from retained"),
-    wills: await all("select * from will"),
-  };
 }

@@ -11,7 +11,16 @@ import { readConfig } from "../../src/config/config.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { mountSmallDisk } from "../small-disk.js";
 import { assert, suite, type Test, until, withTempDir } from "../suite.js";
-import { hasKeys, type Rec, type Reply, refused, stampPattern, type World, worldSuite } from "../world.js";
+import {
+  hasKeys,
+  type Rec,
+  type Reply,
+  refused,
+  shardFolderOf,
+  stampPattern,
+  type World,
+  worldSuite,
+} from "../world.js";
 import { ended } from "./transfer.js";
 
 const path = "/api/v1/backups";
@@ -176,7 +185,7 @@ backupSuite("backups", (test, world, dir) => {
     const name = await made(world);
     await mkdir(join(dir, "29990101T000000Z"));
     execFileSync("mkfifo", [
-      ...[join(dir, name, "journal", "9999.journal"), join(dir, name, "events.db-shm")],
+      ...[join(dir, name, shardFolderOf(0), "journal", "9999.journal"), join(dir, name, "events.db-shm")],
       join(dir, "29990101T000000Z", "manifest.json"),
     ]);
     const { state, msg } = await ended(world, await world.call("POST", `${path}/${name}/verify`));

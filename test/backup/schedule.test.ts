@@ -49,7 +49,7 @@ async function withSchedule(
     const source = { dataDir: dir, nodeNumber: 0, influx: null, libsql: null };
     const jobs = createBackupJobs({
       ...{ folder, isMounted: false, source, keep: null },
-      ...{ hold: async () => 0, status, log, now },
+      ...{ hold: async () => [0], status, log, now },
     });
     const tasks = {
       start: (actor: Actor, kind: string) => {

@@ -4,17 +4,29 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, open, readdir, readFile, rm, stat, statfs, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
+import { shardOfID } from "../../store/journal/shard-ids.js";
 import { mountSmallDisk } from "../small-disk.js";
 import { assert, influxSuite, openTempDir, suite, type Test, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";
 import { type Environment, runTool, toolAnswer } from "./run-tool.js";
-import { nothingSetAside, provision, type RunningService, startService } from "./support.js";
+import { nothingSetAside, provision, type RunningService, startService, startWithShards } from "./support.js";
 
-type BackupAnswer = Rec & { readonly journalID: number; readonly folder: string };
+type BackupAnswer = Rec & {
+  readonly journalID: number;
+  readonly journalIDs: readonly number[];
+  readonly folder: string;
+};
 
 const done = (...run: Parameters<typeof toolAnswer>): Promise<BackupAnswer> =>
   toolAnswer(...run) as Promise<BackupAnswer>;
+
+interface Verified {
+  readonly sound: boolean;
+  readonly databases: readonly string[];
+  readonly journal: { readonly records: number };
+  readonly backup: { readonly journalIDs: readonly number[] };
+}
 
 interface Kept {
   readonly id: number;
@@ -74,7 +86,18 @@ function makeDevices(service: RunningService, product: Rec) {
   };
 }
 
-function defineLoadTest(test: Test, environment: () => Promise<Environment>): void {
+type Start = typeof startService;
+
+/** Whether a record was on disk when the backup was made, so far as its answer says. */
+function isIn({ journalIDs }: Pick<BackupAnswer, "journalIDs">, id: number): boolean {
+  return journalIDs.some((last) => shardOfID(last) === shardOfID(id) && id <= last);
+}
+
+function defineLoadTest(
+  test: Test,
+  environment: () => Promise<Environment>,
+  start: Start = startService,
+): void {
   test(
     "under load: destroyed, restored elsewhere, and nothing acknowledged before its id is missing or twice",
     () =>
@@ -83,7 +106,7 @@ function defineLoadTest(test: Test, environment: () => Promise<Environment>): vo
         const [original, backups, elsewhere] = ["data", "backups", "restored"].map((name) => join(dir, name));
         if (original === undefined || backups === undefined || elsewhere === undefined) return;
         await mkdir(original);
-        const service = await startService(original, env);
+        const service = await start(original, env);
         const devices = await provision(service, 3);
         const [first] = devices;
         const product = (await service.call("GET", "/api/v1/products")).body.items as readonly Rec[];
@@ -121,13 +144,16 @@ function defineLoadTest(test: Test, environment: () => Promise<Environment>): vo
         const verified = await done(elsewhere, env, "verify", backup.folder);
         assert.equal([verified.sound, verified.findings], [true, []]);
         const restored = await done(elsewhere, env, "restore", backup.folder);
-        assert.is(restored.journalID, backup.journalID);
-        const again = await startService(elsewhere, env);
+        assert.equal(
+          [restored.journalID, restored.journalIDs],
+          [Math.max(...backup.journalIDs), backup.journalIDs],
+        );
+        const again = await start(elsewhere, env);
         await again.settled();
         await nothingSetAside(again);
         let counted = 0;
         for (const [i, device] of all.entries()) {
-          const expected = (before[i] ?? []).filter(({ id }) => id <= backup.journalID);
+          const expected = (before[i] ?? []).filter(({ id }) => isIn(backup, id));
           if (expected.length === 0) continue;
           const events = await eventsOf(again, device);
           const there = new Set(events.map(({ id }) => id));
@@ -157,9 +183,9 @@ function defineLoadTest(test: Test, environment: () => Promise<Environment>): vo
 }
 
 /** Makes a folder with some messages, whose service has ended. */
-async function makeData(dataDir: string): Promise<void> {
+async function makeData(dataDir: string, start: Start = startService): Promise<void> {
   await mkdir(dataDir);
-  const service = await startService(dataDir);
+  const service = await start(dataDir);
   const [device] = await provision(service, 1);
   const publisher = createPublisher({
     clientID: "some",
@@ -371,6 +397,46 @@ suite("backups, embedded", (test) => {
       disk.close();
     }
   });
+});
+
+suite("backups of four shards", (test) => {
+  const start: Start = (dataDir, environment) => startWithShards(4, dataDir, environment);
+
+  defineLoadTest(test, async () => ({}), start);
+
+  test("whole, as an archive, while no service runs; a flipped byte of any shard is found and named", () =>
+    withTempDir(async (dir) => {
+      const data = join(dir, "data");
+      await makeData(data, start);
+      const archive = join(dir, "all.tar.gz");
+      const { journalIDs } = await done(data, {}, "backup", archive);
+      assert.equal(journalIDs.map(shardOfID), [0, 1, 2, 3]);
+      const whole = (await toolAnswer(data, {}, "verify", archive)) as unknown as Verified;
+      assert.ok(whole.sound && whole.journal.records > 3000);
+      assert.equal(whole.backup.journalIDs, journalIDs);
+      const restored = join(dir, "restored");
+      await done(restored, {}, "restore", archive);
+      assert.equal((await readdir(join(restored, "shards"))).sort(), ["0", "1", "2", "3"]);
+      for (const shard of ["0", "1", "2", "3"]) {
+        assert.ok(whole.databases.includes(join("shards", shard, "events.db")));
+        assert.ok(whole.databases.includes(join("shards", shard, "sessions.db")));
+        const journal = join(restored, "shards", shard, "journal");
+        const [segment = ""] = (await readdir(journal)).filter((name) => name.endsWith(".journal"));
+        const kept = await readFile(join(journal, segment));
+        await flipByte(join(journal, segment), 20);
+        const { code, answer } = await runTool(restored, {}, "verify").ended;
+        assert.is(code, 1);
+        assert.equal(
+          (answer.findings as { file: string }[]).map(({ file }) => file),
+          [join(journal, segment)],
+        );
+        await writeFile(join(journal, segment), kept);
+      }
+      const again = await start(restored);
+      await again.settled();
+      assert.is((await again.call("GET", "/readyz")).text.includes("damage"), false);
+      await again.stop();
+    }));
 });
 
 influxSuite("backups, InfluxDB", (test, influx) => {

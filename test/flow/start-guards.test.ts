@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, statfsSync } from "node:fs";
-import { chmod, cp, mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import { program, programEnvironment } from "../program.js";
@@ -147,6 +147,13 @@ suite("guards of a start", (test) => {
         assert.match(errors, /metadata\.db.*restore it from a backup/);
         assert.not.match(lines, /first start/);
       }
+      // The messages of any shard count.
+      const harmed = join(dir, "copy-1");
+      await mkdir(join(harmed, "shards", "2"), { recursive: true });
+      await rename(join(harmed, "journal"), join(harmed, "shards", "2", "journal"));
+      const { code, errors } = await startToEnd(harmed);
+      assert.is(code, 2, errors);
+      assert.match(errors, /missing or empty, but .*2.journal holds messages/);
     }));
 
   test("a master key that is lost, empty, damaged or another ends the start, and is never replaced", () =>

@@ -11,7 +11,7 @@ import { serve } from "../../src/serve.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { program, programEnvironment } from "../program.js";
 import { assert, until } from "../suite.js";
-import { listenersOff, type Rec } from "../world.js";
+import { listenersOff, type Rec, withShards } from "../world.js";
 
 export interface Reply {
   readonly status: number;
@@ -147,7 +147,7 @@ export async function openService(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<AnyService> {
   const logged: Record<string, unknown>[] = [];
-  const config = readConfig({ ...environmentOf(dataDir), ...environment });
+  const config = withShards(readConfig({ ...environmentOf(dataDir), ...environment }));
   const log = createLogger(config.logLevel, (line) => logged.push(JSON.parse(line)), systemClock.now);
   const fatals: Error[] = [];
   const service = await serve(config, log, (error) => fatals.push(error));

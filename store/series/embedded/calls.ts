@@ -3,7 +3,7 @@ import { StoreError, type StoreErrorCode } from "../../lib/errors.js";
 import { asStoreError } from "./failures.js";
 import type { CallShape } from "./protocol.js";
 
-type Shapes = Record<string, CallShape>;
+export type Shapes = Record<string, CallShape>;
 
 interface Request {
   readonly call: number;

@@ -1,6 +1,7 @@
 /** Event logs with their journals for tests. */
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
+import { createIndexThread, type IndexThread } from "../../../store/events/event-indexer.js";
 import { logs } from "../../../store/events/event-postings.js";
 import { type EventLog, openEventLog } from "../../../store/events/events.js";
 import type { Damage } from "../../../store/files/damage.js";
@@ -22,6 +23,7 @@ export async function openLog(
   segmentBytesMax: number,
   now = Date.now,
   node = 0,
+  thread: IndexThread = createIndexThread(),
 ): Promise<OpenedLog> {
   const troubles: Error[] = [];
   const damages: Damage[] = [];
@@ -29,6 +31,7 @@ export async function openLog(
     path: join(dir, "events.db"),
     onTrouble: (error) => troubles.push(error),
     onDamage: (damage) => damages.push(damage),
+    thread,
   });
   const journal = await openTestJournal(join(dir, "journal"), {
     segmentBytesMax,

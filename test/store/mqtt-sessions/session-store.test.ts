@@ -169,6 +169,30 @@ suite("session store", (test) => {
       await store.close();
     }));
 
+  test("all rows are read, in their order, a piece at a time", () =>
+    withTempDir(async (dir) => {
+      const store = await openStore(dir);
+      const retained = Array.from({ length: 1200 }, (_, i) => ({
+        tenant: 1,
+        device: 1 + Math.floor(i / 700),
+        deviceID: "d",
+        topic: `t/${i}`,
+        payload: Buffer.of(),
+        qos: 1,
+        properties: null,
+        at: i,
+      }));
+      const some = Buffer.alloc(100);
+      await store.save({ ...nothing, retained, messages: messages(1500, some) }, 1);
+      const rows = await store.load();
+      assert.equal(
+        rows.messages.map(({ messageID }) => messageID),
+        [...messages(1500, some)].map(({ messageID }) => messageID),
+      );
+      assert.equal(new Set(rows.retained.map(({ topic }) => topic)).size, 1200);
+      await store.close();
+    }));
+
   test("closing waits for the save under way", () =>
     withTempDir(async (dir) => {
       const store = await openStore(dir);

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { openSessionStore } from "../../../../store/mqtt-sessions/session-store.js";
 import { assert, until } from "../../../suite.js";
-import type { Rec } from "../../../world.js";
+import { type Rec, shardFolderOf } from "../../../world.js";
 import { eventsOf } from "../../support.js";
 import {
   ack,
@@ -215,7 +215,10 @@ mqttSuite("MQTT, sessions", ({ each, five }, world) => {
     assert.is((await client.next("connack")).properties?.sessionExpiryInterval, most);
     client.send({ cmd: "disconnect", reasonCode: 0, properties: { sessionExpiryInterval: 0xffff_ffff } });
     await client.ended();
-    const store = await openSessionStore(join(world.dataDir, "sessions.db"), assert.unreachable);
+    const store = await openSessionStore(
+      join(world.dataDir, shardFolderOf(device.id), "sessions.db"),
+      assert.unreachable,
+    );
     const expiry = async () => {
       const saved = (await store.load()).sessions.find((one) => one.device === device.id);
       return saved !== undefined && saved.endedAt > 0 && saved.expiry;

@@ -1,0 +1,25 @@
+import type { FileCalls } from "../file-threads/file-thread.js";
+import type { Damage } from "../files/damage.js";
+import type { Segment } from "../journal/segment.js";
+
+/** What the thread that indexes closed segments is asked, and tells. */
+export type IndexRequest =
+  | {
+      /** `look`: only checks whether the segment is what was written. */
+      readonly kind: "index" | "look";
+      readonly segment: Segment;
+      /** First id of the next segment, and the last id before it. */
+      readonly endID: number;
+      readonly afterID: number;
+    }
+  | { readonly kind: "forget"; readonly firstID: number };
+
+export type IndexCalls = FileCalls & {
+  request: { args: { readonly path: string; readonly request: IndexRequest }; answer: null };
+};
+
+/** Damage in a segment, which a request for the index file of this path has met. */
+export interface IndexEvent {
+  readonly path: string;
+  readonly damage: Damage;
+}
