@@ -70,11 +70,16 @@ suite("outbox of alerts", (test) => {
       const tenant = await store.makeTenant();
       await store.makeRoute(tenant, [await store.makePoint(tenant)]);
       const began = notificationsSchema.find((sql) => sql.startsWith("create trigger alert_began"));
+      const version = migrations.indexOf(alertOutboxSchema);
+      const later = migrations.slice(version + 1).flat();
       await db.write([
+        ...later
+          .flatMap((sql) => /^create table (\w+)/.exec(sql)?.[1] ?? [])
+          .map((table) => ({ sql: `drop table ${table}` })),
         { sql: "drop trigger alert_began" },
         { sql: "alter table alert_outbox drop column alert" },
         { sql: began ?? "" },
-        { sql: "update format set version = ?", args: [migrations.indexOf(alertOutboxSchema)] },
+        { sql: "update format set version = ?", args: [version] },
       ]);
       const [device, gone] = [
         await makeDevice(store, tenant, "stays"),

@@ -78,7 +78,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal/replicated/log-appender": [1, "awaits"],
   "store/journal/replicated/log-frames": [1, "limit: frameBytesMax"],
   "store/journal/replicated/replicated-segments": [4, "limit: frameBytesMax"],
-  "store/journal/replicated/restore": [4, "startup"],
+  "store/journal/replicated/restore": [3, "startup"],
   "store/journal/kafka/read": [2, "yields"],
   "store/journal/kafka/record-batches": [3, "limit: frameBytesMax"],
   "store/series/embedded/copy-series": [3, "startup"],

@@ -96,6 +96,7 @@ const undocumented: Readonly<Record<string, string>> = {
 const otherNames: Readonly<Record<string, string>> = {
   METRICS_SECRET: "of compose.yaml",
   PYTHON_WITH_PEERS: "of the test suite",
+  TIDEMARK_NODE_SEED: "of the test suite",
   ...Object.fromEntries(Object.keys(errorStatus).map((code) => [code, "an errorCode"])),
 };
 
