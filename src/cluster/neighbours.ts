@@ -7,6 +7,10 @@ import { KeptElsewhere } from "../http/kept-elsewhere.js";
 import type { Links } from "./links.js";
 
 export interface Cluster extends Neighbours, Pick<Links, "ask" | "call"> {
+  /** The numbers of the other nodes. */
+  readonly others: readonly number[];
+  /** Called with what goes wrong between nodes and is told to no caller. */
+  readonly onFault: (error: Error) => void;
   /** Which other node keeps the device of this record id; null: none. */
   nodeOf(device: number): Promise<number | null>;
   /** @throws KeptElsewhere if another node keeps the device of this record id */
@@ -17,6 +21,7 @@ export function createNeighbours(
   shards: ByShard<object>,
   directory: Pick<Directory, "findByUsername" | "get">,
   links: Links,
+  { others, onFault }: Pick<Cluster, "others" | "onFault">,
 ): Cluster {
   async function elsewhere(device: DeviceEntry | undefined): Promise<Elsewhere | null> {
     const found = device === undefined ? null : await shards.of(device);
@@ -24,6 +29,8 @@ export function createNeighbours(
   }
   return {
     ...links,
+    others,
+    onFault,
     keeperOf: async (username) => {
       const device = username === undefined ? undefined : await directory.findByUsername(username);
       const found = await elsewhere(device);

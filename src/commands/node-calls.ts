@@ -6,6 +6,8 @@ import { z } from "@hono/zod-openapi";
 import type { Directory } from "../../ingest/directory/directory.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
+import type { ListAnswer } from "../journal-lists/list-of-nodes.js";
+import { type ListQuery, listQuery } from "../journal-lists/own-list.js";
 import type { Command, Commands } from "./commands.js";
 
 /** Devices that one call is about. */
@@ -24,6 +26,7 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("send"), ...content, logged: z.array(sent).max(targetsMax).readonly() }),
   z.strictObject({ call: z.literal("isConnected"), topic: z.string(), targets }),
   z.strictObject({ call: z.literal("follow") }),
+  z.strictObject({ call: z.literal("list"), query: listQuery }),
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
@@ -40,12 +43,14 @@ interface NodeCallsDeps {
   /** Of the devices that are kept here. */
   readonly commands: Commands;
   readonly directory: Pick<Directory, "get">;
+  /** What is kept here of a list. */
+  readonly list: (query: ListQuery) => Promise<ListAnswer>;
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
   readonly onFault: (error: Error) => void;
 }
 
-export function createNodeCalls({ commands, directory, followed, onFault }: NodeCallsDeps): NodeCalls {
+export function createNodeCalls({ commands, directory, list, followed, onFault }: NodeCallsDeps): NodeCalls {
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
     if (entry === undefined) return null;
@@ -77,7 +82,8 @@ export function createNodeCalls({ commands, directory, followed, onFault }: Node
     return kept;
   }
 
-  async function answer(call: NodeCall): Promise<NodeAnswers> {
+  async function answer(call: NodeCall): Promise<NodeAnswers | ListAnswer> {
+    if (call.call === "list") return list(call.query);
     if (call.call === "send") {
       const { topic, payload, qos: asked, ttl, logged } = call;
       return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);

@@ -1,15 +1,14 @@
 import { z } from "@hono/zod-openapi";
-import { logs } from "../../store/events/event-postings.js";
-import { type ConnectionRecord, isOfConnection } from "../../store/journal/record.js";
+import type { ConnectionRecord } from "../../store/journal/record.js";
 import { type Filter, integer, type Page, stamps, text } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import type { Route } from "../http/route.js";
 import { int, stampText, textOrNull } from "../http/schemas.js";
 import { containsText } from "../http/text-search.js";
-import { connectLogListed, connectStatuses } from "../views/connect-logs.js";
+import { connectLogListed } from "../views/connect-logs.js";
 import type { LogRow } from "../views/events.js";
 import type { AppDeps } from "./deps.js";
-import { journalLists, type RecordTests, textTest } from "./journal-list.js";
+import { journalLists } from "./journal-list.js";
 import { type ListSpec, resourceRoutes } from "./resource.js";
 
 const filters = {
@@ -23,16 +22,8 @@ const filters = {
   ...stamps,
 };
 
-const hasStatus = (record: ConnectionRecord, { value }: Filter) => connectStatuses[record.kind] === value;
 const isTenant = (tenantID: string, { like, value }: Filter): boolean =>
   like ? containsText(tenantID, String(value)) : tenantID === value;
-const tests: RecordTests<ConnectionRecord> = {
-  IP: textTest((record) => record.ip),
-  keepAlive: (record, { value }) => record.keepAlive === value,
-  connectStatus: hasStatus,
-  deviceStatus: hasStatus,
-};
-
 const common = z.object({
   id: int,
   deviceID: textOrNull,
@@ -53,7 +44,7 @@ interface OwnedRow extends LogRow<ConnectionRecord> {
 }
 
 /** Variant A leaves refused connections out of its lists and counts. */
-const wanted = { A: [logs.connects], B: [logs.connects, logs.denials] } as const;
+const wanted = { A: "connections", B: "attempts" } as const;
 
 export function connectLogRoutes(deps: AppDeps): Route[] {
   const routes = resourceRoutes(deps);
@@ -71,12 +62,7 @@ export function connectLogRoutes(deps: AppDeps): Route[] {
       // All of a caller's rows are of its tenant.
       const isOwn = (filter: Filter) => filter.field !== "tenantID" || isTenant(caller.tenantID, filter);
       if (!request.filters.every(isOwn)) return { items: [], count: 0 };
-      const page = await lists.list(
-        caller.tenant,
-        { logs: wanted[variant], holds: isOfConnection, tests },
-        request,
-        parent,
-      );
+      const page = await lists.list(caller.tenant, { listing: wanted[variant] }, request, parent);
       return { ...page, items: page.items.map((row) => ({ ...row, tenantID: caller.tenantID })) };
     },
     view: (row, context) => connectLogListed(row.tenantID, row, context),

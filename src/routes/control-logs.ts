@@ -13,8 +13,8 @@ import { groupIDs } from "../../store/metadata/groups/groups.js";
 import { rowFilters, scopeOf } from "../http/log-scope.js";
 import type { Route } from "../http/route.js";
 import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { payloadContains } from "../journal-lists/payload-text.js";
 import { controlLogListed, gatewayControlLogListed, groupControlLogListed } from "../views/control-logs.js";
-import { payloadContains } from "../views/events.js";
 import type { AppDeps } from "./deps.js";
 import { type Asking, resourceRoutes } from "./resource.js";
 

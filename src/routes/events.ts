@@ -1,19 +1,11 @@
 import { z } from "@hono/zod-openapi";
-import { logs } from "../../store/events/event-postings.js";
-import { isMessage, isRefused, type MessageRecord } from "../../store/journal/record.js";
 import { text } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs, gatewayIDs } from "../../store/metadata/devices/devices.js";
 import type { Route } from "../http/route.js";
 import { int, stampText, textOrNull } from "../http/schemas.js";
-import {
-  accountEventListed,
-  type EventRow,
-  eventListed,
-  gatewayEventListed,
-  payloadContains,
-} from "../views/events.js";
+import { accountEventListed, type EventRow, eventListed, gatewayEventListed } from "../views/events.js";
 import type { AppDeps } from "./deps.js";
-import { commonFilters, journalLists, type RecordTests, textTest } from "./journal-list.js";
+import { commonFilters, journalLists } from "./journal-list.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "Logs";
@@ -30,13 +22,6 @@ const ownFilters = {
 const filters = { deviceName: text("deviceName"), ...ownFilters };
 const accountFilters = { ...filters, productName: text("productName") };
 const gatewayFilters = { gatewayName: text("gatewayName"), ...ownFilters };
-
-const tests: RecordTests<MessageRecord> = {
-  topic: textTest((record) => record.topic),
-  IP: textTest((record) => record.ip),
-  payload: (record, { like, value }) => payloadContains(record.payload, like, String(value)),
-  refused: (record, { value }) => (isRefused(record) ? 1 : 0) === value,
-};
 
 const common = z.object({
   id: int,
@@ -56,7 +41,7 @@ const gatewayEvent = common.extend({ gatewayName: textOrNull }).openapi("Gateway
 export function eventRoutes(deps: AppDeps): Route[] {
   const routes = resourceRoutes(deps);
   const { list } = journalLists(deps);
-  const listing = { logs: [logs.events], holds: isMessage, tests };
+  const listing = { listing: "messages" } as const;
   return [
     routes.list<EventRow>({
       path: "/api/v1/device_events",

@@ -14,6 +14,7 @@ import { startScheduler } from "../commands/scheduler.js";
 import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import { throughCluster } from "../commands/through-cluster.js";
 import type { DiskSpace } from "../http/disk-space.js";
+import { answerList } from "../journal-lists/list-of-nodes.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
@@ -115,6 +116,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     nodeCalls: createNodeCalls({
       commands: commandsHere,
       directory,
+      list: (query) => answerList(history.events, query),
       followed: metadata.followed,
       onFault: deps.faults("at a call of another node"),
     }),

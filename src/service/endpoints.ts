@@ -164,11 +164,12 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   return { identity, listeners, cluster, broker, http, webSockets, sessions, brokerAccess };
 }
 
-function clusterOf({ metadata, pipelines }: EndpointsDeps, settings: ClusterSettings): Cluster {
+function clusterOf({ metadata, pipelines, faults }: EndpointsDeps, settings: ClusterSettings): Cluster {
   const links = createLinks(settings);
   const others = settings.nodes.filter((one) => one !== settings.self).map(({ number }) => number);
   metadata.db.afterWrite(createChangeNotices(others, links, changePollMs));
-  return createNeighbours(pipelines, metadata.directory, links);
+  const onFault = faults("at a call of another node");
+  return createNeighbours(pipelines, metadata.directory, links, { others, onFault });
 }
 
 /** Sets in each tenant's own table. */

@@ -1,14 +1,7 @@
 import type { ConnectionRecord } from "../../store/journal/record.js";
-import { recordKinds } from "../../store/journal/record-kinds.js";
+import { connectStatuses } from "../journal-lists/listings.js";
 import type { ViewContext } from "./context.js";
 import type { LogRow } from "./events.js";
-
-/** 0 disconnected, 1 connected, 2 refused; the codes of connectStatus, and of deviceStatus in Variant B. */
-export const connectStatuses: Readonly<Record<number, number>> = {
-  [recordKinds.disconnect]: 0,
-  [recordKinds.connect]: 1,
-  [recordKinds.denial]: 2,
-};
 
 /** A row of the caller's tenant, whose name every row has. */
 export function connectLogListed(

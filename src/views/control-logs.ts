@@ -1,6 +1,6 @@
 import type { ControlLog, GroupControlLog } from "../../store/metadata/commands/control-logs.js";
+import { payloadText } from "../journal-lists/payload-text.js";
 import type { Labelled } from "./context.js";
-import { payloadText } from "./events.js";
 
 function shown(log: Omit<ControlLog, "deviceIntID" | "deviceName">, { stamp, label }: Labelled) {
   return {

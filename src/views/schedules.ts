@@ -1,6 +1,6 @@
 import type { Schedule } from "../../store/metadata/commands/schedules.js";
+import { payloadText } from "../journal-lists/payload-text.js";
 import type { Labelled } from "./context.js";
-import { payloadText } from "./events.js";
 
 export function scheduleListed(schedule: Schedule, { stamp, label }: Labelled) {
   return {

@@ -4,13 +4,24 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, connectAsync } from "mqtt";
 import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
+import type { Brokers } from "../kafka/brokers.js";
 import { assert, influxKafkaSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { startBalancer } from "./balancer.js";
 import { publishNumbers } from "./publish-numbers.js";
 import { type Cluster, numbers, startCluster } from "./three-nodes.js";
 
-const rounds = 5;
+/** What is broken, a round each. */
+const rounds = [
+  { broker: "kill", node: "replace" },
+  { broker: null, node: "freeze" },
+  { broker: "freeze", node: "replace" },
+  { broker: "kill", node: "freeze" },
+  { broker: null, node: "replace" },
+  { broker: "freeze", node: null },
+] as const;
+/** Longer than sessions with a broker live, and than a node waits for another. */
+const frozenMs = 6000;
 const devicesCount = 9;
 
 influxKafkaSuite("a cluster on Kafka", (test, { influx, brokers }) => {
@@ -44,7 +55,7 @@ influxKafkaSuite("a cluster on Kafka", (test, { influx, brokers }) => {
     await cluster.start(place);
   }
 
-  test("nodes are replaced and brokers killed under load: nothing acknowledged is lost, nothing is there twice", async () => {
+  test("nodes are replaced and frozen, brokers killed and frozen, under load: nothing acknowledged is lost, nothing is there twice", async () => {
     const { nodes } = await brokers();
     let isOver = false;
     const publishing = devices.map((device) =>
@@ -54,12 +65,18 @@ influxKafkaSuite("a cluster on Kafka", (test, { influx, brokers }) => {
         () => isOver,
       ),
     );
-    for (let round = 0; round < rounds; round++) {
+    for (const [round, broken] of rounds.entries()) {
       await pause(1000 + Math.random() * 1000);
-      const broker = nodes[round % nodes.length];
-      if (round % 2 === 0) await broker?.kill();
-      await replace(round % numbers.length);
-      if (round % 2 === 0) await broker?.start();
+      const broker = nodes[round % nodes.length] as Brokers["nodes"][number];
+      const place = round % numbers.length;
+      if (broken.broker === "kill") await broker.kill();
+      if (broken.broker === "freeze") broker.freeze();
+      if (broken.node === "replace") await replace(place);
+      if (broken.node === "freeze") nodeAt(place).signal("SIGSTOP");
+      if (broken.node === "freeze" || broken.broker === "freeze") await pause(frozenMs);
+      if (broken.node === "freeze") nodeAt(place).signal("SIGCONT");
+      if (broken.broker === "kill") await broker.start();
+      if (broken.broker === "freeze") broker.thaw();
     }
     await pause(2000);
     isOver = true;

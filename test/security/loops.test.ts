@@ -335,6 +335,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/routes/shown-devices": [2, "awaits"],
   "src/routes/users": [1, "limit: idsMax"],
   "src/service/aside": [3, "constant"],
+  "src/journal-lists/list-of-nodes": [3, "limit: rowsMax"],
   "src/service/journal-log": [1, "startup"],
   "src/service/metadata-layer": [2, "constant"],
   "src/server/connection-pool": [5, "limit: connectionsMax"],

@@ -1,0 +1,125 @@
+/** Pages merged from what several nodes answer. */
+import fc from "fast-check";
+import { answerList, listOfNodes } from "../../src/journal-lists/list-of-nodes.js";
+import type { ListQuery } from "../../src/journal-lists/own-list.js";
+import type { EventPage, EventQuery } from "../../store/events/event-pages.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { journalRecord, textOf } from "../store/journal/support.js";
+import { assert, suite } from "../suite.js";
+
+/** A node's log: records newest first, by what its own list answers. */
+function logOf(records: readonly JournalRecord[], isTruncated = false) {
+  return {
+    list: async ({ page, limit }: EventQuery): Promise<EventPage> => {
+      const items = records.slice((page - 1) * limit, page * limit);
+      return { items, count: records.length, truncated: isTruncated };
+    },
+  };
+}
+
+type Log = ReturnType<typeof logOf>;
+
+const queryOf = (page: number, limit: number): ListQuery => ({
+  listing: "messages",
+  tenant: 1,
+  devices: null,
+  filters: [],
+  page,
+  limit,
+});
+
+/** Other nodes, asked as over a link: what they answer is JSON. */
+function nodesOf(
+  logs: readonly Log[],
+  answers: (node: number, answer: unknown) => unknown = (_, one) => one,
+) {
+  const faults: string[] = [];
+  return {
+    faults,
+    asked: {
+      others: logs.map((_, i) => i),
+      call: async (node: number, body: object) => {
+        const { query } = body as { query: ListQuery };
+        const answer = await answerList(logs[node] as Log, query);
+        return answers(node, JSON.parse(JSON.stringify(answer)));
+      },
+      onFault: (error: Error) => void faults.push(error.message),
+    },
+  };
+}
+
+const record = (id: number, receivedAt: number, bytes = 5): JournalRecord =>
+  journalRecord(id, receivedAt, { payload: Buffer.alloc(bytes, String(id)) });
+const shown = ({ items }: EventPage): string[] => items.map((one) => `${one.id} ${textOf(one)}`);
+
+suite("a list of all nodes", (test) => {
+  test("is what one log of all records would show, page by page", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 20 })), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (received, limit) => {
+          // Each node's times do not go back: its ids say what came later.
+          const clocks = [0, 0, 0, 0];
+          const kept = received.map(([node, pause], i) => {
+            clocks[node] = (clocks[node] ?? 0) + pause;
+            return { node, record: record((node + 1) * 1000 + i, clocks[node] ?? 0) };
+          });
+          const ofNode = (node: number) =>
+            kept.flatMap((one) => (one.node === node ? [one.record] : [])).reverse();
+          const all = kept
+            .map((one) => one.record)
+            .sort((a, b) => b.receivedAt - a.receivedAt || b.id - a.id);
+          const { asked, faults } = nodesOf([1, 2, 3].map((node) => logOf(ofNode(node))));
+          for (let page = 1; page <= Math.ceil(all.length / limit) + 1; page++) {
+            const found = await listOfNodes(logOf(ofNode(0)), queryOf(page, limit), asked);
+            const items = all.slice((page - 1) * limit, page * limit);
+            assert.equal(shown(found), shown({ items, count: 0, truncated: false }));
+            assert.equal([found.count, found.truncated, faults], [all.length, false, []]);
+          }
+        },
+      ),
+      { numRuns: 100 },
+    ));
+
+  test("a node that does not answer, or answers what is none, is missing, told of, and the list says so", async () => {
+    const logs = [10, 20, 30].map((id) => logOf([record(id, id)]));
+    const bad: readonly unknown[] = [
+      {},
+      null,
+      { count: -1, truncated: false, records: "" },
+      { count: 1, truncated: false, records: Buffer.alloc(9, 255).toString("base64") },
+    ];
+    for (const wrong of bad) {
+      const { asked, faults } = nodesOf(logs, (node, answer) => (node === 1 ? wrong : answer));
+      const found = await listOfNodes(logOf([record(40, 40)]), queryOf(1, 10), asked);
+      assert.equal(
+        found.items.map(({ id }) => id),
+        [40, 30, 10],
+      );
+      assert.equal([found.count, found.truncated, faults.length], [3, true, 1]);
+    }
+    const { asked } = nodesOf(logs);
+    const away = { ...asked, call: () => Promise.reject(new Error("away")) };
+    const alone = await listOfNodes(logOf([record(40, 40)]), queryOf(1, 10), away);
+    assert.equal([alone.items.length, alone.truncated], [1, true]);
+  });
+
+  test("what a node cannot answer whole makes the list truncated", async () => {
+    const { asked } = nodesOf([logOf([record(1, 1)], true)]);
+    assert.is((await listOfNodes(logOf([]), queryOf(1, 10), asked)).truncated, true);
+    // Three of a megabyte are more than an answer has.
+    const large = nodesOf([logOf([3, 2, 1].map((id) => record(id, id, 700_000)))]);
+    const found = await listOfNodes(logOf([]), queryOf(1, 10), large.asked);
+    assert.equal([found.items.length, found.count, found.truncated], [2, 3, true]);
+  });
+
+  test("a page that ends behind the newest 5,000 is empty, and truncated where there is something", async () => {
+    const newest = Array.from({ length: 5500 }, (_, i) => record(10_000 - i, 10_000 - i));
+    const { asked } = nodesOf([logOf([])]);
+    const at = (page: number) => listOfNodes(logOf(newest), queryOf(page, 1000), asked);
+    assert.equal([(await at(5)).items.length, (await at(5)).truncated], [1000, false]);
+    assert.equal([(await at(6)).items.length, (await at(6)).truncated], [0, true]);
+    assert.equal([(await at(7)).items.length, (await at(7)).truncated], [0, false]);
+  });
+});
