@@ -421,6 +421,8 @@ function reportOf(one: number): Report {
 }
 
 process.on("exit", (code) => {
+  // A program that only borrows our tools has no tests to report.
+  if (filesBegun === 0 && plans.length === 0 && !/\.test\.js$/.test(process.argv[1] ?? "")) return;
   const reports: Reports = Array.from({ length: Math.max(1, filesBegun) }, (_, one) => reportOf(one));
   if (reportPath) writeFileSync(reportPath, JSON.stringify(reports));
   for (const { text } of problems) console.error(text);

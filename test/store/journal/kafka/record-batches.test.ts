@@ -6,9 +6,11 @@ import { assert, suite } from "../../../suite.js";
 
 type Compression = "none" | "gzip";
 
+const appendedAt = 1_700_000_000_123;
+
 /** As the client library writes a batch, at the offset that a broker would give it. */
 function batchOf(values: readonly Buffer[], first: number, compression: Compression = "none"): Buffer {
-  const messages = values.map((value) => ({ topic: "t", value }));
+  const messages = values.map((value) => ({ topic: "t", value, timestamp: BigInt(appendedAt) }));
   const bytes = Buffer.from(createRecordsBatch(messages, { compression }).buffer);
   bytes.writeBigInt64BE(BigInt(first));
   return bytes;
@@ -39,7 +41,7 @@ suite("record batches", (test) => {
   test("frames are what the client library has written, from any offset on", () => {
     fc.assert(
       fc.property(batches, offsets, fc.nat(30), (all, first, later) => {
-        const expected = all.flat().map((frame, i) => ({ offset: first + i, frame }));
+        const expected = all.flat().map((frame, i) => ({ offset: first + i, appendedAt, frame }));
         const read = [...framesOf(joined(all, first), first + later)];
         assert.equal(read, expected.slice(later));
       }),
