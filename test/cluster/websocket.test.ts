@@ -137,6 +137,12 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
   test("who asks for no WebSocket of ours, with right credentials, leaves nothing at the keeper", async () => {
     const device = keptAt(1);
     const lost = () => nodeAt(1).metric("tidemark_connections_ended_total", 'reason="lost"');
+    const connected = async () => {
+      const { text } = await nodeAt(1).call("GET", "/metrics");
+      return Number(/^tidemark_connections (\d+)$/m.exec(text)?.[1]);
+    };
+    // Those of the tests before must not be counted here.
+    await until(async () => (await connected()) === 0, { what: "the end of others" });
     const before = await lost();
     const headers = { ...basicOf(device), Connection: "Upgrade", Upgrade: "websocket" };
     const request = get(`${nodeAt(0).addresses.http}/ws`, {
@@ -146,6 +152,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     answer.resume();
     assert.is(answer.statusCode, 400);
     await until(async () => (await lost()) === before + 1, { what: "its end at the keeper" });
+    assert.is(await connected(), 0);
   });
 
   test("in CBOR it is the same, and a command comes down in the form of the first frame", async () => {
