@@ -107,6 +107,18 @@ export function suite(name: string, define: (test: Test) => void): void {
   enlist(collect(name, { influx: false, missing: async () => undefined }, define));
 }
 
+/** Starts on the first use; closes what was started. */
+function onFirstUse<Server extends { close(): Promise<void> }>(start: () => Promise<Server>) {
+  let server: Promise<Server> | undefined;
+  return {
+    get: () => {
+      server ??= start();
+      return server;
+    },
+    close: async () => (await server?.catch(() => undefined))?.close(),
+  };
+}
+
 /**
  * A suite that needs InfluxDB. `influx()` starts a server of its own on first use and closes it after the suite.
  * Without any influxd every test counts as skipped, with the reason, and the runner says so.
@@ -115,13 +127,9 @@ export function influxSuite(
   name: string,
   define: (test: Test, influx: () => Promise<InfluxServer>) => void,
 ): void {
-  let server: Promise<InfluxServer> | undefined;
-  const influx = () => {
-    server ??= startInflux();
-    return server;
-  };
-  const plan = collect(name, { influx: true, missing: influxMissing }, (test) => define(test, influx));
-  plan.after.push(async () => (await server?.catch(() => undefined))?.close());
+  const influx = onFirstUse(startInflux);
+  const plan = collect(name, { influx: true, missing: influxMissing }, (test) => define(test, influx.get));
+  plan.after.push(influx.close);
   enlist(plan);
 }
 
@@ -133,22 +141,11 @@ export function influxKafkaSuite(
     servers: { readonly influx: () => Promise<InfluxServer>; readonly brokers: () => Promise<Brokers> },
   ) => void,
 ): void {
-  let server: Promise<InfluxServer> | undefined;
-  let cluster: Promise<Brokers> | undefined;
-  const servers = {
-    influx: () => {
-      server ??= startInflux();
-      return server;
-    },
-    brokers: () => {
-      cluster ??= startBrokers(3);
-      return cluster;
-    },
-  };
+  const [influx, brokers] = [onFirstUse(startInflux), onFirstUse(() => startBrokers(3))];
   const missing = async () => (await influxMissing()) ?? (await kafkaMissing());
+  const servers = { influx: influx.get, brokers: brokers.get };
   const plan = collect(name, { influx: true, missing }, (test) => define(test, servers));
-  plan.after.push(async () => (await server?.catch(() => undefined))?.close());
-  plan.after.push(async () => (await cluster?.catch(() => undefined))?.close());
+  plan.after.push(influx.close, brokers.close);
   enlist(plan);
 }
 
@@ -161,13 +158,9 @@ export function kafkaSuite(
   define: (test: Test, brokers: () => Promise<Brokers>) => void,
   start: () => Promise<Brokers> = () => startBrokers(3),
 ): void {
-  let cluster: Promise<Brokers> | undefined;
-  const brokers = () => {
-    cluster ??= start();
-    return cluster;
-  };
-  const plan = collect(name, { influx: false, missing: kafkaMissing }, (test) => define(test, brokers));
-  plan.after.push(async () => (await cluster?.catch(() => undefined))?.close());
+  const brokers = onFirstUse(start);
+  const plan = collect(name, { influx: false, missing: kafkaMissing }, (test) => define(test, brokers.get));
+  plan.after.push(brokers.close);
   enlist(plan);
 }
 

@@ -6,8 +6,8 @@ import { type EventLogReading, openEventLog } from "../../store/events/events.js
 import { mergeEventLogs } from "../../store/events/merged-logs.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
 import { isMessage } from "../../store/journal/record.js";
-import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createHistogram, type Histogram } from "../load/histogram.js";
+import { uplinkOf } from "../load/uplink.js";
 import type { BenchOptions } from "../options.js";
 import type { Figure } from "../report.js";
 
@@ -80,22 +80,8 @@ async function fill(shards: readonly Shard[], events: number): Promise<void> {
   };
   for (let at = 0; at < events; at++) {
     const device = 1 + (at % devices);
-    shards[device % shards.length]?.journal.append({
-      kind: recordKinds.uplink,
-      tenant,
-      device,
-      connection: 1,
-      session: 1,
-      messageID: 1,
-      qos: 1,
-      dup: false,
-      retain: false,
-      refused: false,
-      details: null,
-      ip: "127.0.0.1",
-      topic: at % 1000 === 0 ? "alarm" : "telemetry",
-      payload,
-    });
+    const uplink = uplinkOf(payload, at % 1000 === 0 ? "alarm" : "telemetry");
+    shards[device % shards.length]?.journal.append({ ...uplink, tenant, device });
     if (at % 10_000 === 9_999) await written();
   }
   await written();

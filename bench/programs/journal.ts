@@ -2,33 +2,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { frameBytesMax } from "../../store/journal/frame.js";
 import { openJournal } from "../../store/journal/journal.js";
-import type { Uplink } from "../../store/journal/record.js";
 import { frameOf } from "../../store/journal/record-codecs.js";
-import { recordKinds } from "../../store/journal/record-kinds.js";
 import { openBareFile } from "../baselines/bare-file.js";
 import { openBareLog } from "../baselines/bare-libsql.js";
+import { uplinkOf } from "../load/uplink.js";
 import { type BenchOptions, wants } from "../options.js";
 import type { Figure } from "../report.js";
 import { type Contender, compareAll } from "../rounds.js";
 
 const commits = [1_000, 50, 1];
 
-const record: Uplink = {
-  kind: recordKinds.uplink,
-  tenant: 1,
-  device: 1,
-  connection: 1,
-  session: 1,
-  messageID: 1,
-  qos: 1,
-  dup: false,
-  retain: false,
-  refused: false,
-  details: null,
-  ip: "127.0.0.1",
-  topic: "telemetry",
-  payload: Buffer.from('{"temp":21.50,"hum":40.10,"volt":3.300}'),
-};
+const record = uplinkOf(Buffer.from('{"temp":21.50,"hum":40.10,"volt":3.300}'));
 
 /** Makes `records` durable in one commit; calls follow one another. */
 type Commit = (records: number) => Promise<void>;

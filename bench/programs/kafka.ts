@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { openJournal } from "../../store/journal/journal.js";
 import { openPartition } from "../../store/journal/kafka/partition.js";
 import { prepareTopic } from "../../store/journal/kafka/topic.js";
-import type { Uplink } from "../../store/journal/record.js";
-import { recordKinds } from "../../store/journal/record-kinds.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
 import { type Brokers, startBrokers } from "../../test/kafka/brokers.js";
 import { openBareProducer } from "../baselines/bare-kafka.js";
 import { points, provision, writeCredentials } from "../load/fleet.js";
 import { startGenerator } from "../load/generator.js";
+import { uplinkOf } from "../load/uplink.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { type Contender, compareAll } from "../rounds.js";
@@ -65,23 +64,8 @@ async function frameFigures(cluster: Brokers, options: BenchOptions): Promise<Fi
   return compareAll(openers, options.rounds);
 }
 
-const record: Uplink = {
-  kind: recordKinds.uplink,
-  tenant: 1,
-  device: 1,
-  connection: 1,
-  session: 1,
-  messageID: 1,
-  qos: 1,
-  dup: false,
-  retain: false,
-  refused: false,
-  details: null,
-  ip: "127.0.0.1",
-  topic: "telemetry",
-  // With its head a record takes as many bytes as a message of the frames above.
-  payload: Buffer.alloc(messageBytes - 86, "x"),
-};
+/** With its head a record takes as many bytes as a message of the frames above. */
+const record = uplinkOf(Buffer.alloc(messageBytes - 86, "x"));
 
 async function journalContender(
   log: ReturnType<typeof openPartition>,

@@ -40,18 +40,23 @@ function openSynced(path: string, flags: number): Promise<FileHandle> {
 function durable(file: FileHandle): DurableFile {
   return {
     write: async (views, position) => {
-      let left = views;
-      let at = position;
-      while (left.length > 0) {
-        const { bytesWritten } = await file.writev(left as Buffer[], at);
-        at += bytesWritten;
-        left = behind(left, bytesWritten);
-      }
+      await writeAll(file, views, position);
       if (!writesSync) await file.datasync();
     },
     truncate: (bytes) => file.truncate(bytes),
     close: () => file.close(),
   };
+}
+
+/** Writes all of the bytes, however many calls that takes. */
+export async function writeAll(file: FileHandle, views: readonly Buffer[], position: number): Promise<void> {
+  let left = views;
+  let at = position;
+  while (left.length > 0) {
+    const { bytesWritten } = await file.writev(left as Buffer[], at);
+    at += bytesWritten;
+    left = behind(left, bytesWritten);
+  }
 }
 
 /** The rest after a short write. */

@@ -75,6 +75,14 @@ export function decodeHead(head: Buffer, path: string): SegmentHead | null {
 /** What tells a segment from every other. */
 export type SegmentName = Pick<SegmentHead, "firstID" | "createdAt" | "salt">;
 
+/** The salt is drawn anew for each. */
+export function isSameSegment(
+  one: Pick<SegmentName, "firstID" | "salt">,
+  other: Pick<SegmentName, "firstID" | "salt">,
+): boolean {
+  return one.firstID === other.firstID && one.salt === other.salt;
+}
+
 export function nameOf({ firstID, createdAt, salt }: SegmentName): string {
   return `${firstID.toString().padStart(16, "0")}-${createdAt.toString(36)}-${salt.toString(36)}${segmentSuffix}`;
 }

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
-import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
+import { payloadsOf, provision, valuesOf } from "../flow/support.js";
 import { assert, influxSuite, openTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
-import { type Cluster, numbers, startCluster } from "./three-nodes.js";
+import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
 influxSuite("a cluster, HTTP of devices", (test, influx) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
@@ -22,9 +22,10 @@ influxSuite("a cluster, HTTP of devices", (test, influx) => {
     await dir.close();
   });
 
-  const nodeAt = (place: number): RunningService => cluster.nodes[place % numbers.length] as RunningService;
-  const keeperPlace = (device: Rec): number => device.id % numbers.length;
-  const keptAt = (place: number): Rec => devices.find((one) => keeperPlace(one) === place) as Rec;
+  const { nodeAt, keeperPlace, keptAt } = placesOf(
+    () => cluster,
+    () => devices,
+  );
 
   function ask(place: number, device: Rec, path: string, init: RequestInit = {}): Promise<Response> {
     const login = Buffer.from(`${device.deviceUsername}:${device.token}`).toString("base64");

@@ -3,12 +3,12 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, connectAsync } from "mqtt";
-import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
+import { provision, type RunningService } from "../flow/support.js";
 import type { Brokers } from "../kafka/brokers.js";
 import { assert, influxKafkaSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { startBalancer } from "./balancer.js";
-import { publishNumbers } from "./publish-numbers.js";
+import { assertKeptOnce, publishNumbers } from "./publish-numbers.js";
 import { type Cluster, numbers, startCluster } from "./three-nodes.js";
 
 /** What is broken, a round each. */
@@ -85,16 +85,7 @@ influxKafkaSuite("a cluster on Kafka", (test, { influx, brokers }) => {
     for (const [i, device] of devices.entries()) {
       const own = acknowledged[i] ?? [];
       assert.ok(own.length > 100, `${own.length} messages`);
-      const kept = (await payloadsOf(anyNode(), device)).map((text) => (JSON.parse(text) as { n: number }).n);
-      const stored = await valuesOf(anyNode(), device);
-      assert.is(new Set(kept).size, kept.length, "no message twice");
-      assert.is(new Set(stored).size, stored.length, "no point twice");
-      const [inJournal, inSeries] = [new Set(kept), new Set(stored)];
-      assert.equal(
-        own.filter((n) => !inJournal.has(n) || !inSeries.has(n)),
-        [],
-        "acknowledged and missing",
-      );
+      await assertKeptOnce(anyNode, device, own);
     }
   });
 

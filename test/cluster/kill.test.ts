@@ -1,8 +1,8 @@
 /** Nodes are killed under load: what has been acknowledged is there, once, whichever node it came by. */
 import { setTimeout as pause } from "node:timers/promises";
-import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
+import { provision, type RunningService } from "../flow/support.js";
 import { assert, influxSuite, openTempDir } from "../suite.js";
-import { publishNumbers } from "./publish-numbers.js";
+import { assertKeptOnce, publishNumbers } from "./publish-numbers.js";
 import { type Cluster, numbers, startCluster } from "./three-nodes.js";
 
 const rounds = 6;
@@ -47,23 +47,7 @@ influxSuite("a cluster, kill -9", (test, influx) => {
     for (const [i, device] of devices.entries()) {
       const own = acknowledged[i] ?? [];
       assert.ok(own.length > 100, `${own.length} messages`);
-      const kept = (await payloadsOf(nodeAt(anyPlace()), device)).map(
-        (text) => (JSON.parse(text) as { n: number }).n,
-      );
-      const stored = await valuesOf(nodeAt(anyPlace()), device);
-      assert.is(new Set(kept).size, kept.length, "no message twice");
-      assert.is(new Set(stored).size, stored.length, "no point twice");
-      const [inJournal, inSeries] = [new Set(kept), new Set(stored)];
-      assert.equal(
-        own.filter((n) => !inJournal.has(n)),
-        [],
-        "every message",
-      );
-      assert.equal(
-        own.filter((n) => !inSeries.has(n)),
-        [],
-        "every point",
-      );
+      await assertKeptOnce(() => nodeAt(anyPlace()), device, own);
     }
   });
 });

@@ -8,7 +8,7 @@ import { linkKey, linkProtocols, linkSuites } from "../../src/cluster/secret.js"
 import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
 import { assert, influxSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
-import { type Cluster, numbers, startCluster } from "./three-nodes.js";
+import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
 const closes = (client: MqttClient): Promise<void> =>
   new Promise((resolve) => {
@@ -29,10 +29,10 @@ influxSuite("a cluster, MQTT", (test, influx) => {
     await dir.close();
   });
 
-  const nodeAt = (place: number): RunningService => cluster.nodes[place % numbers.length] as RunningService;
-  /** Nodes have the shards in the order of their numbers. */
-  const keeperPlace = (device: Rec): number => device.id % numbers.length;
-  const keptAt = (place: number): Rec => devices.find((one) => keeperPlace(one) === place) as Rec;
+  const { nodeAt, keeperPlace, keptAt } = placesOf(
+    () => cluster,
+    () => devices,
+  );
   const login = (device: Rec): IClientOptions => ({
     username: String(device.deviceUsername),
     password: String(device.token),

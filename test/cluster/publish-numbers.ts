@@ -1,5 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { connectAsync, type MqttClient } from "mqtt";
+import { type AnyService, payloadsOf, valuesOf } from "../flow/support.js";
+import { assert } from "../suite.js";
 import type { Rec } from "../world.js";
 
 /**
@@ -38,4 +40,20 @@ export async function publishNumbers(
     }
   }
   return acknowledged;
+}
+
+/** Of the numbers of a device: all that were acknowledged are in the journal and in the series, and none is there twice. */
+export async function assertKeptOnce(
+  service: () => AnyService,
+  device: Rec,
+  acknowledged: readonly number[],
+): Promise<void> {
+  const kept = (await payloadsOf(service(), device)).map((text) => (JSON.parse(text) as { n: number }).n);
+  const stored = await valuesOf(service(), device);
+  assert.is(new Set(kept).size, kept.length, "no message twice");
+  assert.is(new Set(stored).size, stored.length, "no point twice");
+  const [inJournal, inSeries] = [new Set(kept), new Set(stored)];
+  const missing = (from: ReadonlySet<number>): number[] => acknowledged.filter((n) => !from.has(n));
+  assert.equal(missing(inJournal), [], "every message");
+  assert.equal(missing(inSeries), [], "every point");
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type RunningService, startService } from "../flow/support.js";
 import { freePort } from "../free-port.js";
 import type { InfluxServer } from "../influxd/influxd.js";
+import type { Rec } from "../world.js";
 
 export const numbers = [1, 2, 5] as const;
 
@@ -57,5 +58,17 @@ export async function startCluster(
     stop: async () => {
       await Promise.all(nodes.map((node) => node.stop()));
     },
+  };
+}
+
+/** Who is where, once the cluster has started: places are those of `numbers`, and go round. */
+export function placesOf(cluster: () => Cluster, devices: () => readonly Rec[]) {
+  /** Nodes have the shards in the order of their numbers. */
+  const keeperPlace = (device: Rec): number => device.id % numbers.length;
+  return {
+    nodeAt: (place: number) => cluster().nodes[place % numbers.length] as RunningService,
+    keeperPlace,
+    /** A device whose keeper is there. */
+    keptAt: (place: number) => devices().find((one) => keeperPlace(one) === place) as Rec,
   };
 }

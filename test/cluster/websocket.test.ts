@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { decode, encode } from "cborg";
 import { WebSocket } from "ws";
-import { payloadsOf, provision, type RunningService } from "../flow/support.js";
+import { payloadsOf, provision } from "../flow/support.js";
 import { assert, influxSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
-import { type Cluster, numbers, startCluster } from "./three-nodes.js";
+import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
 type Frame = Readonly<Record<string, unknown>>;
 
@@ -33,9 +33,10 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     await dir.close();
   });
 
-  const nodeAt = (place: number): RunningService => cluster.nodes[place % numbers.length] as RunningService;
-  const keeperPlace = (device: Rec): number => device.id % numbers.length;
-  const keptAt = (place: number): Rec => devices.find((one) => keeperPlace(one) === place) as Rec;
+  const { nodeAt, keeperPlace, keptAt } = placesOf(
+    () => cluster,
+    () => devices,
+  );
   const basicOf = ({ deviceUsername, token }: Rec) => ({
     Authorization: `Basic ${Buffer.from(`${deviceUsername}:${token}`).toString("base64")}`,
   });

@@ -4,19 +4,11 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { connectAsync } from "mqtt";
 import { prepareTopic } from "../../store/journal/kafka/topic.js";
-import { publishNumbers } from "../cluster/publish-numbers.js";
+import { assertKeptOnce, publishNumbers } from "../cluster/publish-numbers.js";
 import type { InfluxServer } from "../influxd/influxd.js";
 import type { Brokers } from "../kafka/brokers.js";
 import { assert, influxKafkaSuite, openTempDir, rejects, until } from "../suite.js";
-import type { Rec } from "../world.js";
-import {
-  nothingSetAside,
-  payloadsOf,
-  provision,
-  type RunningService,
-  startService,
-  valuesOf,
-} from "./support.js";
+import { nothingSetAside, payloadsOf, provision, type RunningService, startService } from "./support.js";
 
 const rounds = 6;
 const devicesCount = 6;
@@ -51,19 +43,14 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
     return { topic: name, folder, settings, dataDir: join(folder, "data") };
   }
 
-  /** Everything that was acknowledged is in the journal and in the series, and nothing is there twice. */
-  async function countOf(
-    service: RunningService,
-    device: Rec,
-    acknowledged: readonly number[],
-  ): Promise<void> {
-    const kept = (await payloadsOf(service, device)).map((text) => (JSON.parse(text) as { n: number }).n);
-    const stored = await valuesOf(service, device);
-    assert.is(new Set(kept).size, kept.length, "no message twice");
-    assert.is(new Set(stored).size, stored.length, "no point twice");
-    const [inJournal, inSeries] = [new Set(kept), new Set(stored)];
-    const missing = acknowledged.filter((n) => !inJournal.has(n) || !inSeries.has(n));
-    assert.equal(missing, [], "acknowledged and missing");
+  /** A device of the service, and its client, whose first message is acknowledged. */
+  async function firstClient(service: RunningService) {
+    const [device] = await provision(service, 1);
+    assert.ok(device);
+    const login = { username: String(device.deviceUsername), password: String(device.token) };
+    const client = await connectAsync(service.mqtt, { ...login, reconnectPeriod: 0 });
+    await client.publishAsync("data", '{"n":1}', { qos: 1 });
+    return { device, login, client };
   }
 
   test("brokers and the service are killed and frozen, its folder is lost: nothing acknowledged is lost or twice", async () => {
@@ -102,7 +89,7 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
     await service.settled();
     for (const [i, device] of devices.entries()) {
       assert.ok((acknowledged[i]?.length ?? 0) > 100, `${acknowledged[i]?.length} messages`);
-      await countOf(service, device, acknowledged[i] ?? []);
+      await assertKeptOnce(() => service, device, acknowledged[i] ?? []);
     }
     await nothingSetAside(service);
     await service.stop();
@@ -112,11 +99,7 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
     const { settings, dataDir } = await deployment();
     const { nodes } = await brokers();
     const service = await startService(dataDir, settings);
-    const [device] = await provision(service, 1);
-    assert.ok(device);
-    const login = { username: String(device.deviceUsername), password: String(device.token) };
-    const client = await connectAsync(service.mqtt, { ...login, reconnectPeriod: 0 });
-    await client.publishAsync("data", '{"n":1}', { qos: 1 });
+    const { device, login, client } = await firstClient(service);
     for (const node of nodes.slice(1)) node.freeze();
     let isAcknowledged = false;
     const second = client.publishAsync("data", '{"n":2}', { qos: 1 }).then(() => {
@@ -140,18 +123,14 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
     await until(async () => (await service.call("GET", "/readyz")).status === 200, { what: "readiness" });
     await client.endAsync();
     await service.settled();
-    await countOf(service, device, [1, 2]);
+    await assertKeptOnce(() => service, device, [1, 2]);
     await service.stop();
   });
 
   test("a second process that takes the journal ends the first, which acknowledges nothing more", async () => {
     const { settings, dataDir, folder } = await deployment();
     const first = await startService(dataDir, settings);
-    const [device] = await provision(first, 1);
-    assert.ok(device);
-    const login = { username: String(device.deviceUsername), password: String(device.token) };
-    const client = await connectAsync(first.mqtt, { ...login, reconnectPeriod: 0 });
-    await client.publishAsync("data", '{"n":1}', { qos: 1 });
+    const { device, client } = await firstClient(first);
     const second = await startService(join(folder, "other"), settings);
     let isAcknowledged = false;
     void client.publishAsync("data", '{"n":2}', { qos: 1 }).then(
@@ -166,7 +145,7 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
     const fatal = first.logged.find(({ level }) => level === "error");
     assert.match(JSON.stringify(fatal), /another process has taken over the journal/);
     await second.settled();
-    await countOf(second, device, [1]);
+    await assertKeptOnce(() => second, device, [1]);
     assert.equal(await payloadsOf(second, device), ['{"n":1}'], "what the first had under way is void");
     await second.stop();
   });

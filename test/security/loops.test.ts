@@ -73,7 +73,6 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal/kafka/partition": [1, "constant"],
   "store/journal/kafka/patience": [1, "awaits"],
   "store/journal/replicated/claim": [3, "awaits"],
-  "store/journal/replicated/copied-file": [2, "awaits"],
   "store/journal/replicated/folder-copy": [2, "startup"],
   "store/journal/replicated/log-appender": [1, "awaits"],
   "store/journal/replicated/log-frames": [1, "limit: frameBytesMax"],

@@ -1,5 +1,6 @@
 /** A segment's file that is a copy: what stands in it can be had again from the log, so that no write waits for the disk. */
 import { type FileHandle, open } from "node:fs/promises";
+import { writeAll } from "../durable-file.js";
 
 export interface CopiedFile {
   /** After a failure the same bytes may be written again. */
@@ -28,16 +29,7 @@ export async function reopenCopiedFile(path: string, bytes: number): Promise<Cop
 
 function copied(file: FileHandle): CopiedFile {
   return {
-    write: async (views, position) => {
-      let at = position;
-      for (const view of views) {
-        for (let done = 0; done < view.length; ) {
-          const { bytesWritten } = await file.write(view, done, view.length - done, at);
-          done += bytesWritten;
-          at += bytesWritten;
-        }
-      }
-    },
+    write: (views, position) => writeAll(file, views, position),
     sync: () => file.datasync(),
     close: () => file.close(),
   };

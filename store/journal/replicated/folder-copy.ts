@@ -2,7 +2,14 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { StoreError } from "../../lib/errors.js";
-import { encodeHead, nameOf, type SegmentHead, type SegmentName, segmentHeadBytes } from "../segment-head.js";
+import {
+  encodeHead,
+  isSameSegment,
+  nameOf,
+  type SegmentHead,
+  type SegmentName,
+  segmentHeadBytes,
+} from "../segment-head.js";
 import type { StampRuns } from "../stamps.js";
 import { writeStampRuns } from "../stamps-file.js";
 import { type CopiedFile, createCopiedFile, reopenCopiedFile } from "./copied-file.js";
@@ -20,6 +27,8 @@ export interface FolderCopy {
   readonly current: LoggedSegment | null;
   /** Those before it, oldest first. */
   readonly before: readonly LoggedSegment[];
+  /** All of them. */
+  readonly segments: readonly LoggedSegment[];
   /**
    * Takes the frame at `offset`. What comes twice, or from an owner that another has followed, changes nothing.
    * @throws StoreError CORRUPT if frames before it are missing
@@ -62,8 +71,9 @@ export async function openFolderCopy(
   const ended: CopiedFile[] = [];
   let hasFailed = false;
 
-  const isKnown = ({ firstID, salt }: Pick<SegmentName, "firstID" | "salt">): boolean =>
-    [current, ...before].some((one) => one?.firstID === firstID && one.salt === salt);
+  const segments = (): readonly LoggedSegment[] => (current === null ? before : [...before, current]);
+  const isKnown = (segment: Pick<SegmentName, "firstID" | "salt">): boolean =>
+    segments().some((one) => isSameSegment(one, segment));
 
   async function begin(head: SegmentHead, stamps: StampRuns, at: number): Promise<string> {
     const path = join(dir, nameOf(head));
@@ -125,12 +135,11 @@ export async function openFolderCopy(
 
   async function applyRecords(frame: Extract<LogFrame, { kind: "records" }>, at: number): Promise<void> {
     const { segment, position, bytes } = frame;
-    const isCurrent = current?.firstID === segment.firstID && current.salt === segment.salt;
-    if (!isCurrent) {
+    if (current === null || !isSameSegment(current, segment)) {
       if (isKnown(segment)) return passTo(at + 1);
       throw gap(at, `the segment from record ${segment.firstID} on has not been begun`);
     }
-    const has = current?.bytes ?? 0;
+    const has = current.bytes;
     if (position + bytes.length <= has) return passTo(at + 1);
     if (position !== has) throw gap(at, `it goes on at byte ${position} of a segment that has ${has}`);
     await write(position, [bytes], at + 1);
@@ -140,8 +149,7 @@ export async function openFolderCopy(
   function refuseGap({ head, before: named }: Extract<LogFrame, { kind: "begin" }>, at: number): void {
     if (current === null || current.firstID === head.firstID) return;
     const last = named.at(-1);
-    if (last?.firstID === current.firstID && last.salt === current.salt && last.bytes === current.bytes)
-      return;
+    if (last !== undefined && isSameSegment(last, current) && last.bytes === current.bytes) return;
     const here = `the segment from record ${current.firstID} on has ${current.bytes} bytes here`;
     throw gap(at, `${here}, and ${last?.bytes ?? "no"} in what it names before it`);
   }
@@ -166,6 +174,9 @@ export async function openFolderCopy(
     get before() {
       return before;
     },
+    get segments() {
+      return segments();
+    },
     apply: async (frame, at) => {
       if (at < offset) return;
       if (frame.kind === "claim") {
@@ -183,8 +194,8 @@ export async function openFolderCopy(
     begin,
     write,
     passTo,
-    forget: ({ firstID, salt }) => {
-      before = before.filter((one) => one.firstID !== firstID || one.salt !== salt);
+    forget: (segment) => {
+      before = before.filter((one) => !isSameSegment(one, segment));
     },
     mark,
     close: async () => {

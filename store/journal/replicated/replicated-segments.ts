@@ -3,19 +3,13 @@ import type { DurableFile } from "../durable-file.js";
 import { prefixBytes } from "../frame.js";
 import type { PartitionLog } from "../kafka/partition-log.js";
 import { unlinkSegment } from "../segment.js";
-import { newHead, type SegmentHead, segmentHeadBytes } from "../segment-head.js";
+import { isSameSegment, newHead, type SegmentHead, segmentHeadBytes } from "../segment-head.js";
 import type { SegmentKeeping } from "../segment-keeping.js";
 import { claimLog } from "./claim.js";
 import type { LogName } from "./copy-mark.js";
 import { type FolderCopy, openFolderCopy } from "./folder-copy.js";
 import { createLogAppender, type LogAppender } from "./log-appender.js";
-import {
-  type Claimant,
-  encodeBegin,
-  encodeRecords,
-  type LoggedSegment,
-  recordsFrameHeadBytes,
-} from "./log-frames.js";
+import { type Claimant, encodeBegin, encodeRecords, recordsFrameHeadBytes } from "./log-frames.js";
 import { restoreFolder } from "./restore.js";
 
 interface ReplicatedOptions {
@@ -109,9 +103,8 @@ function segmentsOver({ dir, log, copy, appender, epoch, frameBytesMax }: Parts)
     begin: async (place, given) => {
       if (begun?.head.firstID !== place.firstID) {
         const head = newHead(place);
-        const { current } = copy;
-        const isReplaced = current?.firstID === head.firstID;
-        const before = current === null || isReplaced ? copy.before : [...copy.before, current];
+        const isReplaced = copy.current?.firstID === head.firstID;
+        const before = isReplaced ? copy.before : copy.segments;
         const frame = encodeBegin(epoch, { head, given, before: before.slice(-namedBefore) });
         begun = { head, frame, offset: null };
       }
@@ -126,9 +119,7 @@ function segmentsOver({ dir, log, copy, appender, epoch, frameBytesMax }: Parts)
     // The log has been patient already, unless it refuses us.
     retryMs: { first: 20, longest: 1000 },
     drop: async (segment, next) => {
-      const isNext = ({ firstID, salt }: LoggedSegment) => firstID === next.firstID && salt === next.salt;
-      const following =
-        copy.current !== null && isNext(copy.current) ? copy.current : copy.before.find(isNext);
+      const following = copy.segments.find((one) => isSameSegment(one, next));
       if (following !== undefined) await log.deleteBefore(following.offset);
       copy.forget(segment);
       await unlinkSegment(dir, segment);

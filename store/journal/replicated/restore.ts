@@ -5,7 +5,7 @@ import { StoreError } from "../../lib/errors.js";
 import type { PartitionLog } from "../kafka/partition-log.js";
 import { walkSegment } from "../reader.js";
 import { readSegmentFile } from "../segment.js";
-import { encodeHead, nameOf, segmentHeadBytes, segmentSuffix } from "../segment-head.js";
+import { encodeHead, isSameSegment, nameOf, segmentHeadBytes, segmentSuffix } from "../segment-head.js";
 import { stampsFileName } from "../stamps-file.js";
 import { createCopiedFile } from "./copied-file.js";
 import { type CopyMark, copyMarkName, type LogName, readCopyMark, writeCopyMark } from "./copy-mark.js";
@@ -126,7 +126,7 @@ async function copySegment(
         bytes = segmentHeadBytes;
       } else if (
         frame.kind === "records" &&
-        frame.segment.salt === segment.salt &&
+        isSameSegment(frame.segment, segment) &&
         frame.position === bytes
       ) {
         await file.write([frame.bytes], bytes);

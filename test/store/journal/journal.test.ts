@@ -1,11 +1,11 @@
-import { copyFile, mkdir, open, readdir, readFile, truncate, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { recordSize } from "../../../store/journal/frame.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { segmentHeadBytes } from "../../../store/journal/segment-head.js";
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
 import { journalContract } from "./contract.js";
-import { keep, openTestJournal, readAll, textOf } from "./support.js";
+import { flipByte, keep, openTestJournal, readAll, textOf } from "./support.js";
 
 /** Appends these payloads, one commit, and closes. */
 async function written(dir: string, payloads: readonly string[]): Promise<void> {
@@ -27,15 +27,6 @@ async function offsetsOf(path: string): Promise<number[]> {
   for (let at = segmentHeadBytes; at < bytes.length; at += recordSize(bytes, at, bytes.length))
     offsets.push(at);
   return offsets;
-}
-
-async function flipByte(path: string, at: number): Promise<void> {
-  const file = await open(path, "r+");
-  const byte = Buffer.alloc(1);
-  await file.read(byte, 0, 1, at);
-  byte[0] = (byte[0] as number) ^ 0x40;
-  await file.write(byte, 0, 1, at);
-  await file.close();
 }
 
 const payloadsOf = async (journal: Journal): Promise<string[]> => (await readAll(journal)).map(textOf);

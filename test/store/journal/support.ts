@@ -1,4 +1,5 @@
 /** Journal records and journals for tests. */
+import { open } from "node:fs/promises";
 import { type Journal, type JournalOptions, openJournal } from "../../../store/journal/journal.js";
 import {
   isMessage,
@@ -104,6 +105,15 @@ const examples: { readonly [Kind in RecordKind]: InputOf<Kind> } = {
     stamp: 1,
   },
 };
+
+export async function flipByte(path: string, at: number): Promise<void> {
+  const file = await open(path, "r+");
+  const byte = Buffer.alloc(1);
+  await file.read(byte, 0, 1, at);
+  byte[0] = (byte[0] as number) ^ 0x40;
+  await file.write(byte, 0, 1, at);
+  await file.close();
+}
 
 /** A record of a kind, an uplink where none is named, that says what is given. */
 export function journalInput<Kind extends RecordKind = typeof recordKinds.uplink>(

@@ -6,17 +6,7 @@ import { createSessionFileThread } from "../../../store/mqtt-sessions/session-fi
 import type { RetainedRow, RowChanges } from "../../../store/mqtt-sessions/session-rows.js";
 import { openSessionStore, type SessionStore } from "../../../store/mqtt-sessions/session-store.js";
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
-
-const nothing: RowChanges = {
-  sessions: [],
-  messages: [],
-  retained: [],
-  wills: [],
-  endedSessions: [],
-  endedMessages: [],
-  endedRetained: [],
-  endedWills: [],
-};
+import { nothing } from "./support.js";
 
 /** As many rows; `onTaken` is told before each. */
 function* rows(count: number, onTaken: (n: number) => void = () => undefined): Generator<RetainedRow> {

@@ -11,17 +11,7 @@ import {
   statementsOf,
 } from "../../../store/mqtt-sessions/statements.js";
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
-
-const nothing: RowChanges = {
-  sessions: [],
-  messages: [],
-  retained: [],
-  wills: [],
-  endedSessions: [],
-  endedMessages: [],
-  endedRetained: [],
-  endedWills: [],
-};
+import { nothing } from "./support.js";
 
 const message = (messageID: number, payload: Uint8Array): MessageRow => ({
   device: 7,

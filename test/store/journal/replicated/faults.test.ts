@@ -6,7 +6,7 @@ import type { PartitionLog } from "../../../../store/journal/kafka/partition-log
 import { encodeClaim } from "../../../../store/journal/replicated/log-frames.js";
 import { assert, rejects, suite, until, withTempDir } from "../../../suite.js";
 import { createMemoryLog, type Outcome } from "../memory-log.js";
-import { journalInput, keep, readAll, textOf } from "../support.js";
+import { flipByte, journalInput, keep, readAll, textOf } from "../support.js";
 import { openInLog } from "./support.js";
 
 const outcomes: fc.Arbitrary<Outcome> = fc.oneof(
@@ -149,8 +149,8 @@ suite("journal in a log that fails", (test) => {
         ["a file is short", () => truncate(join(dir, second), 700)],
         ["the newest is gone", () => rm(join(dir, newest))],
         ["the newest is cut", () => truncate(join(dir, newest), 300)],
-        ["a byte of the newest is another", () => flip(join(dir, newest), 200)],
-        ["the mark is another", () => flip(join(dir, "copy.json"), 30)],
+        ["a byte of the newest is another", () => flipByte(join(dir, newest), 200)],
+        ["the mark is another", () => flipByte(join(dir, "copy.json"), 30)],
         ["a segment that belongs to nobody", () => writeFile(join(dir, oldest.replace("1-", "7-")), "x")],
         ["all is gone", () => rm(dir, { recursive: true })],
       ];
@@ -253,9 +253,3 @@ suite("journal in a log that fails", (test) => {
       await journal.close();
     }));
 });
-
-async function flip(path: string, at: number): Promise<void> {
-  const bytes = await readFile(path);
-  bytes[at] = (bytes[at] as number) ^ 0x40;
-  await writeFile(path, bytes);
-}
