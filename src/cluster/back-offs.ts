@@ -2,7 +2,7 @@
 import { retryDelays } from "../../store/lib/retry.js";
 
 /** Of one kind of work, by shard. */
-export interface ShardBackOffs {
+interface ShardBackOffs {
   isWaiting(shard: number): boolean;
   failed(shard: number): void;
   worked(shard: number): void;

@@ -6,7 +6,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { ConfigError } from "../config/config.js";
 import { beatMs, deadMs } from "./node-watch.js";
 
-export interface NodeNumberDeps {
+interface NodeNumberDeps {
   readonly db: Pick<Db, "write" | "snapshot">;
   readonly identity: NodeIdentity;
   readonly sleep: typeof sleep;

@@ -12,7 +12,7 @@ interface Watched {
   silentMs: number;
 }
 
-export interface NodeWatch {
+interface NodeWatch {
   /** What has been read now. */
   see(nodes: readonly NodeState[]): void;
   /** Nothing could be read: nobody could beat meanwhile either, so that the time until the next look does not count. */

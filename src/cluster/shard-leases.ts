@@ -25,7 +25,7 @@ export interface ShardLeases {
   close(): Promise<void>;
 }
 
-export interface ShardLeasesDeps extends Omit<ShardStepsDeps, "db"> {
+interface ShardLeasesDeps extends Omit<ShardStepsDeps, "db"> {
   readonly db: Pick<Db, "write" | "snapshot">;
   /** How many there are. */
   readonly shards: number;

@@ -4,7 +4,7 @@ import type { ShardPlan } from "./shard-plan.js";
 import { createShardSteps, type Local, type ShardStepsDeps } from "./shard-steps.js";
 import type { ShardView } from "./shard-view.js";
 
-export interface ShardMoves {
+interface ShardMoves {
   isOpen(shard: number): boolean;
   /** After a look: closes what others have taken, and moves on towards the plan. */
   follow(plan: ShardPlan): void;

@@ -10,7 +10,7 @@ import type { MetadataReach } from "./metadata-reach.js";
 import type { ShardView } from "./shard-view.js";
 
 /** What the service does with a shard. */
-export interface ShardHandlers {
+interface ShardHandlers {
   /** Opens the shard, which is this node's from now on. If it rejects, nothing of the shard is left open. */
   take(shard: number): Promise<void>;
   /** Closes the shard in order; another node may take it once this has resolved. */
@@ -45,7 +45,7 @@ export function createShardSteps(
   const { db, identity, clock, log } = deps;
   const takeBackOffs = createShardBackOffs(clock.monotonic);
   const giveBackOffs = createShardBackOffs(clock.monotonic);
-  /** Closed here, while their rows could not be written. */
+  /** Closed here, and their rows are still to be freed. */
   const unfreed = new Set<number>();
 
   const enter = (shard: number, phase: Local["phase"]): Local => {
@@ -61,8 +61,10 @@ export function createShardSteps(
     const taken = await reach.attempt(() =>
       takeShard(db, shard, { to: identity, from: view.holder(shard), now: clock.now() }),
     );
-    if (taken === true) view.wrote(shard, identity);
-    return taken === true;
+    if (taken !== true) return false;
+    view.wrote(shard, identity);
+    unfreed.delete(shard);
+    return true;
   }
 
   async function free(shard: number): Promise<void> {
@@ -78,11 +80,11 @@ export function createShardSteps(
   async function lose(shard: number, local: Local): Promise<void> {
     local.phase = "losing";
     log.warn("another node has taken a shard", { shard, node: view.nodeOf(shard) });
-    await deps
-      .lost(shard)
-      .catch((error: unknown) =>
-        log.error("cannot close a shard that is lost", { shard, error: asError(error) }),
-      );
+    try {
+      await deps.lost(shard);
+    } catch (error) {
+      log.error("cannot close a shard that is lost", { shard, error: asError(error) });
+    }
     locals.delete(shard);
   }
 
