@@ -23,6 +23,8 @@ export interface TestNode {
   readonly faults: Map<string, () => Promise<void>>;
   /** Ends its calls to the metadata with an error. */
   isCutOff: boolean;
+  /** What each answer of the metadata waits for, or fails with, on its way. */
+  onAnswer: ((to: "read" | "write") => Promise<void>) | null;
   /** It gets no time: killed, if it stays so. */
   isPaused: boolean;
 }
@@ -89,10 +91,15 @@ export async function openLeaseNodes(
       open: new Set<number>(),
       faults: new Map<string, () => Promise<void>>(),
       isCutOff: false,
+      onAnswer: null as TestNode["onAnswer"],
       isPaused: false,
     };
-    const reached = <T>(work: () => Promise<T>): Promise<T> =>
-      node.isCutOff ? Promise.reject(new Error("away")) : counted(work());
+    const reached = async <T>(to: "read" | "write", work: () => Promise<T>): Promise<T> => {
+      if (node.isCutOff) throw new Error("away");
+      const answer = await counted(work());
+      await node.onAnswer?.(to);
+      return answer;
+    };
     const handler =
       (name: string, then: (shard: number) => void) =>
       async (shard: number): Promise<void> => {
@@ -106,8 +113,8 @@ export async function openLeaseNodes(
     const log = (msg: string): void => void node.lines.push(msg);
     const leases = await startShardLeases({
       db: {
-        write: (statements) => reached(() => own.write(statements)),
-        snapshot: (statements) => reached(() => own.snapshot(statements)),
+        write: (statements) => reached("write", () => own.write(statements)),
+        snapshot: (statements) => reached("read", () => own.snapshot(statements)),
       },
       shards,
       nodes: numbers,

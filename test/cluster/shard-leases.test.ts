@@ -379,6 +379,53 @@ suite("leases of shards", (test) => {
     );
   });
 
+  test("a look that saw what was before a shard was taken does not lose it", async () => {
+    const one = await nodes.begin(1, "one");
+    let answer = (): void => undefined;
+    one.onAnswer = (to) => (to === "read" ? new Promise((resolve) => (answer = resolve)) : Promise.resolve());
+    const looked = one.leases.refresh();
+    await nodes.settle();
+    assert.equal(opened(one), [0, 1, 2, 3, 4, 5]);
+    answer();
+    await looked;
+    one.onAnswer = null;
+    await nodes.pass(3 * beatMs);
+    assert.equal([opened(one), one.calls.length, one.lines], [[0, 1, 2, 3, 4, 5], 6, []]);
+  });
+
+  test("a shard that was taken, though the answer was lost, is opened once the metadata are back", async () => {
+    const one = await nodes.begin(1, "one");
+    one.onAnswer = async () => {
+      throw new Error("broken off");
+    };
+    await nodes.settle();
+    await nodes.pass(beatMs);
+    assert.equal([opened(one), (await nodes.rows()).slice(0, 3), one.lines.length], [[], [1, 1, null], 1]);
+    one.onAnswer = null;
+    await nodes.pass(beatMs);
+    assert.equal([opened(one), one.calls.length], [[0, 1, 2, 3, 4, 5], 6]);
+  });
+
+  test("a shard that was freed, though the answer was lost, is the other's", async () => {
+    const one = await nodes.start(1);
+    one.faults.set("give 3", async () => {
+      one.onAnswer = async () => {
+        throw new Error("broken off");
+      };
+    });
+    const two = await nodes.start(2);
+    await nodes.pass(2 * beatMs);
+    assert.equal([one.leases.holderOf(3), opened(two)], [null, [3]]);
+    one.onAnswer = null;
+    await nodes.pass(4 * beatMs);
+    assert.equal([opened(one), opened(two), one.leases.holderOf(3)], [[0, 1, 2], [3, 4, 5], 2]);
+    await two.leases.close();
+    await nodes.pass(beatMs);
+    await one.leases.close();
+    assert.is(callsOf(one, "give").filter((call) => call === "give 3").length, 2);
+    assert.equal(await nodes.rows(), [null, null, null, null, null, null]);
+  });
+
   test("a second process with the number of one that beats is refused, and changes nothing", async () => {
     const one = await nodes.start(1);
     const second = rejects(() => nodes.begin(1, "second"), /NODE_NUMBER: another process is node 1/);
