@@ -15,6 +15,8 @@ export interface TestNode {
   readonly leases: ShardLeases;
   /** What the service was asked for, in its order: `take 3`, `give 3`, `lost 3`, `replaced`. */
   readonly calls: string[];
+  /** Shards that it has said to be free, in its order. */
+  readonly freed: number[];
   /** Lines of its log. */
   readonly lines: string[];
   /** Shards that are open in the service. */
@@ -87,6 +89,7 @@ export async function openLeaseNodes(
     dbs.push(own);
     const node = {
       calls: [] as string[],
+      freed: [] as number[],
       lines: [] as string[],
       open: new Set<number>(),
       faults: new Map<string, () => Promise<void>>(),
@@ -135,6 +138,7 @@ export async function openLeaseNodes(
       take: handler("take", (shard) => node.open.add(shard)),
       give: handler("give", (shard) => node.open.delete(shard)),
       lost: handler("lost", (shard) => node.open.delete(shard)),
+      freed: (shard) => void node.freed.push(shard),
       replaced: () => void node.calls.push("replaced"),
     });
     const started: TestNode = Object.assign(node, { leases });

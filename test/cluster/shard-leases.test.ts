@@ -97,9 +97,10 @@ suite("leases of shards", (test) => {
     await nodes.pass(5 * beatMs);
     assert.equal([callsOf(one, "give"), one.leases.holderOf(3), two.calls], [["give 3"], null, []]);
     assert.is((await nodes.rows())[3], 1);
+    assert.equal(one.freed, []);
     close();
     await nodes.settle();
-    assert.is((await nodes.rows())[3], null);
+    assert.equal([(await nodes.rows())[3], one.freed], [null, [3]]);
     await two.leases.refresh();
     await nodes.settle();
     assert.equal(two.calls, ["take 3"], "it looks when it is told to");
@@ -212,6 +213,25 @@ suite("leases of shards", (test) => {
     one.isPaused = false;
     await nodes.pass(6 * beatMs);
     assert.equal([opened(one).length, opened(two).length], [3, 3], "it is given its share again");
+  });
+
+  test("a node that was paused takes nobody for dead for what it has not watched", async () => {
+    const [one, two] = await startTwo();
+    for (const node of [one, two]) node.isPaused = true;
+    await nodes.pass(20_000);
+    two.isPaused = false;
+    await nodes.pass(beatMs);
+    assert.equal(
+      [opened(one), opened(two)],
+      [
+        [0, 1, 2],
+        [3, 4, 5],
+      ],
+      "1 may have been paused as well",
+    );
+    one.isPaused = false;
+    await nodes.pass(5 * beatMs);
+    assert.equal([opened(one), opened(two), callsOf(one, "lost")], [[0, 1, 2], [3, 4, 5], []]);
   });
 
   test("a shard that is lost while it is being opened is closed afterwards", async () => {
@@ -339,6 +359,24 @@ suite("leases of shards", (test) => {
       "the cluster's metadata cannot be reached: no shard changes hands",
       "the cluster's metadata can be reached again",
     ]);
+  });
+
+  test("the time without the metadata counts for nobody's death", async () => {
+    const [one, two] = await startTwo();
+    for (const node of [one, two]) node.isCutOff = true;
+    await nodes.pass(20_000);
+    one.isCutOff = false;
+    await nodes.pass(2 * beatMs);
+    two.isCutOff = false;
+    await nodes.pass(5 * beatMs);
+    assert.equal(
+      [opened(one), opened(two)],
+      [
+        [0, 1, 2],
+        [3, 4, 5],
+      ],
+    );
+    assert.equal(callsOf(two, "lost"), []);
   });
 
   test("a node that alone is cut off loses its shards, and sees it when it is back", async () => {
