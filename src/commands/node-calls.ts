@@ -26,11 +26,15 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("send"), ...content, logged: z.array(sent).max(targetsMax).readonly() }),
   z.strictObject({ call: z.literal("isConnected"), topic: z.string(), targets }),
   z.strictObject({ call: z.literal("follow") }),
+  z.strictObject({ call: z.literal("shards") }),
   z.strictObject({ call: z.literal("list"), query: listQuery }),
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
-/** One for each device of the call, in their order; of `route` the QoS that is granted, or null. None of `follow`. */
+/**
+ * One for each device of the call, in their order; of `route` the QoS that is granted, or null. None of `follow` and
+ * `shards`.
+ */
 export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(targetsMax);
 export type NodeAnswers = z.infer<typeof nodeAnswers>;
 
@@ -47,10 +51,14 @@ interface NodeCallsDeps {
   readonly list: (query: ListQuery) => Promise<ListAnswer>;
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
+  /** The node that asks has freed a shard. */
+  readonly lookAtShards: () => Promise<void>;
   readonly onFault: (error: Error) => void;
 }
 
-export function createNodeCalls({ commands, directory, list, followed, onFault }: NodeCallsDeps): NodeCalls {
+export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
+  const { commands, directory, list, followed, lookAtShards, onFault } = deps;
+
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
     if (entry === undefined) return null;
@@ -88,8 +96,8 @@ export function createNodeCalls({ commands, directory, list, followed, onFault }
       const { topic, payload, qos: asked, ttl, logged } = call;
       return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);
     }
-    if (call.call === "follow") {
-      await followed();
+    if (call.call === "follow" || call.call === "shards") {
+      await (call.call === "follow" ? followed() : lookAtShards());
       return [];
     }
     const slice = createSlice();
