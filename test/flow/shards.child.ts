@@ -7,7 +7,7 @@ import { systemClock } from "../../store/lib/clock.js";
 const { SHARDS, ...environment } = process.env;
 const shards = Array.from({ length: Number(SHARDS) }, (_, i) => i);
 const log = createLogger("info", (line) => process.stdout.write(line), systemClock.now);
-const service = await serve({ ...readConfig(environment), shards }, log, (error) => {
+const service = await serve({ ...readConfig(environment), shards, ownShards: shards }, log, (error) => {
   throw error;
 });
 process.once("SIGTERM", () => void service.close().then(() => process.exit(0)));
