@@ -1,7 +1,7 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
 import { type ByShard, byShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
-import { createTenantFeed, type TenantFeed } from "../../ingest/live/tenant-feed.js";
+import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
 import type { Point } from "../../store/series/series.js";
@@ -30,6 +30,8 @@ export interface Pipelines {
   readonly live: LiveFeed;
   /** What happens to a tenant's devices, for its streams. */
   readonly tenantLive: TenantFeed;
+  /** What happens to the devices that are kept here, for other nodes of a cluster. */
+  readonly keptLive: TenantFeed;
   readonly liveWatch: LiveWatch;
   /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
@@ -66,8 +68,14 @@ export async function startPipelines(
   const { now, monotonic } = clock;
   const live = createLiveFeed();
   const tenantLive = createTenantFeed();
+  // How many streams there may be is decided where they are asked for.
+  const keptLive = createTenantFeed({
+    ...tenantFeedDefaults,
+    listenersMax: Number.POSITIVE_INFINITY,
+    listenersOfTenantMax: Number.POSITIVE_INFINITY,
+  });
   metadata.follow(tenantLive.changed);
-  const telling = createTelling(tenantLive, metadata.directory, now);
+  const telling = createTelling([tenantLive, keptLive], metadata.directory, now);
   const gate = createHistoryGate();
   metadata.follow(gate.changed);
   let maintenance: Maintenance | null = null;
@@ -98,6 +106,7 @@ export async function startPipelines(
     const onStored = (points: readonly Point[]): void => {
       live.publish(points);
       tenantLive.publish(points);
+      keptLive.publish(points);
     };
     const onDecoded = telling.message;
     const filling: RefillSource[] = [];
@@ -130,6 +139,7 @@ export async function startPipelines(
     stopped,
     live,
     tenantLive,
+    keptLive,
     liveWatch,
     gate,
     status,
@@ -161,6 +171,7 @@ export async function startPipelines(
       refill.stop();
       live.close();
       tenantLive.close();
+      keptLive.close();
     },
     close: async () => {
       await Promise.all(pipelines.map((one) => one.close()));

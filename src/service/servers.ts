@@ -1,5 +1,6 @@
 /** The service's outer side: the MQTT listeners, the external broker, the HTTP API, and the commands that it sends. */
 import { join } from "node:path";
+import { tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -12,9 +13,12 @@ import { type AnswerRoom, createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import { createSessionCookies } from "../http/session-cookie.js";
 import { createShareAccess } from "../http/share-access.js";
+import { answerNode } from "../live-nodes/answer-node.js";
+import { createFeedOfNodes, type FeedOfNodes } from "../live-nodes/feed-of-nodes.js";
 import { createTileSource, type TileSource } from "../map-tiles/tile-source.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
+import type { AppDeps } from "../routes/deps.js";
 import { listenHttp } from "../server/http-server.js";
 import { type CommandsAndTasks, openCommandsAndTasks } from "./commands-and-tasks.js";
 import { type Endpoints, openEndpoints } from "./endpoints.js";
@@ -67,7 +71,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const work = await openWork(deps, endpoints, refs);
   const notifier = openNotifier(config, metadata, work.commands, log, clock);
   const mapTiles = config.mapTiles && createTileSource(config.mapTiles, log, clock);
-  const app = openApi(deps, endpoints, { ...work, notifier, answers, mapTiles }, refs);
+  const tenantLive = listenedFeed(deps, endpoints);
+  const app = openApi(deps, endpoints, { ...work, notifier, answers, mapTiles, tenantLive }, refs);
   const { identity } = endpoints;
   const current = identity.current();
   const tls =
@@ -93,6 +98,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       onMqtt: listeners.takeRelayed,
       onHttp: http.takeRelayed,
       onCalls: work.nodeCalls.take,
+      onLive: (link) => void answerNode(pipelines.keptLive, link),
     }));
   return {
     http: http.address,
@@ -103,6 +109,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       http.stop();
       listeners.stopListening();
       cluster?.stop();
+      tenantLive.close();
       broker?.stopReading();
       // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
       await Promise.all(shards.map((shard) => shard.committed()));
@@ -182,6 +189,21 @@ function openWork(
   });
 }
 
+/** What the streams of tenants listen to. */
+function listenedFeed(
+  { storage, pipelines: { tenantLive }, clock }: ServersDeps,
+  { cluster }: Endpoints,
+): FeedOfNodes {
+  if (cluster === null) return tenantLive;
+  const { others, openLive } = cluster;
+  const onFault = storage.faults("at a link for live events of another node");
+  return createFeedOfNodes(
+    tenantLive,
+    { others, openLive, onFault, now: clock.now },
+    tenantFeedDefaults.heldMs,
+  );
+}
+
 function openApi(
   { config, build, storage, pipelines, log, clock }: ServersDeps,
   { listeners, cluster, sessions, brokerAccess }: Endpoints,
@@ -192,15 +214,17 @@ function openApi(
     notifier,
     answers,
     mapTiles,
+    tenantLive,
   }: Pick<CommandsAndTasks, "commands" | "tasks" | "backups"> & {
     readonly notifier: Notifier;
     readonly answers: AnswerRoom;
     readonly mapTiles: TileSource | null;
+    readonly tenantLive: AppDeps["tenantLive"];
   },
   refs: SeriesRefs,
 ): ReturnType<typeof createApp> {
   const { metadata, series, aside, times } = storage;
-  const { live, tenantLive, liveWatch, status } = pipelines;
+  const { live, liveWatch, status } = pipelines;
   return createApp({
     config,
     cluster,

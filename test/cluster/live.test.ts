@@ -1,0 +1,128 @@
+/** The live stream of a tenant: whichever node is asked, it tells what happens at all of them. */
+import { connectAsync, type MqttClient } from "mqtt";
+import { provision, type RunningService } from "../flow/support.js";
+import { arrived, type LiveStream, named, openLiveStream, pointsArrived, pointsOf } from "../live/streams.js";
+import { assert, influxSuite, openTempDir, until } from "../suite.js";
+import type { Rec } from "../world.js";
+import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
+
+influxSuite("the live stream of a cluster", (test, influx) => {
+  let dir: Awaited<ReturnType<typeof openTempDir>>;
+  let cluster: Cluster;
+  let devices: Rec[];
+  test.before(async () => {
+    dir = await openTempDir();
+    cluster = await startCluster(dir.path, await influx());
+    devices = await provision(nodeAt(0), numbers.length);
+  });
+  test.after(async () => {
+    await cluster.stop();
+    await dir.close();
+  });
+
+  const { nodeAt, keptAt } = placesOf(
+    () => cluster,
+    () => devices,
+  );
+  const places = [...numbers.keys()];
+  const all = (): string => `deviceID=${devices.map(({ deviceID }) => deviceID).join(",")}`;
+
+  async function listen(place: number, query: string, last?: string): Promise<LiveStream> {
+    const http = String(nodeAt(place).addresses.http);
+    const stream = await openLiveStream(http, cluster.apiKey, query, last);
+    assert.is(stream.status, 200);
+    await arrived(stream, "hello", 1);
+    return stream;
+  }
+  const login = (device: Rec) => ({
+    username: String(device.deviceUsername),
+    password: String(device.token),
+    reconnectPeriod: 0,
+  });
+  const connect = (device: Rec, node: RunningService): Promise<MqttClient> =>
+    connectAsync(node.mqtt, login(device), false);
+  async function publish(device: Rec, ...values: readonly number[]): Promise<void> {
+    const client = await connect(device, nodeAt(0));
+    for (const n of values) await client.publishAsync("data", JSON.stringify({ n }), { qos: 1 });
+    await client.endAsync();
+  }
+  const valuesOf = (stream: LiveStream, device: Rec): unknown[] =>
+    pointsOf(stream).flatMap(({ deviceID, value }) => (deviceID === device.deviceID ? [value] : []));
+  const closeAll = (streams: readonly LiveStream[]): void => {
+    for (const stream of streams) stream.close();
+  };
+
+  test("tells points, messages and presence of all devices, each in order and once, at every node", async () => {
+    const streams = await Promise.all(places.map((place) => listen(place, all())));
+    const values = Array.from({ length: 10 }, (_, n) => n);
+    await Promise.all(devices.map((device) => publish(device, ...values)));
+    for (const stream of streams) {
+      await pointsArrived(stream, devices.length * values.length);
+      await arrived(stream, "message", devices.length * values.length);
+      await arrived(stream, "presence", 2 * devices.length);
+      for (const device of devices) {
+        assert.equal(valuesOf(stream, device), values);
+        const own = (event: string) => named(stream, event).filter((one) => one.deviceIntID === device.id);
+        const ids = own("message").map(({ eventID }) => Number(eventID));
+        assert.equal(
+          ids,
+          [...new Set(ids)].sort((a, b) => a - b),
+        );
+        assert.equal(
+          own("presence").map(({ deviceStatus }) => deviceStatus),
+          [1, 0],
+        );
+      }
+      assert.equal(named(stream, "gap"), []);
+    }
+    closeAll(streams);
+  });
+
+  test("says that something was missed while a node is away, and goes on as it is back", async () => {
+    const [near, far] = [keptAt(0), keptAt(2)];
+    const open = await listen(0, all());
+    await publish(far, 100);
+    await until(() => valuesOf(open, far).includes(100), { what: "the first point" });
+    await nodeAt(2).kill();
+    await arrived(open, "gap", 1);
+    const late = await listen(0, all());
+    await arrived(late, "gap", 1);
+    await publish(near, 101);
+    for (const stream of [open, late]) {
+      await until(() => valuesOf(stream, near).includes(101), { what: "what is there" });
+    }
+    const told = named(open, "gap").length;
+    await cluster.start(2);
+    for (const stream of [open, late]) {
+      await until(() => named(stream, "gap").length > told, { what: "that it is back" });
+    }
+    await publish(far, 102);
+    for (const stream of [open, late]) {
+      await until(() => valuesOf(stream, far).includes(102), { what: "what it keeps" });
+    }
+    closeAll([open, late]);
+  });
+
+  test("of alerts and commands alone, which all nodes know, nothing is missed", async () => {
+    await nodeAt(2).kill();
+    const stream = await listen(0, "topics=alerts,commands");
+    await cluster.start(2);
+    const { body } = await nodeAt(1).call("POST", "/api/v1/device_publish", {
+      deviceID: keptAt(2).deviceID,
+      payload: "x",
+    });
+    assert.is(body.publishStatus, "failed");
+    await arrived(stream, "command", 1);
+    assert.equal(named(stream, "gap"), []);
+    stream.close();
+  });
+
+  test("a stopped node is missed like a lost one, and does not wait for those that listen to it", async () => {
+    const streams = await Promise.all(places.map((place) => listen(place, "topics=messages")));
+    await nodeAt(1).stop();
+    for (const stream of [streams[0], streams[2]] as LiveStream[]) await arrived(stream, "gap", 1);
+    assert.is(streams[1]?.ended, true);
+    await cluster.start(1);
+    closeAll(streams);
+  });
+});
