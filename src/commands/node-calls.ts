@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import { z } from "@hono/zod-openapi";
 import type { Directory } from "../../ingest/directory/directory.js";
+import type { Aside } from "../../store/journal/set-aside.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import type { ListAnswer } from "../journal-lists/list-of-nodes.js";
@@ -27,6 +28,7 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("isConnected"), topic: z.string(), targets }),
   z.strictObject({ call: z.literal("follow") }),
   z.strictObject({ call: z.literal("list"), query: listQuery }),
+  z.strictObject({ call: z.literal("asides") }),
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
@@ -45,12 +47,16 @@ interface NodeCallsDeps {
   readonly directory: Pick<Directory, "get">;
   /** What is kept here of a list. */
   readonly list: (query: ListQuery) => Promise<ListAnswer>;
+  /** Messages that are set aside here. */
+  readonly asides: () => readonly Aside[];
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
   readonly onFault: (error: Error) => void;
 }
 
-export function createNodeCalls({ commands, directory, list, followed, onFault }: NodeCallsDeps): NodeCalls {
+export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
+  const { commands, directory, list, asides, followed, onFault } = deps;
+
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
     if (entry === undefined) return null;
@@ -82,8 +88,9 @@ export function createNodeCalls({ commands, directory, list, followed, onFault }
     return kept;
   }
 
-  async function answer(call: NodeCall): Promise<NodeAnswers | ListAnswer> {
+  async function answer(call: NodeCall): Promise<NodeAnswers | ListAnswer | readonly Aside[]> {
     if (call.call === "list") return list(call.query);
+    if (call.call === "asides") return asides();
     if (call.call === "send") {
       const { topic, payload, qos: asked, ttl, logged } = call;
       return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);

@@ -4,6 +4,7 @@ import { connectionsOfShards } from "../../ingest/sessions/connections.js";
 import { createDownlinks, downlinksOfShards } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { Zone } from "../../query/zone.js";
+import type { Aside } from "../../store/journal/set-aside.js";
 import type { Backups } from "../backup/backups.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type Commands, createCommands } from "../commands/commands.js";
@@ -50,6 +51,8 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly broker: Broker | null;
   readonly zone: Zone;
   readonly status: Status;
+  /** Messages that are set aside here. */
+  readonly asides: () => readonly Aside[];
   /** Keeps the data folder's files in place while a backup copies them. */
   readonly hold: (seconds: number) => Promise<readonly number[]>;
   /** The space of the tasks' folder. */
@@ -117,6 +120,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
       commands: commandsHere,
       directory,
       list: (query) => answerList(history.events, query),
+      asides: deps.asides,
       followed: metadata.followed,
       onFault: deps.faults("at a call of another node"),
     }),

@@ -165,6 +165,7 @@ function openWork(
     broker,
     zone: times.zone,
     status: pipelines.status,
+    asides: aside.all,
     hold: (seconds) => pipelines.hold(seconds, "task"),
     space,
     log,
