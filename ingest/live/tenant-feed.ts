@@ -40,6 +40,8 @@ export interface TenantFeed {
   changed(change: Change): void;
   /** `after` is the number of the last event seen in this run. Null when there are too many streams. */
   subscribe(tenant: number, topics: readonly LiveTopic[], after: number | null): TenantSubscription | null;
+  /** Whether a stream of the tenant could go on after the event of that number in that run. */
+  resumes(tenant: number, run: string, after: number): boolean;
   /** Asks for topics beside those of a subscription. */
   want(tenant: number, topics: readonly LiveTopic[]): Interest;
   counts(): LiveCounts;
@@ -122,6 +124,11 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
           },
         },
       }) as TenantSubscription;
+    },
+    resumes: (tenant, run, after) => {
+      const topic = topicOf(tenant);
+      if (topic === undefined || run !== feed.run || after > feed.newest) return false;
+      return topic.log.positionAfter(after) !== null;
     },
     want: interests.add,
     counts: feed.counts,

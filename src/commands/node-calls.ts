@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import { z } from "@hono/zod-openapi";
 import type { Directory } from "../../ingest/directory/directory.js";
+import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { Aside } from "../../store/journal/set-aside.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
@@ -29,6 +30,7 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("follow") }),
   z.strictObject({ call: z.literal("list"), query: listQuery }),
   z.strictObject({ call: z.literal("asides") }),
+  z.strictObject({ call: z.literal("resumes"), tenant: id, run: z.string(), after: id }),
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
@@ -49,13 +51,15 @@ interface NodeCallsDeps {
   readonly list: (query: ListQuery) => Promise<ListAnswer>;
   /** Messages that are set aside here. */
   readonly asides: () => readonly Aside[];
+  /** Whether a live stream could go on here. */
+  readonly resumes: TenantFeed["resumes"];
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
   readonly onFault: (error: Error) => void;
 }
 
 export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
-  const { commands, directory, list, asides, followed, onFault } = deps;
+  const { commands, directory, list, asides, resumes, followed, onFault } = deps;
 
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
@@ -88,9 +92,10 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
     return kept;
   }
 
-  async function answer(call: NodeCall): Promise<NodeAnswers | ListAnswer | readonly Aside[]> {
+  async function answer(call: NodeCall): Promise<NodeAnswers | ListAnswer | readonly Aside[] | boolean> {
     if (call.call === "list") return list(call.query);
     if (call.call === "asides") return asides();
+    if (call.call === "resumes") return resumes(call.tenant, call.run, call.after);
     if (call.call === "send") {
       const { topic, payload, qos: asked, ttl, logged } = call;
       return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);
@@ -119,7 +124,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
 
   /** 400 for what is no call. */
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    const tell = (status: number, body: object): void => {
+    const tell = (status: number, body: object | boolean): void => {
       response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
     };
     read(request)

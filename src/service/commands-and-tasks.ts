@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
+import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import { connectionsOfShards } from "../../ingest/sessions/connections.js";
 import { createDownlinks, downlinksOfShards } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
@@ -53,6 +54,8 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly status: Status;
   /** Messages that are set aside here. */
   readonly asides: () => readonly Aside[];
+  /** Whether a live stream could go on here. */
+  readonly resumes: TenantFeed["resumes"];
   /** Keeps the data folder's files in place while a backup copies them. */
   readonly hold: (seconds: number) => Promise<readonly number[]>;
   /** The space of the tasks' folder. */
@@ -121,6 +124,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
       directory,
       list: (query) => answerList(history.events, query),
       asides: deps.asides,
+      resumes: deps.resumes,
       followed: metadata.followed,
       onFault: deps.faults("at a call of another node"),
     }),

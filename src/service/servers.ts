@@ -166,6 +166,7 @@ function openWork(
     zone: times.zone,
     status: pipelines.status,
     asides: aside.all,
+    resumes: pipelines.tenantLive.resumes,
     hold: (seconds) => pipelines.hold(seconds, "task"),
     space,
     log,

@@ -103,6 +103,46 @@ influxSuite("the live stream of a cluster", (test, influx) => {
     closeAll([open, late]);
   });
 
+  test("whoever comes back to any node is told what it missed, from the one that told it the last", async () => {
+    const [here, there] = [keptAt(0), keptAt(2)];
+    const first = await listen(0, all());
+    await publish(there, 200);
+    await until(() => valuesOf(first, there).includes(200), { what: "the first point" });
+    await until(() => first.lastID !== named(first, "hello")[0]?.id, { what: "its id" });
+    first.close();
+    await publish(there, 201);
+    await publish(here, 202);
+    for (const place of places) {
+      const back = await listen(place, all(), first.lastID);
+      await until(() => valuesOf(back, here).includes(202), { what: "what it missed" });
+      assert.equal(valuesOf(back, there), [201]);
+      assert.equal(named(back, "gap"), []);
+      back.close();
+    }
+    // Another question was told other events.
+    const other = await listen(1, `deviceID=${here.deviceID}`, first.lastID);
+    await arrived(other, "gap", 1);
+    other.close();
+  });
+
+  test("whoever comes back to another node than the one that has gone is told that it missed something", async () => {
+    const device = keptAt(0);
+    const first = await listen(1, all());
+    await publish(device, 300);
+    await until(() => valuesOf(first, device).includes(300), { what: "the first point" });
+    await nodeAt(1).kill();
+    const back = await listen(0, all(), first.lastID);
+    await arrived(back, "gap", 1);
+    await cluster.start(1);
+    const later = await listen(2, all(), first.lastID);
+    await arrived(later, "gap", 1);
+    await publish(device, 301);
+    for (const stream of [back, later]) {
+      await until(() => valuesOf(stream, device).includes(301), { what: "what comes then" });
+    }
+    closeAll([back, later]);
+  });
+
   test("of alerts and commands alone, which all nodes know, nothing is missed", async () => {
     await nodeAt(2).kill();
     const stream = await listen(0, "topics=alerts,commands");
