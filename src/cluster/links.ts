@@ -18,7 +18,7 @@ export interface Links extends Omit<Neighbours, "keeperOf"> {
   /** The answer, as JSON, to a call of this node's own. @throws Error if the node does not answer */
   call(node: number, body: object, timeoutMs: number): Promise<unknown>;
   /** Opens a link for what happens to the devices that the node keeps. @throws Error if it cannot be reached */
-  openLive(node: number): Promise<Socket>;
+  openEvents(node: number): Promise<Socket>;
 }
 
 /** How long a node may take to answer; clients wait meanwhile. */
@@ -97,7 +97,7 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
     forward: (number, forwarded) => forward(other(number).requests, forwarded),
     ask: async (number, call) => askNode(other(number).requests, call),
     call: async (number, body, timeoutMs) => callNode(other(number).calls, body, timeoutMs),
-    openLive: (number) => open(number, linkProtocols.live),
+    openEvents: (number) => open(number, linkProtocols.live),
     close: () => {
       for (const { requests, calls } of others.values()) {
         requests.agent.destroy();

@@ -10,6 +10,7 @@ import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import type { ListAnswer } from "../journal-lists/list-of-nodes.js";
 import { type ListQuery, listQuery } from "../journal-lists/own-list.js";
+import type { NodeFigures } from "../live/figures.js";
 import type { Command, Commands } from "./commands.js";
 
 /** Devices that one call is about. */
@@ -30,6 +31,7 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("follow") }),
   z.strictObject({ call: z.literal("list"), query: listQuery }),
   z.strictObject({ call: z.literal("asides") }),
+  z.strictObject({ call: z.literal("figures"), tenant: id.nullable() }),
   z.strictObject({ call: z.literal("resumes"), tenant: id, run: z.string(), after: id }),
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
 ]);
@@ -51,6 +53,8 @@ interface NodeCallsDeps {
   readonly list: (query: ListQuery) => Promise<ListAnswer>;
   /** Messages that are set aside here. */
   readonly asides: () => readonly Aside[];
+  /** What the overview tells of this node's work. */
+  readonly figures: (tenant: number | null) => NodeFigures;
   /** Whether a live stream could go on here. */
   readonly resumes: TenantFeed["resumes"];
   /** Resolves once every change of the metadata up to now is seen here. */
@@ -59,7 +63,7 @@ interface NodeCallsDeps {
 }
 
 export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
-  const { commands, directory, list, asides, resumes, followed, onFault } = deps;
+  const { commands, directory, list, asides, figures, resumes, followed, onFault } = deps;
 
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
@@ -92,9 +96,12 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
     return kept;
   }
 
-  async function answer(call: NodeCall): Promise<NodeAnswers | ListAnswer | readonly Aside[] | boolean> {
+  async function answer(
+    call: NodeCall,
+  ): Promise<NodeAnswers | ListAnswer | readonly Aside[] | NodeFigures | boolean> {
     if (call.call === "list") return list(call.query);
     if (call.call === "asides") return asides();
+    if (call.call === "figures") return figures(call.tenant);
     if (call.call === "resumes") return resumes(call.tenant, call.run, call.after);
     if (call.call === "send") {
       const { topic, payload, qos: asked, ttl, logged } = call;

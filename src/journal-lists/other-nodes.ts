@@ -16,10 +16,11 @@ export function askOthers<Part>(
   { others, call, onFault }: OtherNodes,
   body: object,
   read: (node: number, answer: unknown) => Part,
+  timeoutMs = askMs,
 ): Promise<(Part | null)[]> {
   return Promise.all(
     others.map((node) =>
-      call(node, body, askMs)
+      call(node, body, timeoutMs)
         .then((answer) => read(node, answer))
         .catch((error: unknown) => {
           onFault(asError(error));

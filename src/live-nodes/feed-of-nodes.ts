@@ -11,7 +11,7 @@ interface OtherNodes {
   /** Their numbers. */
   readonly others: readonly number[];
   /** Opens a link for the events that the node keeps. @throws Error if it cannot be reached */
-  openLive(node: number): Promise<Socket>;
+  openEvents(node: number): Promise<Socket>;
   readonly onFault: (error: Error) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -98,7 +98,7 @@ interface OfTenant {
 
 function openTenantLinks(
   feed: Pick<TenantFeed, "publish" | "tell" | "miss">,
-  { others, openLive, onFault, now }: OtherNodes,
+  { others, openEvents, onFault, now }: OtherNodes,
   { tenant, heldMs, onDeserted }: OfTenant,
 ): TenantLinks {
   const wants = new Map<number, AskingLine>();
@@ -106,7 +106,7 @@ function openTenantLinks(
   const links: readonly NodeLink[] = others.map((node) =>
     openNodeLink({
       tenant,
-      open: () => openLive(node),
+      open: () => openEvents(node),
       wanted: () => wants.values(),
       onEvents: (events) => {
         for (const event of events) tellHere(feed, tenant, event);

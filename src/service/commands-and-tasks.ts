@@ -17,6 +17,7 @@ import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import { throughCluster } from "../commands/through-cluster.js";
 import type { DiskSpace } from "../http/disk-space.js";
 import { answerList } from "../journal-lists/list-of-nodes.js";
+import { figuresHere } from "../live/figures.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
@@ -124,6 +125,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
       directory,
       list: (query) => answerList(history.events, query),
       asides: deps.asides,
+      figures: (tenant) => figuresHere({ meter: metadata.meter, status: deps.status }, tenant),
       resumes: deps.resumes,
       followed: metadata.followed,
       onFault: deps.faults("at a call of another node"),

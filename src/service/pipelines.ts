@@ -10,7 +10,6 @@ import { shardsOfNodes } from "../config/cluster.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
-import { createLiveWatch, type LiveWatch } from "../live/watch.js";
 import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
 import { createStatus, type Status } from "../observability/status.js";
@@ -32,7 +31,6 @@ export interface Pipelines {
   readonly tenantLive: TenantFeed;
   /** What happens to the devices that are kept here, for other nodes of a cluster. */
   readonly keptLive: TenantFeed;
-  readonly liveWatch: LiveWatch;
   /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
   readonly status: Status;
@@ -88,7 +86,8 @@ export async function startPipelines(
     troubles: storage.troubles,
     journals: pipelines,
     meter,
-    live: countsOf(live, tenantLive),
+    // Nodes that listen are none of the listeners.
+    live: countsOf(live, tenantLive, { counts: () => ({ ...keptLive.counts(), listeners: 0 }) }),
     damage,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     setAside: aside.counts,
@@ -101,7 +100,6 @@ export async function startPipelines(
     startedAt: now(),
     monotonic,
   });
-  const liveWatch = createLiveWatch({ db, feed: tenantLive, meter, status, now, log });
   if (!config.holdSeries) {
     const onStored = (points: readonly Point[]): void => {
       live.publish(points);
@@ -140,7 +138,6 @@ export async function startPipelines(
     live,
     tenantLive,
     keptLive,
-    liveWatch,
     gate,
     status,
     settlePresence: async () => {
@@ -176,7 +173,6 @@ export async function startPipelines(
     close: async () => {
       await Promise.all(pipelines.map((one) => one.close()));
       await maintained.close();
-      await liveWatch.close();
       checks.close();
     },
   };

@@ -1,6 +1,5 @@
 /** The service's outer side: the MQTT listeners, the external broker, the HTTP API, and the commands that it sends. */
 import { join } from "node:path";
-import { tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -14,14 +13,13 @@ import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import { createSessionCookies } from "../http/session-cookie.js";
 import { createShareAccess } from "../http/share-access.js";
 import { answerNode } from "../live-nodes/answer-node.js";
-import { createFeedOfNodes, type FeedOfNodes } from "../live-nodes/feed-of-nodes.js";
 import { createTileSource, type TileSource } from "../map-tiles/tile-source.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
-import type { AppDeps } from "../routes/deps.js";
 import { listenHttp } from "../server/http-server.js";
 import { type CommandsAndTasks, openCommandsAndTasks } from "./commands-and-tasks.js";
 import { type Endpoints, openEndpoints } from "./endpoints.js";
+import { type Live, openLive } from "./live.js";
 import { openNotifier } from "./notifications.js";
 import type { Pipelines } from "./pipelines.js";
 import type { Storage } from "./storage.js";
@@ -71,8 +69,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const work = await openWork(deps, endpoints, refs);
   const notifier = openNotifier(config, metadata, work.commands, log, clock);
   const mapTiles = config.mapTiles && createTileSource(config.mapTiles, log, clock);
-  const tenantLive = listenedFeed(deps, endpoints);
-  const app = openApi(deps, endpoints, { ...work, notifier, answers, mapTiles, tenantLive }, refs);
+  const live = openLive(deps, endpoints.cluster);
+  const app = openApi(deps, endpoints, { ...work, notifier, answers, mapTiles, live }, refs);
   const { identity } = endpoints;
   const current = identity.current();
   const tls =
@@ -109,7 +107,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       http.stop();
       listeners.stopListening();
       cluster?.stop();
-      tenantLive.close();
+      live.tenantLive.close();
       broker?.stopReading();
       // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
       await Promise.all(shards.map((shard) => shard.committed()));
@@ -131,6 +129,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       // As they end, connections settle the messages that they held.
       await Promise.all(shards.map((shard) => shard.committed()));
       await work.close();
+      await live.liveWatch.close();
     },
   };
 }
@@ -191,21 +190,6 @@ function openWork(
   });
 }
 
-/** What the streams of tenants listen to. */
-function listenedFeed(
-  { storage, pipelines: { tenantLive }, clock }: ServersDeps,
-  { cluster }: Endpoints,
-): FeedOfNodes {
-  if (cluster === null) return tenantLive;
-  const { others, openLive } = cluster;
-  const onFault = storage.faults("at a link for live events of another node");
-  return createFeedOfNodes(
-    tenantLive,
-    { others, openLive, onFault, now: clock.now },
-    tenantFeedDefaults.heldMs,
-  );
-}
-
 function openApi(
   { config, build, storage, pipelines, log, clock }: ServersDeps,
   { listeners, cluster, sessions, brokerAccess }: Endpoints,
@@ -216,17 +200,17 @@ function openApi(
     notifier,
     answers,
     mapTiles,
-    tenantLive,
+    live,
   }: Pick<CommandsAndTasks, "commands" | "tasks" | "backups"> & {
     readonly notifier: Notifier;
     readonly answers: AnswerRoom;
     readonly mapTiles: TileSource | null;
-    readonly tenantLive: AppDeps["tenantLive"];
+    readonly live: Live;
   },
   refs: SeriesRefs,
 ): ReturnType<typeof createApp> {
   const { metadata, series, aside, times } = storage;
-  const { live, liveWatch, status } = pipelines;
+  const { status } = pipelines;
   return createApp({
     config,
     cluster,
@@ -242,9 +226,8 @@ function openApi(
     refs,
     directory: metadata.directory,
     decodeRules: times.rules,
-    live,
-    tenantLive,
-    liveWatch,
+    live: pipelines.live,
+    ...live,
     status,
     meter: metadata.meter,
     build,

@@ -10,6 +10,8 @@ influxSuite("the live stream of a cluster", (test, influx) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let cluster: Cluster;
   let devices: Rec[];
+  /** Messages. */
+  let sent = 0;
   test.before(async () => {
     dir = await openTempDir();
     cluster = await startCluster(dir.path, await influx());
@@ -44,6 +46,7 @@ influxSuite("the live stream of a cluster", (test, influx) => {
   async function publish(device: Rec, ...values: readonly number[]): Promise<void> {
     const client = await connect(device, nodeAt(0));
     for (const n of values) await client.publishAsync("data", JSON.stringify({ n }), { qos: 1 });
+    sent += values.length;
     await client.endAsync();
   }
   const valuesOf = (stream: LiveStream, device: Rec): unknown[] =>
@@ -76,6 +79,39 @@ influxSuite("the live stream of a cluster", (test, influx) => {
       assert.equal(named(stream, "gap"), []);
     }
     closeAll(streams);
+  });
+
+  test("the overview counts what all nodes take, at every node, and says when one is missing", async () => {
+    interface Counted {
+      readonly rates: { readonly messages: readonly number[] };
+    }
+    const sum = ({ rates }: Counted): number => rates.messages.reduce((total, one) => total + one, 0);
+    const overview = async (place: number) => {
+      const http = String(nodeAt(place).addresses.http);
+      const headers = { authorization: `Bearer ${cluster.apiKey}` };
+      const answer = await fetch(`${http}/api/v1/overview`, { headers });
+      const body = (await answer.json()) as Counted & { readonly deployment: Counted };
+      return { ...body, truncated: answer.headers.get("truncated") === "true" };
+    };
+    const streams = await Promise.all(places.map((place) => listen(place, "topics=overview")));
+    const told = ({ events }: LiveStream): number[] =>
+      events.flatMap(({ event, data }) => (event === "overview" ? [sum(data as unknown as Counted)] : []));
+    for (const device of devices) await publish(device, 1, 2);
+    for (const [place, stream] of streams.entries()) {
+      const isThere = async () => {
+        const { truncated, deployment, ...own } = await overview(place);
+        return !truncated && sum(own) === sent && sum(deployment) === sent;
+      };
+      await until(isThere, { what: "all messages" });
+      await until(() => told(stream).some((one) => one >= 2 * devices.length), {
+        what: "all of the last seconds",
+      });
+    }
+    closeAll(streams);
+    await nodeAt(1).kill();
+    assert.is((await overview(0)).truncated, true);
+    await cluster.start(1);
+    await until(async () => !(await overview(0)).truncated, { what: "those of the node that is back" });
   });
 
   test("says that something was missed while a node is away, and goes on as it is back", async () => {

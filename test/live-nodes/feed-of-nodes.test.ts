@@ -56,7 +56,7 @@ suite("the live feed of several nodes", (test) => {
       heard,
       {
         others: [0, 1, 2].filter((one) => one !== place),
-        openLive: (node) =>
+        openEvents: (node) =>
           new Promise((resolve, reject) => {
             const socket = connect(portOf[node] ?? 0, "127.0.0.1");
             socket.once("connect", () => resolve(socket));
