@@ -41,14 +41,19 @@ suite("the live feed of several nodes", (test) => {
   let faults: string[] = [];
   const portOf: number[] = [];
 
-  async function start(place: number, options: Partial<TopicFeedOptions> = {}): Promise<Node> {
+  /** @param answers takes what others ask of it */
+  async function start(
+    place: number,
+    options: Partial<TopicFeedOptions> = {},
+    answers: (kept: TenantFeed, link: Socket) => unknown = answerNode,
+  ): Promise<Node> {
     const kept = createTenantFeed({ ...tenantFeedDefaults, ...options });
     const heard = createTenantFeed({ ...tenantFeedDefaults, ...options });
     const links = new Set<Socket>();
     const server = createServer((socket) => {
       links.add(socket);
       socket.once("close", () => links.delete(socket));
-      void answerNode(kept, socket);
+      void answers(kept, socket);
     });
     await new Promise<void>((resolve) => server.listen(portOf[place] ?? 0, "127.0.0.1", resolve));
     portOf[place] = (server.address() as AddressInfo).port;
@@ -279,6 +284,25 @@ suite("the live feed of several nodes", (test) => {
     await until(() => ids().includes("gap"), { what: "that something was missed" });
     there.tell(message(5000));
     await until(() => ids().includes(5000), { what: "what comes then" });
+  });
+
+  test("a node that takes links and says nothing holds a stream up for a while, and not for good", async () => {
+    const silent = await start(1, {}, () => undefined);
+    await start(2);
+    const here = await start(0);
+    const { subscription, ids } = listen(here);
+    assert.is(await subscription.ready(), false);
+    nodes[2]?.tell(message(1));
+    await until(() => ids().includes(1), { what: "what the other keeps" });
+    // More than waits for it: the link is given up, and another has all that is wanted.
+    const devices = new Set(Array.from({ length: 1000 }, (_, n) => String(n).padStart(64, "x")));
+    const isGivenUp = () => {
+      for (let n = 0; n < 50; n++) subscription.watch(devices);
+      return faults.length > 0;
+    };
+    await until(isGivenUp, { what: "an end of the link" });
+    assert.equal(faults, ["it does not read"]);
+    await until(() => silent.links.size > 1, { what: "another link" });
   });
 
   test("what is no line of ours ends the link alone", async () => {
