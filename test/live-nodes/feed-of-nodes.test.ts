@@ -241,6 +241,26 @@ suite("the live feed of several nodes", (test) => {
     await until(() => again.ids().includes(1), { what: "an event after all" });
   });
 
+  test("what a stream wanted ends with it, at other nodes too, while others go on", async () => {
+    await startAll({ heldMs: 30 });
+    const [here, there, third] = three();
+    const [points, messages, far] = [
+      listen(here, null, ["points"]),
+      listen(here),
+      listen(third, null, ["alerts", "points"]),
+    ];
+    for (const { subscription } of [points, messages, far]) await subscription.ready();
+    const wants = () => (["points", "messages"] as const).map((topic) => there.kept.wants(topic, tenant));
+    assert.equal(wants(), [true, true]);
+    // By a stream that leaves, and by the end of a node's link.
+    points.subscription.close();
+    far.subscription.close();
+    await until(() => !there.kept.wants("points", tenant), { what: "an end of points" });
+    assert.equal(wants(), [false, true]);
+    there.tell(message(1));
+    await until(() => messages.ids().includes(1), { what: "what is still wanted" });
+  });
+
   test("a stream that comes back is told what other nodes told meanwhile", async () => {
     await startAll();
     const [here, there] = three();
