@@ -31,6 +31,7 @@ export type EndReason =
   | "gave_way" // another took its place, when there was none left
   | "unavailable" // the service cannot take anything now
   | "fault" // an error of ours in handling one of its packets
+  | "moved" // its device's shard goes to another process
   | "shutdown";
 
 /** Why a message or a session that was to be held for a client is not. */

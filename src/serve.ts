@@ -6,6 +6,7 @@ import { type Config, engineOf } from "./config/config.js";
 import { readBuildInfo } from "./host/build-info.js";
 import type { Logger } from "./observability/log.js";
 import { readBrokerSettings } from "./service/broker.js";
+import { type MovingShards, startMovingShards } from "./service/moving-shards.js";
 import { type ListenerName, listenerAddresses } from "./service/mqtt-listeners.js";
 import { startPipelines } from "./service/pipelines.js";
 import { openServers } from "./service/servers.js";
@@ -32,9 +33,36 @@ export async function serve(
   log.info("starting", { ...build, engine: engineOf(config), node: process.version });
   const brokerSettings = await readBrokerSettings(config);
   await checkBackupSettings(config);
-  const storage = await openStorage(config, log, clock, fatal);
-  const pipelines = await startPipelines(storage, config, build, log, clock, fatal);
-  const servers = await openServers({ config, build, brokerSettings, storage, pipelines, log, clock });
+  let moving: MovingShards | null = null;
+  const onShardEnded = (shard: number, reason: Error): void =>
+    moving === null ? fatal(reason) : moving.ended(shard, reason);
+  // Where each node keeps its own journal, its shard has its number.
+  const holderOf = (shard: number): number | null =>
+    config.ownShards === null ? (moving?.holderOf(shard) ?? null) : shard;
+  const storage = await openStorage(config, log, clock, fatal, onShardEnded);
+  const pipelines = await startPipelines(storage, config, build, log, clock, fatal, holderOf);
+  const servers = await openServers({
+    config,
+    build,
+    brokerSettings,
+    storage,
+    pipelines,
+    log,
+    clock,
+    lookAtShards: async () => moving?.refresh(),
+  });
+  if (config.ownShards === null && config.cluster !== null && servers.cluster !== null) {
+    moving = await startMovingShards({
+      settings: config.cluster,
+      shards: config.shards,
+      db: storage.metadata.db,
+      set: pipelines.moving,
+      cluster: servers.cluster,
+      clock,
+      log,
+      fatal,
+    });
+  }
   const { http, https, listeners } = servers;
   const addresses = { http, https, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(config.dataDir, "service.json");
@@ -47,6 +75,8 @@ export async function serve(
     reload: servers.reload,
     close: async () => {
       pipelines.beginClosing();
+      // Other nodes take the shards meanwhile, and what comes for them is passed on.
+      await moving?.close();
       await servers.close();
       await pipelines.close();
       await storage.close();

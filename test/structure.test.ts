@@ -64,6 +64,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/mqtt/connection/mqtt-client.ts", "shown: topic $time"],
   ["ingest/transports/mqtt/connection/deliveries.ts", "expiry of messages"],
   ["ingest/transports/mqtt/listeners/endpoint.ts", "certificates: valid still"],
+  ["src/cluster/shard-steps.ts", "records: when a shard changed hands"],
   ["src/dashboards/shared-page.ts", "expiry of shares"],
   ["src/alerts/alert-retention.ts", "retention"],
   ["src/backup/", "shown, in the names of backups, and schedules"],

@@ -136,7 +136,8 @@ const shards =
     : Array.from({ length: Number(process.env.TEST_SHARDS) }, (_, i) => i);
 
 /** The settings of a service in the test, with the shards that the run asks for. */
-export const withShards = (config: Config): Config => ({ ...config, shards: shards ?? config.shards });
+export const withShards = (config: Config): Config =>
+  shards === null ? config : { ...config, shards, ownShards: shards };
 
 /** Where the files of the shard of a device are that is below no other, seen from the data folder. */
 export const shardFolderOf = (device: number): string =>

@@ -126,7 +126,7 @@ async function drain(db: Db, series: SeriesStore): Promise<void> {
   await createRemovals({
     db,
     series,
-    journals: [{ journal: { appendedID: 0 }, settledID: 0 }],
+    journals: { all: [{ journal: { appendedID: 0 }, settledID: 0 }] },
     followed: async () => {},
     historySettled: async () => {},
     isHeld: () => false,

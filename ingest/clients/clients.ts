@@ -69,12 +69,19 @@ interface Identified {
 /** Clients of a tenant that are looked at for one that can give way. */
 const looksMax = 64;
 
+/** What clients of all shards share. */
+export type SharedClientsContext = Pick<
+  ClientsContext,
+  "limits" | "denials" | "now" | "meter" | "clientsMax" | "authenticate"
+>;
+
 /** @param isBusy whether somebody waits for the client: then it is not silent, and does not give way */
 export function createClients<L extends ClientLink>(
+  shared: SharedClientsContext,
   shards: ByShard<ClientsContext>,
   isBusy: (client: DeviceClient<L>) => boolean,
 ): Clients<L> {
-  const [{ limits, denials, now, meter, clientsMax, authenticate: identifyBy }] = shards.all;
+  const { limits, denials, now, meter, clientsMax, authenticate: identifyBy } = shared;
   /** By device, the one that is open or being opened under each client id. */
   const open = new Map<string, Opening<L>>();
   /** Under way. */
@@ -127,7 +134,8 @@ export function createClients<L extends ClientLink>(
     ip: string,
     { clientID, keepAlive }: ClientTerms<L>,
   ): Promise<Identified | Turned> {
-    if (shards.all.every(({ accept }) => accept.full)) return { reason: "unavailable" };
+    const { all } = shards;
+    if (all.length > 0 && all.every(({ accept }) => accept.full)) return { reason: "unavailable" };
     const found = await authenticate(credentials, ip);
     if ("denial" in found) {
       if (found.device !== null) denials.add(found.device, ip, clientID, keepAlive);

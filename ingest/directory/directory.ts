@@ -1,4 +1,5 @@
 import type { PlatformSubscription } from "../../store/journal/message.js";
+import { createListeners } from "../../store/lib/listeners.js";
 import { createLock } from "../../store/lib/turns.js";
 import { createVersions } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
@@ -21,12 +22,12 @@ export interface Directory {
   findByDeviceID(deviceID: string): Promise<DeviceEntry | undefined>;
   /** Applies one change of the feed. */
   apply(change: Change): Promise<void>;
-  /** Called when a device is gone (undefined) or its row has changed. */
-  onDevice(listener: (id: number, entry: DeviceEntry | undefined) => void): void;
+  /** Called when a device is gone (undefined) or its row has changed, until what is returned is called. */
+  onDevice(listener: (id: number, entry: DeviceEntry | undefined) => void): () => void;
   /** What the platform subscribes the device to: as itself, by its product and by its groups; each filter once. */
   platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
-  /** Called when they may have changed. */
-  onSubscriptions(listener: (entry: DeviceEntry) => void): void;
+  /** Called when they may have changed, until what is returned is called. */
+  onSubscriptions(listener: (entry: DeviceEntry) => void): () => void;
   /** Entries in use are never evicted: a connection holds its device from CONNECT to its end. */
   hold(id: number): void;
   release(id: number): void;
@@ -43,20 +44,16 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   /** No change overtakes what is read under it: the feed waits, and then applies to what was read. */
   const inTurn = createLock();
   const loader = createEntryLoader(store, cache, products, versions, inTurn);
-  const deviceListeners: ((id: number, entry: DeviceEntry | undefined) => void)[] = [];
-  const subscriptionListeners: ((entry: DeviceEntry) => void)[] = [];
+  const deviceListeners = createListeners<[id: number, entry: DeviceEntry | undefined]>();
+  const subscriptionListeners = createListeners<[entry: DeviceEntry]>();
   const applyInTurn = createFeed({
     db: store.db,
     cache,
     products,
     loader,
     versions,
-    onDevice: (id, entry) => {
-      for (const listener of deviceListeners) listener(id, entry);
-    },
-    onSubscriptions: (entry) => {
-      for (const listener of subscriptionListeners) listener(entry);
-    },
+    onDevice: deviceListeners.tell,
+    onSubscriptions: subscriptionListeners.tell,
   });
 
   return {
@@ -69,16 +66,12 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     findByDeviceID: loader.byDeviceID,
     get: async (id) => cache.entries.get(id) ?? loader.byID(id),
     apply: (change) => inTurn(() => applyInTurn(change)),
-    onDevice: (listener) => {
-      deviceListeners.push(listener);
-    },
+    onDevice: deviceListeners.add,
     platformSubscriptions: (entry) =>
       entry.subscriptions.length + entry.product.subscriptions.length === 0
         ? noSubscriptions
         : mergeSubscriptions([...entry.product.subscriptions, ...entry.subscriptions]),
-    onSubscriptions: (listener) => {
-      subscriptionListeners.push(listener);
-    },
+    onSubscriptions: subscriptionListeners.add,
     hold: cache.hold,
     release: cache.release,
   };

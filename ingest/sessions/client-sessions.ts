@@ -1,4 +1,5 @@
 /** The sessions of a device as a person sees them, and how one of them is ended. */
+import type { ByShard } from "../directory/by-shard.js";
 import type { Connections, Protocol } from "./connections.js";
 import { httpClientID } from "./inboxes.js";
 import type { SessionRecords } from "./records.js";
@@ -114,11 +115,12 @@ function handedOut({ outgoing }: SessionState): number {
 }
 
 /** Of every shard of the process: a device has its sessions in one of them. */
-export function sessionsOfShards(shards: readonly [ClientSessions, ...ClientSessions[]]): ClientSessions {
-  const [first, ...others] = shards;
-  if (others.length === 0) return first;
+export function sessionsOfShards(shards: Pick<ByShard<ClientSessions>, "all">): ClientSessions {
   return {
-    of: (device) => shards.flatMap((one) => one.of(device)),
-    end: (of, clientIDs) => (shards.find((one) => one.of(of.device).length > 0) ?? first).end(of, clientIDs),
+    of: (device) => shards.all.flatMap((one) => one.of(device)),
+    end: async (of, clientIDs) => {
+      const found = shards.all.find((one) => one.of(of.device).length > 0) ?? shards.all[0];
+      return found === undefined ? "unavailable" : found.end(of, clientIDs);
+    },
   };
 }

@@ -1,6 +1,7 @@
 import type { PlatformSubscription } from "../../store/journal/message.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import { type ClientCertificate, isEntitled } from "../access/credentials.js";
+import type { ByShard } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { EndReason } from "../meter.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
@@ -135,14 +136,12 @@ export function createConnections({ registry, now }: ConnectionsDeps): Connectio
 
 /** What is asked of the connections of every shard of the process. */
 export function connectionsOfShards(
-  shards: readonly [Connections, ...Connections[]],
+  shards: Pick<ByShard<Connections>, "all">,
 ): Pick<Connections, "has" | "sendToAll" | "waitingBytes"> {
-  const [first, ...others] = shards;
-  if (others.length === 0) return first;
   return {
-    has: (device) => shards.some((one) => one.has(device)),
+    has: (device) => shards.all.some((one) => one.has(device)),
     sendToAll: (device, topic, payload) =>
-      shards.find((one) => one.has(device))?.sendToAll(device, topic, payload) ?? false,
-    waitingBytes: (tenant) => shards.reduce((sum, one) => sum + one.waitingBytes(tenant), 0),
+      shards.all.find((one) => one.has(device))?.sendToAll(device, topic, payload) ?? false,
+    waitingBytes: (tenant) => shards.all.reduce((sum, one) => sum + one.waitingBytes(tenant), 0),
   };
 }

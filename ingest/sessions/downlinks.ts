@@ -156,7 +156,8 @@ export function downlinksOfShards(
   shards: ByShard<Downlinks>,
   directory: DownlinksDeps["directory"],
 ): Downlinks {
-  if (shards.isSingle) return shards.all[0];
+  const [only] = shards.all;
+  if (shards.isSingle && only !== undefined) return only;
   return {
     reach: async (device, ...asked) => {
       const entry = directory.peek(device) ?? (await directory.get(device));

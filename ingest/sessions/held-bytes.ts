@@ -9,6 +9,8 @@ import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from 
 export interface HeldBytes {
   /** Counts what loaded sessions of a device hold. */
   takeUp(deviceSessions: DeviceSessions): void;
+  /** The opposite, for sessions that go on in another process: nothing of theirs counts any more. */
+  letGo(deviceSessions: DeviceSessions): void;
   /** Takes them for a message; false if the tenant's share has no room. */
   take(tenant: number, bytes: number): boolean;
   /** For what is on record already; whether there is room was asked before. */
@@ -43,6 +45,12 @@ export function createHeldBytes(bytesMax: number): HeldBytes {
     return true;
   }
 
+  function end(state: SessionState): void {
+    if (state.isOver) return;
+    shares.give(state.tenant, state.outgoingBytes + counted(state.ownBytes));
+    state.isOver = true;
+  }
+
   return {
     takeUp: ({ tenant, sessions, retainedBytes, wills }) => {
       shares.force(tenant, retainedBytes);
@@ -50,6 +58,11 @@ export function createHeldBytes(bytesMax: number): HeldBytes {
       for (const { outgoingBytes, ownBytes } of sessions.values()) {
         shares.force(tenant, outgoingBytes + counted(ownBytes));
       }
+    },
+    letGo: ({ tenant, sessions, retainedBytes, wills }) => {
+      shares.give(tenant, retainedBytes);
+      for (const { will } of wills) shares.give(tenant, weightOfWill(will));
+      for (const state of sessions.values()) end(state);
     },
     take: shares.take,
     force: shares.force,
@@ -64,11 +77,7 @@ export function createHeldBytes(bytesMax: number): HeldBytes {
     },
     hasRoom,
     mayGrow: (tenant, ownBytes, bytes) => hasRoom(tenant, counted(ownBytes + bytes) - counted(ownBytes)),
-    end: (state) => {
-      if (state.isOver) return;
-      shares.give(state.tenant, state.outgoingBytes + counted(state.ownBytes));
-      state.isOver = true;
-    },
+    end,
     of: shares.held,
     get total() {
       return shares.total;

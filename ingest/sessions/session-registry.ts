@@ -30,6 +30,8 @@ export interface SessionRegistry extends SessionLifecycle, Subscribing {
   delivered(state: SessionState, messageID: number, acknowledged?: boolean): void;
   /** Wills that are due, each once. */
   dueWills(nowMicros: number): DueWill[];
+  /** Gives back the bytes of all of it, which goes on in another process. */
+  letGo(): void;
   /** The bytes that all of it takes. */
   readonly held: Pick<HeldBytes, "hasRoom" | "mayGrow" | "of" | "total">;
 }
@@ -87,6 +89,10 @@ export function createSessionRegistry(
     received: queues.received,
     delivered: (state, messageID, acknowledged = true) => queues.settle(state, messageID, acknowledged),
     dueWills: wills.due,
+    letGo: () => {
+      for (const deviceSessions of registry.values()) held.letGo(deviceSessions);
+      registry.clear();
+    },
     held,
   };
 }

@@ -80,14 +80,58 @@ export function createWorkBudget(max = workMax): WorkBudget {
     take,
     give,
     room,
-    run: async (tenant, cost, work) => {
-      if (cost <= lightWorkMax) return work();
-      await room(tenant, cost);
-      try {
-        return work();
-      } finally {
-        void nextTurn().then(() => give(tenant, cost));
-      }
+    run: runWithin({ room, give }),
+  };
+}
+
+function runWithin({ room, give }: Pick<WorkBudget, "room" | "give">): WorkBudget["run"] {
+  return async (tenant, cost, work) => {
+    if (cost <= lightWorkMax) return work();
+    await room(tenant, cost);
+    try {
+      return work();
+    } finally {
+      void nextTurn().then(() => give(tenant, cost));
+    }
+  };
+}
+
+/** The part of a budget that some use who may end before their work is done: what they hold then is given back. */
+interface WorkPart extends WorkBudget {
+  end(): void;
+}
+
+export function createWorkPart(budget: WorkBudget): WorkPart {
+  const held = new Map<number, number>();
+  let isOver = false;
+  const hold = (tenant: number, cost: number): void => {
+    if (isOver) budget.give(tenant, cost);
+    else held.set(tenant, (held.get(tenant) ?? 0) + cost);
+  };
+  const give = (tenant: number, cost: number): void => {
+    if (isOver) return;
+    const left = (held.get(tenant) ?? 0) - cost;
+    if (left === 0) held.delete(tenant);
+    else held.set(tenant, left);
+    budget.give(tenant, cost);
+  };
+  const room = async (tenant: number, cost: number): Promise<void> => {
+    await budget.room(tenant, cost);
+    hold(tenant, cost);
+  };
+  return {
+    take: (tenant, cost) => {
+      const isTaken = budget.take(tenant, cost);
+      if (isTaken) hold(tenant, cost);
+      return isTaken;
+    },
+    give,
+    room,
+    run: runWithin({ room, give }),
+    end: () => {
+      isOver = true;
+      for (const [tenant, cost] of held) budget.give(tenant, cost);
+      held.clear();
     },
   };
 }

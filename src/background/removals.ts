@@ -39,8 +39,8 @@ interface JournalProgress {
 
 export interface RemovalDeps {
   readonly db: Db;
-  /** Each with the id up to which its points are in the store. */
-  readonly journals: readonly JournalProgress[];
+  /** Those of the shards here, each with the id up to which its points are in the store. */
+  readonly journals: { readonly all: readonly JournalProgress[] };
   readonly series: Pick<SeriesStore, "whichHavePoints" | "removeDevices" | "removeFields">;
   /** Resolves when every follower in this process knows of the deletions that are stored. */
   readonly followed: () => Promise<void>;
@@ -177,7 +177,7 @@ function createSettling(deps: RemovalDeps, stopping: AbortSignal) {
       if (newest <= settledThrough) return true;
       await deps.followed();
       // What was appended before the deletion was known; messages that come later find no device.
-      const sentBefore = deps.journals.map((one) => ({ one, id: one.journal.appendedID }));
+      const sentBefore = deps.journals.all.map((one) => ({ one, id: one.journal.appendedID }));
       const isSettled = () => sentBefore.every(({ one, id }) => one.settledID >= id);
       for (let waitedMs = 0; !isSettled(); waitedMs += settleLookMs) {
         if (stopping.aborted || waitedMs >= settleWaitMs) return false;

@@ -14,9 +14,9 @@ import { aliveMs, linkKey, linkOptions, linkProtocols } from "./secret.js";
 
 export interface Links extends Omit<Neighbours, "keeperOf"> {
   /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
-  ask(node: number, call: Call): Promise<Answer>;
+  ask(node: number | null, call: Call): Promise<Answer>;
   /** The answer, as JSON, to a call of this node's own. @throws Error if the node does not answer */
-  call(node: number, body: object, timeoutMs: number): Promise<unknown>;
+  call(node: number | null, body: object, timeoutMs: number): Promise<unknown>;
   /** Opens a link for what happens to the devices that the node keeps. @throws Error if it cannot be reached */
   openEvents(node: number): Promise<Socket>;
 }
@@ -68,14 +68,16 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
     return { node, key, requests: target(linkProtocols.http), calls: target(linkProtocols.calls) };
   }
 
-  /** @throws ApiError for a number that is none of the others' */
-  function other(number: number): Other {
-    const found = others.get(number);
+  /** @throws ApiError for a number that is none of the others', and for none */
+  function other(number: number | null): Other {
+    const found = number === null ? undefined : others.get(number);
     if (found !== undefined) return found;
-    throw new ApiError("SERVICE_UNAVAILABLE", `cannot reach node ${number}: it is unknown`);
+    const why =
+      number === null ? "no node keeps the device now" : `cannot reach node ${number}: it is unknown`;
+    throw new ApiError("SERVICE_UNAVAILABLE", why);
   }
 
-  function open(number: number, protocol: string): Promise<TLSSocket> {
+  async function open(number: number | null, protocol: string): Promise<TLSSocket> {
     const { node, key } = other(number);
     const { host, port } = node;
     const socket = connect({ host, port, ...linkOptions(key, self.number, protocol) });
@@ -94,7 +96,10 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
       link: await open(number, linkProtocols.http),
       headers: { [clientHeader]: writeClient(client) },
     }),
-    forward: (number, forwarded) => forward(other(number).requests, forwarded),
+    forward: (number, forwarded) => {
+      if (number === null) forwarded.unreachable();
+      else forward(other(number).requests, forwarded);
+    },
     ask: async (number, call) => askNode(other(number).requests, call),
     call: async (number, body, timeoutMs) => callNode(other(number).calls, body, timeoutMs),
     openEvents: (number) => open(number, linkProtocols.live),

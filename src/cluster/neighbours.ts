@@ -11,8 +11,8 @@ export interface Cluster extends Neighbours, Pick<Links, "ask" | "call" | "openE
   readonly others: readonly number[];
   /** Called with what goes wrong between nodes and is told to no caller. */
   readonly onFault: (error: Error) => void;
-  /** Which other node keeps the device of this record id; null: none. */
-  nodeOf(device: number): Promise<number | null>;
+  /** Where the device of this record id is kept; null: here. */
+  placeOf(device: number): Promise<Elsewhere | null>;
   /** @throws KeptElsewhere if another node keeps the device of this record id */
   atKeeper(device: number): Promise<void>;
 }
@@ -38,7 +38,7 @@ export function createNeighbours(
         ? null
         : { node: found.node, tenant: device.device.tenant };
     },
-    nodeOf: async (id) => (await elsewhere(await directory.get(id)))?.node ?? null,
+    placeOf: async (id) => elsewhere(await directory.get(id)),
     atKeeper: async (id) => {
       const found = await elsewhere(await directory.get(id));
       if (found !== null) throw new KeptElsewhere(found.node);

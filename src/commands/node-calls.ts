@@ -29,6 +29,7 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("send"), ...content, logged: z.array(sent).max(targetsMax).readonly() }),
   z.strictObject({ call: z.literal("isConnected"), topic: z.string(), targets }),
   z.strictObject({ call: z.literal("follow") }),
+  z.strictObject({ call: z.literal("shards") }),
   z.strictObject({ call: z.literal("list"), query: listQuery }),
   z.strictObject({ call: z.literal("asides") }),
   z.strictObject({ call: z.literal("figures"), tenant: id.nullable() }),
@@ -36,7 +37,10 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
-/** One for each device of the call, in their order; of `route` the QoS that is granted, or null. None of `follow`. */
+/**
+ * One for each device of the call, in their order; of `route` the QoS that is granted, or null. None of `follow` and
+ * `shards`.
+ */
 export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(targetsMax);
 export type NodeAnswers = z.infer<typeof nodeAnswers>;
 
@@ -59,11 +63,13 @@ interface NodeCallsDeps {
   readonly resumes: TenantFeed["resumes"];
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
+  /** The node that asks has freed a shard. */
+  readonly lookAtShards: () => Promise<void>;
   readonly onFault: (error: Error) => void;
 }
 
 export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
-  const { commands, directory, list, asides, figures, resumes, followed, onFault } = deps;
+  const { commands, directory, list, asides, figures, resumes, followed, lookAtShards, onFault } = deps;
 
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
@@ -107,8 +113,8 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
       const { topic, payload, qos: asked, ttl, logged } = call;
       return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);
     }
-    if (call.call === "follow") {
-      await followed();
+    if (call.call === "follow" || call.call === "shards") {
+      await (call.call === "follow" ? followed() : lookAtShards());
       return [];
     }
     const slice = createSlice();

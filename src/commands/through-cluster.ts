@@ -1,4 +1,5 @@
 /** Commands to devices that other nodes keep: routed, sent and confirmed there, logged here. */
+import type { Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
 import { asError } from "../../store/lib/errors.js";
 import type { Command, Commands } from "./commands.js";
@@ -6,13 +7,16 @@ import { type NodeAnswers, type NodeCall, nodeAnswers, targetsMax } from "./node
 import type { CommandRoute } from "./routing.js";
 
 interface Ways {
-  /** The node that keeps the device of this record id; null: this one. */
-  keeperOf(device: number): Promise<number | null>;
+  /** Where the device of this record id is kept; null: here. */
+  placeOf(device: number): Promise<Pick<Elsewhere, "node"> | null>;
   /** A node's answer to a call, as JSON. @throws Error if it does not answer */
-  call(node: number, call: NodeCall, timeoutMs: number): Promise<unknown>;
+  call(node: number | null, call: NodeCall, timeoutMs: number): Promise<unknown>;
   readonly directory: Pick<Directory, "get">;
   readonly onFault: (error: Error) => void;
 }
+
+/** Null: none keeps the devices now, and none can be asked. */
+type Node = number | null;
 
 /** What all devices of one call have in common. */
 type Shared = Pick<Command, "topic"> & Partial<Command>;
@@ -26,9 +30,9 @@ const grants = (answers: NodeAnswers): (CommandRoute["qos"] | null)[] =>
   answers.map((one) => (typeof one === "number" ? one : null));
 
 /** What is asked in one turn of the loop about many devices is one call for each node. */
-export function throughCluster(here: Commands, { keeperOf, call, directory, onFault }: Ways): Commands {
-  const nodes = new WeakMap<CommandRoute, number>();
-  const ask = async (node: number, asked: NodeCall): Promise<NodeAnswers> =>
+export function throughCluster(here: Commands, { placeOf, call, directory, onFault }: Ways): Commands {
+  const nodes = new WeakMap<CommandRoute, Node>();
+  const ask = async (node: Node, asked: NodeCall): Promise<NodeAnswers> =>
     nodeAnswers.parse(await call(node, asked, asked.call === "send" ? sendMs : askMs));
 
   const routes = gathering<number, CommandRoute["qos"] | null>((node, { topic, qos = 0 }, targets) =>
@@ -50,8 +54,9 @@ export function throughCluster(here: Commands, { keeperOf, call, directory, onFa
   return {
     ...here,
     routeTo: async (target, command) => {
-      const node = await keeperOf(target.id);
-      if (node === null) return here.routeTo(target, command);
+      const place = await placeOf(target.id);
+      if (place === null) return here.routeTo(target, command);
+      const { node } = place;
       const to = await directory.get(target.id);
       // A node that does not answer reaches nobody now.
       const qos = await routes(node, command, target.id).catch(() => null);
@@ -73,18 +78,18 @@ export function throughCluster(here: Commands, { keeperOf, call, directory, onFa
       );
     },
     isConnected: async (target, topic) => {
-      const node = await keeperOf(target.id);
-      if (node === null) return here.isConnected(target, topic);
-      return there(node, { topic }, target.id).then(
+      const place = await placeOf(target.id);
+      if (place === null) return here.isConnected(target, topic);
+      return there(place.node, { topic }, target.id).then(
         (isThere) => isThere === true,
         () => false,
       );
     },
     sendToMember: (target, topic, payload) => {
-      void keeperOf(target.id)
-        .then((node) => {
-          if (node === null) here.sendToMember(target, topic, payload);
-          else return members(node, { topic, payload }, target.id);
+      void placeOf(target.id)
+        .then((place) => {
+          if (place === null) here.sendToMember(target, topic, payload);
+          else return members(place.node, { topic, payload }, target.id);
           return null;
         })
         .catch((error: unknown) => onFault(asError(error)));
@@ -94,7 +99,7 @@ export function throughCluster(here: Commands, { keeperOf, call, directory, onFa
 }
 
 interface Gathered<Item, Answer> {
-  readonly node: number;
+  readonly node: Node;
   readonly shared: Shared;
   readonly items: Item[];
   readonly answers: Promise<readonly Answer[]>;
@@ -102,13 +107,13 @@ interface Gathered<Item, Answer> {
 
 /** Asks one by one what `run` asks at once: all that have been asked of a node about the same, in one turn. */
 function gathering<Item, Answer>(
-  run: (node: number, shared: Shared, items: readonly Item[]) => Promise<readonly Answer[]>,
-): (node: number, shared: Shared, item: Item) => Promise<Answer | null> {
+  run: (node: Node, shared: Shared, items: readonly Item[]) => Promise<readonly Answer[]>,
+): (node: Node, shared: Shared, item: Item) => Promise<Answer | null> {
   let open: Gathered<Item, Answer>[] = [];
   const isSame = (a: Shared, b: Shared): boolean =>
     a.topic === b.topic && a.payload === b.payload && a.qos === b.qos && a.ttl === b.ttl;
 
-  function begin(node: number, shared: Shared): Gathered<Item, Answer> {
+  function begin(node: Node, shared: Shared): Gathered<Item, Answer> {
     const items: Item[] = [];
     const answers = new Promise<readonly Answer[]>((resolve, reject) => {
       setImmediate(() => {

@@ -34,18 +34,16 @@ export function readNodes(text: string): readonly ClusterNode[] | null {
 }
 
 /**
- * Which node has which shard, in the order of the shards. With journals on the nodes' own disks each has one, of its own
- * number; the shards of a topic are dealt out in turn.
+ * The numbers of all shards of the deployment, in the order in which devices are shared out. With journals on the nodes'
+ * own disks each node has one, of its own number.
  */
-export function shardsOfNodes(
-  { nodes }: { readonly nodes: readonly Pick<ClusterNode, "number">[] },
+export function allShards(
+  own: number,
+  cluster: ClusterSettings | null,
   journal: { readonly shards: number } | null,
-): readonly { readonly node: number; readonly shard: number }[] {
-  if (journal === null) return nodes.map(({ number }) => ({ node: number, shard: number }));
-  return Array.from({ length: journal.shards }, (_, shard) => ({
-    node: nodes[shard % nodes.length]?.number ?? 0,
-    shard,
-  }));
+): readonly number[] {
+  if (journal !== null) return Array.from({ length: journal.shards }, (_, shard) => shard);
+  return cluster === null ? [own] : cluster.nodes.map(({ number }) => number);
 }
 
 interface ClusterEnvironment {

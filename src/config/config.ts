@@ -5,7 +5,7 @@ import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.
 import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
-import { type ClusterSettings, clusterOf, clusterProblems, readNodes, shardsOfNodes } from "./cluster.js";
+import { allShards, type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
 import { type JournalSettings, journalOf, journalProblems, readJournalURL } from "./journal.js";
 import { isTileTemplate } from "./tile-template.js";
 import { inWords } from "./words.js";
@@ -50,8 +50,10 @@ export interface Config {
   readonly nodeNumber: number;
   /** Where the journal is kept besides this machine's disk; null: nowhere. */
   readonly journal: JournalSettings | null;
-  /** The shards of the journal that this process keeps. */
+  /** All shards of the deployment's journal, in the order in which devices are shared out. */
   readonly shards: readonly number[];
+  /** Those that this process keeps from its start to its end; null: it takes and gives them as the cluster agrees. */
+  readonly ownShards: readonly number[] | null;
   /** Null: the process is alone. */
   readonly cluster: ClusterSettings | null;
   readonly eventRetentionDays: number;
@@ -341,6 +343,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const masterKey = env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex");
   const journal = journalOf(env);
   const cluster = clusterOf(env, { host: env.HOST, masterKey });
+  const shards = allShards(env.NODE_NUMBER, cluster, journal);
   const [appID, appSecret] = env.API_KEY?.split(/:(.*)/s) ?? [];
   return Object.freeze({
     host: env.HOST,
@@ -369,7 +372,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     journal,
-    shards: shardsHere(env.NODE_NUMBER, cluster, journal),
+    shards,
+    ownShards: cluster === null ? shards : journal === null ? [env.NODE_NUMBER] : null,
     cluster,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     eventRetentionBytes: env.EVENT_RETENTION_BYTES,
@@ -421,16 +425,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { template: env.MAP_TILES_URL, attribution: env.MAP_TILES_ATTRIBUTION, dark: env.MAP_TILES_DARK },
     holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
   });
-}
-
-function shardsHere(
-  own: number,
-  cluster: ClusterSettings | null,
-  journal: JournalSettings | null,
-): readonly number[] {
-  if (journal === null) return [own];
-  const nodes = cluster?.nodes ?? [{ number: own }];
-  return shardsOfNodes({ nodes }, journal).flatMap(({ node, shard }) => (node === own ? [shard] : []));
 }
 
 /** Where points live. */

@@ -7,10 +7,10 @@ export const shardsFolder = "shards";
 
 /** Where a shard's files are. A process that has one for good keeps them in the data folder itself. */
 export function shardDir(
-  { dataDir, journal, shards }: Pick<Config, "dataDir" | "journal" | "shards">,
+  { dataDir, journal, ownShards }: Pick<Config, "dataDir" | "journal" | "ownShards">,
   number: number,
 ): string {
-  return journal === null && shards.length === 1 ? dataDir : join(dataDir, shardsFolder, String(number));
+  return journal === null && ownShards?.length === 1 ? dataDir : join(dataDir, shardsFolder, String(number));
 }
 
 /** The folders, seen from a data folder, in which files of a shard may be: itself, and one for each of several. */

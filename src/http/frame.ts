@@ -27,7 +27,7 @@ interface FrameDeps {
   readonly addressOf: (context: Context) => string;
   readonly hangUp: (context: Context) => void;
   /** Lets another node of the cluster answer. `json`: the request's body, if it has one. */
-  readonly askNode: (context: Context, node: number, json: unknown) => Promise<Answer>;
+  readonly askNode: (context: Context, node: number | null, json: unknown) => Promise<Answer>;
   /** Called once the caller has shown a right credential, before any of the body is read. */
   readonly onCaller: (context: Context, caller: Pick<Caller, "tenant">) => void;
   /** The deployment's variant; a request may ask for the other. */

@@ -1,5 +1,5 @@
 /** For how long the oldest record that cannot be read yet has been on disk. */
-interface JournalLag {
+export interface JournalLag {
   /** To be called after each commit. */
   committed(): void;
   readonly seconds: number;

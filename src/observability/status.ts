@@ -9,13 +9,15 @@ import { count, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { ClockJump } from "./clock-watch.js";
-import { createJournalLag } from "./journal-lag.js";
+import { createJournalLag, type JournalLag } from "./journal-lag.js";
 import { type BackupFigures, type BuildFacts, metricsText, type RemovalFigures } from "./metrics.js";
 import { createHistogram } from "./prometheus.js";
 import { createWindowPair } from "./window-pair.js";
 
 /** The state of the running service for /readyz and /metrics. */
 export interface Status {
+  /** Tells of a shard's journal from now on, until what is returned is called. */
+  follow(journal: JournalProgress): () => void;
   /** Null while uplinks are taken; otherwise the reason why not. */
   notReady(): string | null;
   /** Degraded parts, by name. */
@@ -67,6 +69,7 @@ export function createTroubles(): Troubles {
   };
 }
 
+/** A journal, with how far its consumers have come. */
 interface JournalProgress {
   readonly journal: Journal;
   readonly settledID: number;
@@ -75,8 +78,6 @@ interface JournalProgress {
 
 interface StatusSources {
   readonly troubles: Troubles;
-  /** Of each shard, with how far its consumers have come. */
-  readonly journals: readonly JournalProgress[];
   readonly meter: Meter;
   readonly live: Pick<LiveFeed, "counts">;
   readonly damage: Pick<DamageLog, "counts">;
@@ -106,7 +107,8 @@ const commitBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 
 const writeBuckets = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 
 export function createStatus(sources: StatusSources): Status {
-  const { journals, meter } = sources;
+  const { meter } = sources;
+  const lags = new Map<JournalProgress, JournalLag>();
   const certificateEnds = new Map<string, number>();
   const clockJumps = new Map<ClockJump, number>();
   let backups: BackupFigures | null = null;
@@ -118,7 +120,7 @@ export function createStatus(sources: StatusSources): Status {
     windowMs,
     sources.monotonic,
   );
-  const lags = journals.map((one) => {
+  function follow(one: JournalProgress): () => void {
     const lag = createJournalLag({
       committedID: () => one.journal.committedID,
       settledID: () => one.settledID,
@@ -130,13 +132,15 @@ export function createStatus(sources: StatusSources): Status {
       for (const window of recentCommits.both) window.record(micros);
       lag.committed();
     });
-    return lag;
-  });
-  const lagSeconds = (): number => Math.max(...lags.map(({ seconds }) => seconds));
+    lags.set(one, lag);
+    return () => void lags.delete(one);
+  }
+
+  const lagSeconds = (): number => Math.max(0, ...[...lags.values()].map(({ seconds }) => seconds));
 
   /** Records that a consumer, which has come to `reached`, has not settled. */
   const behind = (reached: (one: JournalProgress) => number): number =>
-    sum(journals, (one) => Math.max(0, one.journal.committedID - reached(one)));
+    sum(lags.keys(), (one) => Math.max(0, one.journal.committedID - reached(one)));
   const lagMessages = (): number => behind((one) => one.settledID);
 
   const notReady = (): string | null => (sources.closing() ? "shutting down" : sources.stopped());
@@ -153,8 +157,8 @@ export function createStatus(sources: StatusSources): Status {
     return metricsText({
       meter,
       journal: {
-        pendingBytes: sum(journals, ({ journal }) => journal.pendingBytes),
-        segments: sum(journals, ({ journal }) => journal.segments.length),
+        pendingBytes: sum(lags.keys(), ({ journal }) => journal.pendingBytes),
+        segments: sum(lags.keys(), ({ journal }) => journal.segments.length),
       },
       live: sources.live.counts(),
       damage: sources.damage.counts,
@@ -190,7 +194,8 @@ export function createStatus(sources: StatusSources): Status {
       disk: {
         freeBytes: freeDiskBytes,
         isFull:
-          journals.some(({ journal }) => journal.stopped !== null) || freeDiskBytes < sources.freeBytesMin,
+          [...lags.keys()].some(({ journal }) => journal.stopped !== null) ||
+          freeDiskBytes < sources.freeBytesMin,
       },
       eventLoopDelayP99Ms: loopDelay.longer.percentile(99) / nsPerMs,
       startedAt: sources.startedAt,
@@ -198,6 +203,7 @@ export function createStatus(sources: StatusSources): Status {
   }
 
   return {
+    follow,
     notReady,
     degraded,
     note: sources.troubles.note,
@@ -225,8 +231,10 @@ function watchedLoopDelay(): IntervalHistogram {
   return watched;
 }
 
-function sum<T>(all: readonly T[], of: (one: T) => number): number {
-  return all.reduce((total, one) => total + of(one), 0);
+function sum<T>(all: Iterable<T>, of: (one: T) => number): number {
+  let total = 0;
+  for (const one of all) total += of(one);
+  return total;
 }
 
 function freeBytes(dir: string): number {

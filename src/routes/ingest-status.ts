@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
-import { type DeviceIngest, ingestElsewhere } from "../../store/metadata/devices/ingest.js";
+import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
 import { pointsRefused } from "../../store/metadata/quarantine.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampOrNull } from "../http/schemas.js";
@@ -18,7 +18,7 @@ const answer = z
 
 /** How much of a device's messages was accepted, and what was refused and why. */
 export function ingestStatusRoutes(deps: AppDeps): Route[] {
-  const { db, config } = deps;
+  const { db } = deps;
   const routes = resourceRoutes(deps);
   return [
     route({
@@ -33,8 +33,7 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
       handle: async ({ caller, variant, writing, params }) => {
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
         await deps.cluster?.atKeeper(id);
-        const all = [...(await deps.ingestOf(id)), ...(await ingestElsewhere(db, config.shards, id))];
-        const { lastAt, points, refused, messages } = sumOf(all);
+        const { lastAt, points, refused, messages } = sumOf(await deps.ingestOf(id));
         // Counted as decoded; values that the series store then refused are not subtracted.
         const notStored = await pointsRefused(db, id);
         if (notStored > 0) refused.series = notStored;

@@ -40,6 +40,8 @@ export interface AsideKeeper extends SetAsideMessages {
   letOthersOn(shard: number): void;
   /** Registers the replay of a shard's records that were set aside for a follower. */
   replaysBy(shard: number, follower: Follower, replay: Replay): void;
+  /** The shard is closed: nothing that was registered for it is used any more. */
+  forget(shard: number): void;
 }
 
 /** Where the marks of a shard's followers are. */
@@ -134,6 +136,11 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
     },
     letOthersOn: (shard) => orderOf(shard).letOn(),
     replaysBy: replays.by,
+    forget: (shard) => {
+      orders.delete(shard);
+      trials.forget(shard);
+      replays.forget(shard);
+    },
     replay: async (id) => {
       const replayed: Follower[] = [];
       const refused: Replayed["refused"][number][] = [];
@@ -184,6 +191,7 @@ function createStartOrder() {
 interface Trials {
   /** Registers the input of a follower's trials besides the record. */
   contextBy(shard: number, follower: Follower, context: TrialContext): void;
+  forget(shard: number): void;
   try(follower: Follower, record: JournalRecord): Promise<Verdict>;
 }
 
@@ -192,6 +200,7 @@ function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
   const contexts = new Map<string, TrialContext>();
   return {
     contextBy: (shard, follower, context) => void contexts.set(nameOf(shard, follower), context),
+    forget: (shard) => forgetShard(contexts, shard),
     try: async (follower, record) => {
       const shard = shardOfID(record.id);
       const context = contexts.get(nameOf(shard, follower));
@@ -222,8 +231,13 @@ function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
 
 const nameOf = (shard: number, follower: Follower): string => `${shard} ${follower}`;
 
+function forgetShard(known: Map<string, unknown>, shard: number): void {
+  for (const follower of followers) known.delete(nameOf(shard, follower));
+}
+
 interface Replays {
   by(shard: number, follower: Follower, replay: Replay): void;
+  forget(shard: number): void;
   /** Tries the record once more and lets it have its effect; null if it did, otherwise the reason why not. */
   run(aside: Aside): Promise<string | null>;
 }
@@ -232,6 +246,7 @@ function createReplays(store: SetAside, trials: Trials, log: Logger): Replays {
   const replays = new Map<string, Replay>();
   return {
     by: (shard, follower, replay) => void replays.set(nameOf(shard, follower), replay),
+    forget: (shard) => forgetShard(replays, shard),
     run: async (aside) => {
       const replay = replays.get(nameOf(shardOfID(aside.id), aside.follower));
       if (replay === undefined) return "nothing follows the journal for it now";

@@ -18,7 +18,8 @@ export interface Checks {
 
 interface ChecksDeps {
   readonly config: Config;
-  readonly shards: readonly Pick<Shard, "dir" | "events" | "remakeSessions">[];
+  /** Those that are here. */
+  readonly shards: () => readonly Pick<Shard, "dir" | "events" | "remakeSessions">[];
   readonly series: Pick<SeriesStore, "files">;
   readonly report: DamageLog["report"];
   readonly log: Logger;
@@ -32,26 +33,32 @@ export function createChecks({ config, shards, series, report, log }: ChecksDeps
   let dueAt = 0;
   const checking = singleFlight(run);
 
-  const menders = new Map<string, (fault: string) => Promise<void>>();
-  for (const { dir, events, remakeSessions } of shards) {
-    menders.set(join(dir, "events.db"), (fault) => events.remake(fault));
-    menders.set(join(dir, "sessions.db"), (fault) => remakeSessions(fault));
-  }
   const metadata = metadataFile(config);
-  if (metadata !== null) {
-    menders.set(metadata, async (fault) => {
+
+  /** By database, what mends it. */
+  function mendersNow(): Map<string, (fault: string) => Promise<void>> {
+    const menders = new Map<string, (fault: string) => Promise<void>>();
+    for (const { dir, events, remakeSessions } of shards()) {
+      menders.set(join(dir, "events.db"), (fault) => events.remake(fault));
+      menders.set(join(dir, "sessions.db"), (fault) => remakeSessions(fault));
+    }
+    if (metadata === null) return menders;
+    return menders.set(metadata, async (fault) => {
       const what = `${fault}; it cannot be made again: restore it from a backup`;
       report({ part: "metadata", file: metadata, what, lostBytes: 0 });
     });
   }
 
   function onFault({ path, fault }: { path: string; fault: string }): void {
-    const mend = menders.get(path) ?? ((found: string) => series.files?.suspect(path, found));
+    // A shard that has gone meanwhile has taken its databases along.
+    const mend = mendersNow().get(path) ?? ((found: string) => series.files?.suspect(path, found));
     mend(fault)?.catch((error: unknown) => log.error("cannot mend a damaged database", { path, error }));
   }
 
   async function run(): Promise<void> {
-    const paths = [...menders.keys(), ...(series.files?.list() ?? [])].filter((path) => existsSync(path));
+    const paths = [...mendersNow().keys(), ...(series.files?.list() ?? [])].filter((path) =>
+      existsSync(path),
+    );
     const startedAt = performance.now();
     await checkDatabases(paths, onFault, ending.signal);
     log.debug("databases checked", {

@@ -9,7 +9,7 @@ import type { Aside } from "../../store/journal/set-aside.js";
 import type { Backups } from "../backup/backups.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type Commands, createCommands } from "../commands/commands.js";
-import { settleIssued, startExpiry } from "../commands/issued.js";
+import { startExpiry } from "../commands/issued.js";
 import { createNodeCalls, type NodeCalls } from "../commands/node-calls.js";
 import type { Receipts } from "../commands/receipts.js";
 import { startScheduler } from "../commands/scheduler.js";
@@ -46,6 +46,8 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly shards: ByShard<Shard>;
   /** Null: the process is alone. */
   readonly cluster: Cluster | null;
+  /** Another node says that it has freed a shard. */
+  readonly lookAtShards: () => Promise<void>;
   readonly faults: Faults;
   readonly receipts: Receipts;
   /** Why a shard takes nothing, or null. */
@@ -66,7 +68,7 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly now: () => number;
 }
 
-/** Settles the commands that an earlier run issued, resumes its tasks and starts the schedules. */
+/** Resumes the tasks of an earlier run and starts the schedules. */
 export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
   const { config, history, metadata, shards, cluster, receipts, stopped, broker, zone, log, now } = deps;
   const onFault = deps.faults("at a command to another node");
@@ -84,7 +86,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
       const found = entry === undefined ? null : shards.peek(entry);
       return found instanceof Elsewhere ? found.shard : (found?.number ?? node);
     },
-    sessions: connectionsOfShards(shards.map(({ connections }) => connections).all),
+    sessions: connectionsOfShards(shards.map(({ connections }) => connections)),
     directory,
     receipts,
     now,
@@ -95,10 +97,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   const commands =
     cluster === null
       ? commandsHere
-      : throughCluster(commandsHere, { keeperOf: cluster.nodeOf, call: cluster.call, directory, onFault });
-  for (const { number, saved } of shards.all) {
-    await settleIssued({ db, now, node: number, held: saved.held, receipts });
-  }
+      : throughCluster(commandsHere, { placeOf: cluster.placeOf, call: cluster.call, directory, onFault });
   const expiry = startExpiry({ db, now, log });
   const makeBackups = await prepareBackups(deps);
   const tasks = await openTasksRunner({
@@ -128,6 +127,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
       figures: (tenant) => figuresHere({ meter: metadata.meter, status: deps.status }, tenant),
       resumes: deps.resumes,
       followed: metadata.followed,
+      lookAtShards: deps.lookAtShards,
       onFault: deps.faults("at a call of another node"),
     }),
     tasks,

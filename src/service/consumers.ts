@@ -67,7 +67,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     onCarried: (device, parent, at) => presence.carried(device, parent, Math.floor(at / 1000)),
     onTrouble: (error) => status.note("alerts", error?.message ?? null),
   });
-  metadata.follow(alerts.forget);
+  const unfollow = metadata.follow(alerts.forget);
   aside.replaysBy(number, "alerts", alerts.replay);
   aside.replaysBy(number, "series", (record) => writeLate(deps, record));
   const series = await startSeriesConsumer({
@@ -93,6 +93,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     series,
     alerts,
     close: async () => {
+      unfollow();
       await series.close();
       await alerts.close();
     },

@@ -6,7 +6,7 @@ import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/acces
 import { createLimits } from "../../ingest/access/limits.js";
 import { createProven } from "../../ingest/access/proven.js";
 import { createProxies } from "../../ingest/access/proxies.js";
-import { createIDMemory } from "../../ingest/clients/device-ids.js";
+import { createIDMemory, type IDMemory } from "../../ingest/clients/device-ids.js";
 import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
 import type { LocalTime } from "../../ingest/decode/time.js";
 import { findBelow } from "../../ingest/directory/below.js";
@@ -25,14 +25,14 @@ import {
   type HttpTransport,
 } from "../../ingest/transports/http/transport.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
-import type { EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
+import type { EndpointBase, EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
 import {
   createWebSocketTransport,
+  type WebSocketContext,
   type WebSocketTransport,
 } from "../../ingest/transports/websocket/transport.js";
 import { takenBefore } from "../../ingest/uplinks/redelivery.js";
 import { createRepeats } from "../../ingest/uplinks/repeats.js";
-import type { WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
 import { isCertDisabled } from "../../store/metadata/policies/certs.js";
@@ -75,7 +75,6 @@ interface EndpointsDeps {
   readonly brokerSettings: BrokerSettings | null;
   readonly metadata: MetadataLayer;
   readonly pipelines: ByShard<ShardPipeline>;
-  readonly work: WorkBudget;
   readonly status: Status;
   readonly log: Logger;
   readonly faults: Faults;
@@ -100,16 +99,12 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     monotonic,
   );
   const cluster = config.cluster && clusterOf(deps, config.cluster);
+  const base = baseOf(deps, guesses, { limits, denials, neighbours: cluster });
   const ways = pipelines.map((pipeline) => {
     const waiting = createWaitingForDisk(pipeline.accept);
     pipeline.shard.onCommit(waiting.afterCommit);
     const { shard, accept } = pipeline;
-    return {
-      shard,
-      accept,
-      context: contextOf(deps, pipeline, guesses, { limits, denials, neighbours: cluster }),
-      waiting,
-    };
+    return { shard, accept, context: contextOf(base, pipeline), waiting };
   });
   const identity = await openServerIdentity(
     {
@@ -135,16 +130,21 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     meter,
     clock,
     connectionsMax: deps.connectionsMax,
+    base,
     contexts: ways.map(({ context }) => context),
   });
   identity.renewWhenDue();
-  for (const { shard } of pipelines.all) shard.onCommit(listeners.afterCommit);
+  pipelines.map(({ shard }) => shard.onCommit(listeners.afterCommit));
   const ids = createShares<number>(idBytesMax);
-  const clients = ways.map(({ shard, context, waiting }) =>
-    clientsOf(deps, shard, { ...context, waiting }, ids),
-  );
-  const http = createHttpTransport(clients);
-  const webSockets = createWebSocketTransport(clients);
+  const clients = ways.map(({ shard, context, waiting }) => ({
+    ...context,
+    waiting,
+    clientsMax: config.mqttConnectionsMax,
+    ids: idsOf(shard, clock, ids),
+  }));
+  const transports = transportsOf(deps, base);
+  const http = createHttpTransport(transports, clients);
+  const webSockets = createWebSocketTransport(transports, clients);
   const broker = brokerOf(deps, limits);
   const brokerAccess = createBrokerAccess({
     directory,
@@ -159,7 +159,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     ways.map(({ shard: { registry, connections, records }, accept, waiting: { untilKept } }) => {
       const stopped = () => accept.stopped;
       return createClientSessions({ registry, connections, records, untilKept, stopped, now });
-    }).all,
+    }),
   );
   return { identity, listeners, cluster, broker, http, webSockets, sessions, brokerAccess };
 }
@@ -187,21 +187,14 @@ function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: nu
   };
 }
 
-function contextOf(
-  { config, metadata, work, faults, clock }: EndpointsDeps,
-  { shard, accept, presence }: ShardPipeline,
+/** What the connections of all shards share. */
+function baseOf(
+  { config, metadata, faults, clock }: EndpointsDeps,
   guesses: GuessGuard,
-  shared: Pick<EndpointContext, "limits" | "denials" | "neighbours">,
-): EndpointContext {
+  shared: Pick<EndpointBase, "limits" | "denials" | "neighbours">,
+): EndpointBase {
   const { directory, meter } = metadata;
-  const { journal, events, registry, records, connections: sessions, earlier } = shard;
   return {
-    accept,
-    connections: sessions,
-    presence,
-    registry,
-    records,
-    work,
     meter,
     ...clock,
     ...shared,
@@ -215,14 +208,27 @@ function contextOf(
         ),
       ),
     platformSubscriptions: directory.platformSubscriptions,
+    hold: directory.hold,
+    release: directory.release,
+    onFault: faults("at a packet of MQTT"),
+  };
+}
+
+function contextOf(base: EndpointBase, { shard, accept, presence }: ShardPipeline): EndpointContext {
+  const { journal, events, registry, records, connections, work, earlier } = shard;
+  return {
+    ...base,
+    accept,
+    connections,
+    presence,
+    registry,
+    records,
+    work,
     takenBefore: async ({ device, session, connection }) => {
       // Messages of the earlier connection may still be on their way to the disk, where the history is read.
       await journal.waitFor(connection - 1);
       return takenBefore(events.history, { device: device.id, session, connection }, earlier.endedAt);
     },
-    hold: directory.hold,
-    release: directory.release,
-    onFault: faults("at a packet of MQTT"),
   };
 }
 
@@ -230,37 +236,39 @@ function contextOf(
 const idBytesMax = 64 * 1024 * 1024;
 
 /** What transports beside MQTT share. */
-function clientsOf(
-  { config, metadata, local, takeAnswerRoom, clock }: EndpointsDeps,
-  { journal, events, earlier }: Shard,
-  context: EndpointContext & Pick<HttpContext, "waiting">,
-  idBytes: Shares<number>,
-): HttpContext {
+function transportsOf(
+  { config, metadata, local, takeAnswerRoom }: EndpointsDeps,
+  base: EndpointBase,
+): HttpContext & WebSocketContext {
   return {
-    ...context,
+    ...base,
     local,
     takeAnswerRoom,
     findBelow: (above, deviceID) => findBelow(metadata.directory, above, deviceID),
     presenceSeconds: config.presenceSeconds,
     clientsMax: config.mqttConnectionsMax,
     proxies: createProxies(config.trustedProxies),
-    ids: createIDMemory(
-      createRepeats({
-        history: events,
-        readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
-        earlierEndedAt: earlier.endedAt,
-        now: clock.now,
-      }),
-      idBytes,
-    ),
   };
 }
 
+/** @param bytes of the ids that are remembered, of all shards */
+function idsOf({ journal, events, earlier }: Shard, { now }: Clock, bytes: Shares<number>): IDMemory {
+  const repeats = createRepeats({
+    history: events,
+    readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
+    earlierEndedAt: earlier.endedAt,
+    now,
+  });
+  return createIDMemory(repeats, bytes);
+}
+
 function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
-  const { brokerSettings, metadata, pipelines, work, status, log, faults, clock, config } = deps;
-  if (brokerSettings === null) return null;
+  const { brokerSettings, metadata, pipelines, status, log, faults, clock, config } = deps;
+  const [pipeline] = pipelines.all;
+  // In a cluster, whose shards come and go, there is none.
+  if (brokerSettings === null || pipeline === undefined) return null;
   const { directory, meter } = metadata;
-  const [{ shard, accept }] = pipelines.all;
+  const { shard, accept } = pipeline;
   const broker = connectBroker(brokerSettings, shard.earlier, {
     accept,
     meter,
@@ -270,7 +278,7 @@ function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broke
     log,
     topics: config.topics,
     registry: shard.registry,
-    work,
+    work: shard.work,
     history: shard.events.history,
     note: (trouble) => status.note("broker", trouble),
     onFault: faults("at a message of the broker"),

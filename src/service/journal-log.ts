@@ -18,8 +18,11 @@ import type { Logger } from "../observability/log.js";
 
 /** Takes the logs of single shards. */
 export interface JournalLogs {
-  /** Takes the shard's log from whoever had it; its copy is in `dir`. @throws ConfigError, StoreError UNAVAILABLE */
-  keep(shard: number, dir: string): Promise<SegmentKeeping>;
+  /**
+   * Takes the shard's log from whoever had it; its copy is in `dir`. `onEnded` is called once if it takes nothing more for
+   * good. @throws ConfigError, StoreError UNAVAILABLE
+   */
+  keep(shard: number, dir: string, onEnded: (reason: Error) => void): Promise<SegmentKeeping>;
 }
 
 interface LogsDeps {
@@ -28,8 +31,6 @@ interface LogsDeps {
   readonly log: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called when a shard's log takes nothing more for good. */
-  readonly fatal: (error: Error) => void;
 }
 
 /** Ten thousand messages; more would not be faster, and is what each broker holds in memory at once. */
@@ -44,7 +45,7 @@ const clientID = "tidemark";
  * journal is in another one; StoreError UNAVAILABLE
  */
 export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | null> {
-  const { config, db, log, now, fatal } = deps;
+  const { config, db, log, now } = deps;
   const { dataDir, journal } = config;
   const known = await readJournalTopic(db);
   if (journal === null) {
@@ -73,7 +74,7 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
   if (acceptsUnflushed) log.warn("journal: an acknowledgement means on two machines, not yet on their disks");
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
   return {
-    keep: (shard, dir) =>
+    keep: (shard, dir, onEnded) =>
       keepInLog({
         dir,
         log: open(shard),
@@ -81,7 +82,7 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
         claimant: { deployment, shard, owner },
         frameBytesMax,
         now,
-        onEnded: fatal,
+        onEnded,
         onTrouble: (error) => log.warn(`journal: ${error.message}`),
         signal,
       }).catch(refuseUnfit),

@@ -1,3 +1,4 @@
+import type { ByShard } from "../../ingest/directory/by-shard.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import {
   removeOldestControlLogs,
@@ -34,7 +35,7 @@ export interface Maintenance {
 interface MaintenanceDeps {
   readonly config: Config;
   readonly db: Db;
-  readonly pipelines: readonly ShardPipeline[];
+  readonly pipelines: Pick<ByShard<ShardPipeline>, "all">;
   readonly series: SeriesStore;
   readonly checks: Pick<Checks, "look">;
   /** Resolves when every follower in this process knows of the deletions that are stored. */
@@ -80,7 +81,10 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   const { pipelines } = deps;
   const removals = createRemovals({ ...deps, journals: pipelines, isHeld: () => held.isHeld });
   const inEach = (work: (one: ShardPipeline) => Promise<void>) => async () => {
-    for (const one of pipelines) await work(one);
+    for (const one of pipelines.all) {
+      // It may have been closed meanwhile.
+      if (pipelines.all.includes(one)) await work(one);
+    }
   };
   let removing: Promise<void> = Promise.resolve();
   const dropChanges = createChangeRetention(deps.db, {
@@ -110,7 +114,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       inEach(({ shard }) => shard.endExpired()),
     ),
     every(backlogMs, "measure the backlog", deps.log, () => {
-      const bytes = pipelines.reduce((sum, one) => sum + backlogBytes(one), 0);
+      const bytes = pipelines.all.reduce((sum, one) => sum + backlogBytes(one), 0);
       backlogFull = bytes > deps.config.journalBacklogBytes;
     }),
     every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps, held)),
@@ -152,7 +156,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       closing = true;
       removals.stop();
       await Promise.all(jobs.map((job) => job.stop()));
-      await Promise.all(pipelines.map(({ presence }) => presence.save().catch(() => undefined)));
+      await Promise.all(pipelines.all.map(({ presence }) => presence.save().catch(() => undefined)));
     },
   };
 }
@@ -171,9 +175,12 @@ function backlogBytes({ journal, settledID, savedAlertsID }: ShardPipeline): num
 async function dropSegments(deps: MaintenanceDeps, held: Hold): Promise<void> {
   const { config, pipelines, now, log } = deps;
   const shards = await Promise.all(
-    pipelines.map(async (one) => ({ shard: one.shard, checkpoint: await checkpointOf(one, deps.series) })),
+    pipelines.all.map(async (one) => ({
+      shard: one.shard,
+      checkpoint: await checkpointOf(one, deps.series),
+    })),
   );
-  const segments = pipelines.flatMap(({ journal }) => journal.segments);
+  const segments = pipelines.all.flatMap(({ journal }) => journal.segments);
   let bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (let left = shards; ; ) {
     const next = oldestOf(left);

@@ -2,11 +2,11 @@ import { createDirectory, type Directory } from "../../ingest/directory/director
 import { createMeter, type Meter } from "../../ingest/meter.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { StoreError } from "../../store/lib/errors.js";
+import { createListeners } from "../../store/lib/listeners.js";
 import { type Change, openChangeFeed } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { createVault } from "../../store/metadata/db/secrets.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
-import { clearPresence } from "../../store/metadata/devices/presence.js";
 import { opensTokens } from "../../store/metadata/users/sealed-tokens.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { type Authority, openAuthority } from "../certificates/authority.js";
@@ -32,8 +32,8 @@ export interface MetadataLayer {
   readonly directory: Directory;
   readonly authenticator: Authenticator;
   readonly catalog: Catalog;
-  /** Calls `follow` at each change of the metadata, whichever process made it. */
-  follow(follow: (change: Change) => void): void;
+  /** Calls `follow` at each change of the metadata, whichever process made it, until what is returned is called. */
+  follow(follow: (change: Change) => void): () => void;
   /** Resolves once every follower knows of everything stored. */
   followed(): Promise<void>;
   /** Stops following changes. */
@@ -70,20 +70,19 @@ export async function openMetadataLayer(
     throw error instanceof StoreError && error.code === "CORRUPT" ? wrongMasterKey(config) : error;
   });
   if (!(await opensTokens({ db, vault }))) throw wrongMasterKey(config);
-  for (const shard of config.shards) await clearPresence(db, shard);
 
   const devices = { db, vault };
   const directory = createDirectory(devices, directoryDevicesMax);
   const authenticator = createAuthenticator(db, clock, chosen);
   const catalog = createCatalog(db);
-  const followers: ((change: Change) => void)[] = [];
+  const followers = createListeners<[change: Change]>();
   const feed = await openChangeFeed(
     db,
     (change) => {
       if (change.entity === "user") authenticator.forget({ user: change.recordID });
       if (change.entity === "api_key") authenticator.forget({ apiKey: change.recordID });
       catalog.forget(change);
-      for (const follow of followers) follow(change);
+      followers.tell(change);
       return directory.apply(change);
     },
     changePollMs,
@@ -96,9 +95,7 @@ export async function openMetadataLayer(
     authenticator,
     catalog,
     meter: createMeter(clock.monotonic),
-    follow: (follow) => {
-      followers.push(follow);
-    },
+    follow: followers.add,
     followed: feed.poll,
     stopFollowing: feed.close,
     close: async () => {

@@ -3,7 +3,11 @@ import { createProxies } from "../../ingest/access/proxies.js";
 import type { ByShard } from "../../ingest/directory/by-shard.js";
 import type { Meter } from "../../ingest/meter.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
-import { createEndpoint, type EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
+import {
+  createEndpoint,
+  type EndpointBase,
+  type EndpointContext,
+} from "../../ingest/transports/mqtt/listeners/endpoint.js";
 import { listenMqtt, type MqttListener } from "../../ingest/transports/mqtt/listeners/listener.js";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import type { ClientCertificates } from "../../ingest/transports/sockets/tls.js";
@@ -76,6 +80,7 @@ interface MqttListenersDeps {
   readonly config: Config;
   readonly identity: ServerIdentity;
   readonly clock: Clock;
+  readonly base: EndpointBase;
   readonly contexts: ByShard<EndpointContext>;
   /** Sockets at once, over all listeners. */
   readonly connectionsMax: number;
@@ -86,7 +91,7 @@ interface MqttListenersDeps {
 export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttListeners> {
   const { config, contexts, meter } = deps;
   const { monotonic } = deps.clock;
-  const endpoint = createEndpoint(contexts, deps.connectionsMax);
+  const endpoint = createEndpoint(deps.base, contexts, deps.connectionsMax);
   const proxies = createProxies(config.trustedProxies);
   const frameBytesMax = packetBytesMaxOf(config.topics);
   const open = new Map<ListenerName, MqttListener>();

@@ -1,12 +1,11 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
-import { type ByShard, byShard, Elsewhere } from "../../ingest/directory/by-shard.js";
+import type { ByShard } from "../../ingest/directory/by-shard.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
-import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
+import { type DeviceIngest, ingestElsewhere } from "../../store/metadata/devices/ingest.js";
 import type { Point } from "../../store/series/series.js";
 import type { Holder } from "../background/hold.js";
-import { shardsOfNodes } from "../config/cluster.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
@@ -17,12 +16,14 @@ import { createChecks } from "./checks.js";
 import { replaySince } from "./consumers.js";
 import { countsOf, createTelling } from "./live-telling.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
-import type { RefillSource } from "./refill.js";
-import { createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
+import type { ShardPipeline } from "./shard-pipeline.js";
+import { createShardSet, type ShardSet } from "./shard-set.js";
 import type { Storage } from "./storage.js";
 
 export interface Pipelines {
   readonly ofShards: ByShard<ShardPipeline>;
+  /** Takes and gives shards while the process runs. */
+  readonly moving: Pick<ShardSet, "open" | "close">;
   /** Why a shard takes nothing, or null. */
   stopped(): string | null;
   /** Points at the moment that they are stored. */
@@ -38,7 +39,7 @@ export interface Pipelines {
   settlePresence(): Promise<void>;
   /** Writes at once what has been counted of these devices. */
   settleAlerts(devices: readonly number[]): Promise<void>;
-  /** What each shard has counted of a device. */
+  /** What each shard, here or elsewhere, has counted of a device. */
   ingestOf(device: number): Promise<readonly DeviceIngest[]>;
   /** Writes the points of kept messages again, those received since, milliseconds since 1970, and some before. */
   replaySince(sinceMs: number): Promise<{ readonly messages: number; readonly points: number }>;
@@ -49,7 +50,7 @@ export interface Pipelines {
   hold(seconds: number, holder: Holder): Promise<readonly number[]>;
   /** Marks the service as ending; live feeds end. */
   beginClosing(): void;
-  /** Closes the consumers and the journal. */
+  /** Closes the consumers. */
   close(): Promise<void>;
 }
 
@@ -60,8 +61,9 @@ export async function startPipelines(
   log: Logger,
   clock: Clock,
   fatal: (error: Error) => void,
+  holderOf: (shard: number) => number | null,
 ): Promise<Pipelines> {
-  const { metadata, shards, series, aside, refill, damage } = storage;
+  const { metadata, series, aside, refill, damage } = storage;
   const { db, meter } = metadata;
   const { now, monotonic } = clock;
   const live = createLiveFeed();
@@ -79,12 +81,10 @@ export async function startPipelines(
   let maintenance: Maintenance | null = null;
   let closing = false;
   const backlogFull = (): boolean => maintenance?.backlogFull ?? false;
-  const pipelines = shards.map((shard) => createShardPipeline(shard, storage, telling, now, backlogFull));
   const stopped = (): string | null =>
-    pipelines.map(({ accept }) => accept.stopped).find((reason) => reason !== null) ?? null;
+    pipelines.all.map(({ accept }) => accept.stopped).find((reason) => reason !== null) ?? null;
   const status = createStatus({
     troubles: storage.troubles,
-    journals: pipelines,
     meter,
     // Nodes that listen are none of the listeners.
     live: countsOf(live, tenantLive, { counts: () => ({ ...keptLive.counts(), listeners: 0 }) }),
@@ -100,22 +100,34 @@ export async function startPipelines(
     startedAt: now(),
     monotonic,
   });
-  if (!config.holdSeries) {
-    const onStored = (points: readonly Point[]): void => {
-      live.publish(points);
-      tenantLive.publish(points);
-      keptLive.publish(points);
-    };
-    const onDecoded = telling.message;
-    const filling: RefillSource[] = [];
-    for (const one of pipelines) {
-      const deps = { storage, config, status, gate, onStored, onDecoded, clock, fatal };
-      const consumers = await one.start(deps);
-      filling.push({ journal: one.journal, consumer: consumers.series });
-    }
-    refill.begin(filling);
-  }
-  const checks = createChecks({ config, shards, series, report: damage.report, log });
+  const onStored = (points: readonly Point[]): void => {
+    live.publish(points);
+    tenantLive.publish(points);
+    keptLive.publish(points);
+  };
+  const set = createShardSet({
+    config,
+    storage,
+    status,
+    telling,
+    consuming: { config, status, gate, onStored, onDecoded: telling.message, clock, fatal },
+    backlogFull,
+    holderOf,
+  });
+  const { pipelines } = set;
+  for (const shard of storage.shards) await set.begin(shard);
+  refill.begin(
+    pipelines.all.flatMap(({ journal, consumers }) =>
+      consumers === null ? [] : { journal, consumer: consumers.series },
+    ),
+  );
+  const checks = createChecks({
+    config,
+    shards: () => pipelines.all.map(({ shard }) => shard),
+    series,
+    report: damage.report,
+    log,
+  });
   maintenance = startMaintenance({
     config,
     db,
@@ -133,7 +145,8 @@ export async function startPipelines(
   const maintained = maintenance;
 
   return {
-    ofShards: byShard(placesOf(pipelines, config), metadata.directory),
+    ofShards: pipelines,
+    moving: set,
     stopped,
     live,
     tenantLive,
@@ -141,18 +154,19 @@ export async function startPipelines(
     gate,
     status,
     settlePresence: async () => {
-      await Promise.all(pipelines.map(({ presence }) => presence.settle()));
+      await Promise.all(pipelines.all.map(({ presence }) => presence.settle()));
     },
     settleAlerts: async (devices) => {
-      await Promise.all(pipelines.map(({ consumers }) => consumers?.alerts.settle(devices)));
+      await Promise.all(pipelines.all.map(({ consumers }) => consumers?.alerts.settle(devices)));
     },
     ingestOf: async (device) => {
-      const all = await Promise.all(pipelines.map(({ consumers }) => consumers?.alerts.ingestOf(device)));
-      return all.filter((one) => one !== undefined);
+      const here = pipelines.all.map(({ shard }) => shard.number);
+      const own = await Promise.all(pipelines.all.map(({ consumers }) => consumers?.alerts.ingestOf(device)));
+      return [...own.filter((one) => one !== undefined), ...(await ingestElsewhere(db, here, device))];
     },
     replaySince: async (sinceMs) => {
       const total = { messages: 0, points: 0 };
-      for (const { journal, consumers } of pipelines) {
+      for (const { journal, consumers } of pipelines.all) {
         const { messages, points } = await replaySince(journal, consumers?.series, sinceMs);
         total.messages += messages;
         total.points += points;
@@ -161,7 +175,7 @@ export async function startPipelines(
     },
     hold: async (seconds, holder) => {
       await maintained.hold(seconds, holder);
-      return shards.map(({ journal }) => journal.committedID);
+      return pipelines.all.map(({ journal }) => journal.committedID);
     },
     beginClosing: () => {
       closing = true;
@@ -171,20 +185,9 @@ export async function startPipelines(
       keptLive.close();
     },
     close: async () => {
-      await Promise.all(pipelines.map((one) => one.close()));
+      await Promise.all(pipelines.all.map((one) => one.close()));
       await maintained.close();
       checks.close();
     },
   };
-}
-
-/** All shards of the deployment, in the order of their numbers. */
-function placesOf(
-  here: readonly ShardPipeline[],
-  { cluster, journal }: Config,
-): readonly (ShardPipeline | Elsewhere)[] {
-  if (cluster === null) return here;
-  return shardsOfNodes(cluster, journal).map(
-    ({ node, shard }) => here.find((one) => one.shard.number === shard) ?? new Elsewhere(node, shard),
-  );
 }

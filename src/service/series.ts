@@ -37,7 +37,7 @@ export function openSeries(config: Config, db: Db, listeners: SeriesListeners): 
   return openInfluxSeriesStore({
     ...config.influx,
     ...influxListeners(config.influx.bucket, listeners),
-    firstShard: config.shards[0] ?? config.nodeNumber,
+    firstShard: config.ownShards?.[0] ?? config.nodeNumber,
     ledger: openInfluxLedger(db, config.influx),
     checkpoint: (shard) => ({
       read: () => readCheckpoint(db, shard, seriesConsumer),

@@ -31,6 +31,8 @@ interface Servers {
   /** Reads the server's certificate again, for handshakes from now on; a bad one leaves the present one in use. */
   reload(): Promise<void>;
   readonly listeners: Endpoints["listeners"];
+  /** The other nodes; null: there are none. */
+  readonly cluster: Endpoints["cluster"];
   /** Ends requests, tasks and connections, and waits until the messages that they brought are acknowledged. */
   close(): Promise<void>;
 }
@@ -43,18 +45,20 @@ interface ServersDeps {
   readonly build: BuildInfo;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Another node says that it has freed a shard. */
+  readonly lookAtShards: () => Promise<void>;
 }
 
 export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { config, storage, pipelines, log, clock } = deps;
-  const { metadata, shards, work: budget } = storage;
+  const { metadata } = storage;
+  const shards = pipelines.ofShards.map(({ shard }) => shard);
   const connectionsMax = connectionLimitsOf(config, log);
   const answers = createAnswerRoom(config.answerBytesMax, metadata.meter);
   const endpoints = await openEndpoints({
     config,
     metadata,
     pipelines: pipelines.ofShards,
-    work: budget,
     log,
     faults: storage.faults,
     clock,
@@ -103,6 +107,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     https: http.secure,
     reload: identity.renew,
     listeners,
+    cluster: endpoints.cluster,
     close: async () => {
       http.stop();
       listeners.stopListening();
@@ -110,14 +115,14 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       live.tenantLive.close();
       broker?.stopReading();
       // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
-      await Promise.all(shards.map((shard) => shard.committed()));
+      await Promise.all(shards.all.map((shard) => shard.committed()));
       await notifier.close();
       mapTiles?.close();
       // A task that sends to devices must still find the connections.
       await work.stop();
       broker?.close();
-      for (const { wills } of shards) wills.close();
-      for (const { connections } of shards) await connections.endAll("shutdown");
+      for (const { wills } of shards.all) wills.close();
+      for (const { connections } of shards.all) await connections.endAll("shutdown");
       webSockets.endAll();
       await listeners.close();
       await http.closed();
@@ -127,7 +132,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       devices.close();
       webSockets.close();
       // As they end, connections settle the messages that they held.
-      await Promise.all(shards.map((shard) => shard.committed()));
+      await Promise.all(shards.all.map((shard) => shard.committed()));
       await work.close();
       await live.liveWatch.close();
     },
@@ -146,7 +151,7 @@ function connectionLimitsOf(config: Config, log: Logger): { readonly http: numbe
 
 /** Opens commands, and the background work for callers. */
 function openWork(
-  { config, storage, pipelines, log, clock }: ServersDeps,
+  { config, storage, pipelines, log, clock, lookAtShards }: ServersDeps,
   { broker, cluster }: Endpoints,
   refs: SeriesRefs,
 ): Promise<CommandsAndTasks> {
@@ -158,6 +163,7 @@ function openWork(
     metadata,
     shards: pipelines.ofShards.map(({ shard }) => shard),
     cluster,
+    lookAtShards,
     faults: storage.faults,
     receipts,
     stopped: pipelines.stopped,

@@ -26,10 +26,11 @@ export interface ShardPipeline {
   readonly alertsID: number;
   readonly savedAlertsID: number;
   start(deps: ConsumersStart): Promise<Consumers>;
+  /** Closes the consumers. The shard stays open. */
   close(): Promise<void>;
 }
 
-interface ConsumersStart extends Required<Pick<SeriesConsumerOptions, "onStored">> {
+export interface ConsumersStart extends Required<Pick<SeriesConsumerOptions, "onStored">> {
   readonly onDecoded: DecodedListener["offer"];
   readonly config: Config;
   readonly storage: Storage;
@@ -83,9 +84,7 @@ export function createShardPipeline(
       return consumers;
     },
     close: async () => {
-      // The consumers first: a closed journal has nothing to wait for.
       await consumers?.close();
-      await journal.close();
     },
   };
 }

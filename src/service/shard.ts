@@ -11,15 +11,17 @@ import { openSessions, publishLate, type SavedSessions } from "../../ingest/sess
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { SessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
-import type { WorkBudget } from "../../ingest/uplinks/work-budget.js";
+import { createWorkPart, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import type { IndexThread } from "../../store/events/event-indexer.js";
 import { type EventLog, type EventLogKeeping, openEventLog } from "../../store/events/events.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
+import { type Closers, createClosers } from "../../store/lib/closers.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
+import { clearPresence } from "../../store/metadata/devices/presence.js";
 import type { SessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
@@ -48,6 +50,8 @@ export interface Shard {
   readonly records: SessionRecords;
   readonly connections: Connections;
   readonly wills: Wills;
+  /** The budget of work that records on their way may cause. */
+  readonly work: WorkBudget;
   /** The end of the previous run: its last record and that record's time, microseconds since 1970. */
   readonly earlier: { readonly lastID: number; readonly endedAt: number };
   /** Calls `afterCommit` after each commit of the journal. */
@@ -60,7 +64,8 @@ export interface Shard {
   endExpired(): Promise<void>;
   /** Replaces the sessions' file, in which a check has found a fault, with the state in memory. */
   remakeSessions(fault: string): Promise<void>;
-  closeSessions(): Promise<void>;
+  /** Closes the journal and what follows from it, and holds nothing more of what shards share. */
+  close(): Promise<void>;
 }
 
 const segmentBytesMax = 64 * 1024 * 1024;
@@ -87,7 +92,7 @@ interface ShardDeps {
   readonly damage: DamageLog;
   readonly onFailed: OnFailed;
   readonly aside: AsideKeeper;
-  /** The budget of work that records on their way may cause. */
+  /** The budget of work that records on their way may cause, in all shards together. */
   readonly work: WorkBudget;
   readonly receipts: Receipts;
   /** The bytes that sessions hold. */
@@ -97,6 +102,8 @@ interface ShardDeps {
   readonly faults: Faults;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Called when a shard's journal takes nothing more for good. */
+  readonly onEnded: (shard: number, reason: Error) => void;
 }
 
 /** @throws ConfigError for a journal of another shard: its followers would look for their places under a wrong number */
@@ -110,23 +117,35 @@ function refuseOther({ number, dir }: Place, { committedID }: Journal): void {
 type Place = Pick<Shard, "number" | "dir">;
 
 /**
- * Opens the journal and brings its followers up to its end; journals the end of connections that a killed run left
- * open.
+ * Opens the journal and brings its followers up to its end; journals the end of connections that a killed run, here or
+ * on another machine, left open. If it rejects, nothing of the shard is left open.
  */
 export async function openShard(number: number, deps: ShardDeps): Promise<Shard> {
-  const { metadata, work, receipts, log, now } = deps;
+  const closers = createClosers();
+  try {
+    return await openParts(number, deps, closers);
+  } catch (error) {
+    await closers.close().catch(troubleLog(deps.log)("shard"));
+    throw error;
+  }
+}
+
+async function openParts(number: number, deps: ShardDeps, closers: Closers): Promise<Shard> {
+  const { metadata, aside, receipts, log, now } = deps;
   const { db, directory } = metadata;
   const trouble = troubleLog(log);
   const afterCommit: (() => void)[] = [];
   const place = { number, dir: shardDir(deps.config, number) };
   await mkdir(place.dir, { recursive: true });
-  const { journal, events } = await openJournalAndEvents(place, deps, () => {
+  await clearPresence(db, number);
+  const { journal, events } = await openJournalAndEvents(place, deps, closers, () => {
     for (const after of afterCommit) after();
   });
   refuseOther(place, journal);
-  const { store, saved, earlier } = await openSavedSessions(place, deps, journal, events);
+  const { store, saved, earlier } = await openSavedSessions(place, deps, closers, journal, events);
   const { registry } = saved;
   await forgetDeleted(registry, (ids) => existingDevices(db, ids));
+  const work = createWorkPart(deps.work);
   let started: Wills | null = null;
   const records = createSessionRecords(journal, registry, now, () => started?.look(), work);
   // Connections that a killed run left open had ended by the time of its last record.
@@ -144,10 +163,12 @@ export async function openShard(number: number, deps: ShardDeps): Promise<Shard>
   });
   started = wills;
   const connections = createConnections({ registry, now });
-  directory.onDevice((id, entry) => connections.check(id, entry));
-  directory.onSubscriptions((entry) =>
-    connections.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
-  );
+  const unfollow = [
+    directory.onDevice((id, entry) => connections.check(id, entry)),
+    directory.onSubscriptions((entry) =>
+      connections.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
+    ),
+  ];
   const save = (): Promise<void> => saved.save(receipts.stored);
 
   return {
@@ -159,6 +180,7 @@ export async function openShard(number: number, deps: ShardDeps): Promise<Shard>
     records,
     connections,
     wills,
+    work,
     earlier,
     save,
     onCommit: (after) => {
@@ -175,9 +197,16 @@ export async function openShard(number: number, deps: ShardDeps): Promise<Shard>
       await records.expireMessages();
     },
     remakeSessions: saved.remake,
-    closeSessions: async () => {
+    close: async () => {
+      for (const stop of unfollow) stop();
+      wills.close();
+      await journal.close();
       await save().catch(trouble("sessions"));
       await store.close();
+      await events.close();
+      registry.letGo();
+      work.end();
+      aside.forget(number);
     },
   };
 }
@@ -188,7 +217,8 @@ function troubleLog(log: Logger): (part: string) => (error: Error) => void {
 
 async function openJournalAndEvents(
   { number, dir }: Place,
-  { config, logs, damage, threads, log, faults, now }: ShardDeps,
+  { config, logs, damage, threads, log, faults, now, onEnded }: ShardDeps,
+  closers: Closers,
   onCommit: () => void,
 ): Promise<Pick<Shard, "journal" | "events">> {
   const trouble = troubleLog(log);
@@ -198,8 +228,9 @@ async function openJournalAndEvents(
     onTrouble: trouble("event index"),
     thread: threads.events,
   });
+  closers.add(events.close);
   const journalDir = join(dir, "journal");
-  const keeping = await logs?.keep(number, journalDir);
+  const keeping = await logs?.keep(number, journalDir, (reason) => onEnded(number, reason));
   const journal = await openJournal({
     dir: journalDir,
     ...(keeping === undefined ? {} : { keeping }),
@@ -207,7 +238,7 @@ async function openJournalAndEvents(
     now,
     segmentBytesMax,
     segmentAgeMaxMs,
-    pendingBytesMax: pendingBytesMax / config.shards.length,
+    pendingBytesMax: pendingBytesMax / (config.ownShards ?? config.shards).length,
     freeBytesMin: config.freeBytesMin,
     onRecord: events.onRecord,
     onSegmentClosed: events.onSegmentClosed,
@@ -216,11 +247,18 @@ async function openJournalAndEvents(
     onFault: faults("at a record of the journal"),
     onDamage: damage.report,
   });
+  closers.add(journal.close);
   return { journal, events };
 }
 
 /** The snapshot of the sessions, and the journal's records after it. */
-async function openSavedSessions(place: Place, deps: ShardDeps, journal: Journal, events: EventLogKeeping) {
+async function openSavedSessions(
+  place: Place,
+  deps: ShardDeps,
+  closers: Closers,
+  journal: Journal,
+  events: EventLogKeeping,
+) {
   const { config, metadata, damage, aside, held, threads, onFailed } = deps;
   let running = false;
   const file = join(place.dir, "sessions.db");
@@ -230,6 +268,7 @@ async function openSavedSessions(place: Place, deps: ShardDeps, journal: Journal
     damage.report({ part: "sessions", file, what, lostBytes: 0 });
   };
   const store = await openSessionStore(file, onDamage, threads.sessions);
+  closers.add(store.close);
   const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
   await beginAboveFollowers(place, deps, journal, {
     ...followers,
@@ -241,6 +280,7 @@ async function openSavedSessions(place: Place, deps: ShardDeps, journal: Journal
   const narrow = aside.narrow(place, "sessions", (record) => sessionContextOf(store, journal, record));
   const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax, held };
   const saved = await openSessions(store, journal, metadata.meter, { onFailed, narrow }, bounds);
+  closers.add(saved.registry.letGo);
   aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
   running = true;
   return { store, saved, earlier };

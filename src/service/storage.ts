@@ -3,10 +3,10 @@ import type { DecodeRules } from "../../ingest/decode/points.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { createHeldBytes, type HeldBytes } from "../../ingest/sessions/held-bytes.js";
-import { createWorkBudget, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
+import { createWorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { type Zone, zone } from "../../query/zone.js";
 import { createIndexThread } from "../../store/events/event-indexer.js";
-import type { EventLogReading } from "../../store/events/events.js";
+import type { EventLog, EventLogReading } from "../../store/events/events.js";
 import { mergeEventLogs } from "../../store/events/merged-logs.js";
 import { createDamageLog, type DamageLog } from "../../store/files/damage.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -28,12 +28,15 @@ import { openShard, type Shard } from "./shard.js";
 export interface Storage {
   readonly metadata: MetadataLayer;
   readonly series: SeriesStore;
-  /** One in each shard; in a process that is no part of a cluster there is one. */
+  /** Those that the process has for good. */
   readonly shards: readonly Shard[];
-  /** Of all shards. */
+  /**
+   * Opens one that has come to this process. If it rejects, nothing of it is left open. @throws StoreError UNAVAILABLE,
+   * MISMATCH, CORRUPT; ConfigError
+   */
+  openShard(number: number): Promise<Shard>;
+  /** Of all shards that are open. */
   readonly events: EventLogReading;
-  /** The budget of work that records on their way may cause. */
-  readonly work: WorkBudget;
   readonly receipts: Receipts;
   /** The bytes that sessions hold. */
   readonly held: HeldBytes;
@@ -45,7 +48,7 @@ export interface Storage {
   readonly damage: DamageLog;
   readonly faults: Faults;
   readonly onFailed: OnFailed;
-  /** Closes everything but the metadata, which hold the data folder's lock. */
+  /** Closes everything but the metadata, which hold the data folder's lock, and shards that have come since. */
   close(): Promise<void>;
 }
 
@@ -65,12 +68,13 @@ export async function openStorage(
   log: Logger,
   clock: Clock,
   fatal: (error: Error) => void,
+  onShardEnded: (shard: number, reason: Error) => void,
 ): Promise<Storage> {
   const { now, monotonic } = clock;
   const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
   const metadata = await openMetadataLayer(config, log, clock, fatal);
   const { db, meter } = metadata;
-  const logs = await openJournalLogs({ config, db, log, now, fatal });
+  const logs = await openJournalLogs({ config, db, log, now });
   const troubles = createTroubles();
   const refill = createRefill(log);
   const series = await openSeries(config, db, {
@@ -103,15 +107,28 @@ export async function openStorage(
     log,
     faults,
     now,
+    onEnded: onShardEnded,
+  };
+  const eventLogs: EventLog[] = [];
+  const open = async (number: number): Promise<Shard> => {
+    const shard = await openShard(number, shared);
+    eventLogs.push(shard.events);
+    return {
+      ...shard,
+      close: async () => {
+        eventLogs.splice(eventLogs.indexOf(shard.events), 1);
+        await shard.close();
+      },
+    };
   };
   const shards: Shard[] = [];
-  for (const number of config.shards) shards.push(await openShard(number, shared));
+  for (const number of config.ownShards ?? []) shards.push(await open(number));
   return {
     metadata,
     series,
     shards,
-    events: mergeEventLogs(shards.map(({ events }) => events)),
-    work,
+    openShard: open,
+    events: mergeEventLogs(eventLogs),
     receipts,
     held,
     aside,
@@ -122,10 +139,9 @@ export async function openStorage(
     faults,
     onFailed,
     close: async () => {
-      for (const shard of shards) await shard.closeSessions();
+      await Promise.all(shards.map((shard) => shard.close()));
       metadata.stopFollowing();
       await series.close();
-      for (const shard of shards) await shard.events.close();
     },
   };
 }

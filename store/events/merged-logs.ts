@@ -7,7 +7,7 @@ import { type MergeBounds, mergeBounds, pageOfMerged } from "./merged-pages.js";
 /**
  * The event logs of several shards read as one: newest first by time of receipt, then by id. Records of one shard stay
  * in the order of their ids, however its clock was set. One log is returned as it is. Lists fail where one of the logs
- * does.
+ * does. The array is looked at anew by each call.
  */
 export function mergeEventLogs(
   logs: readonly EventLogReading[],

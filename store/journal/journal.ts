@@ -176,6 +176,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     options.onCommit?.();
   }
 
+  const stoppedFor = (): string | null => (closed ? "it is closed" : patient.stopped);
+
   async function close(): Promise<void> {
     closing = true;
     patient.stopTrying();
@@ -187,6 +189,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       await keeping.close();
     } finally {
       waiters.wakeAll();
+      // Whoever waits for a record that was still on its way is told that it will not come.
+      options.onCommit?.();
     }
   }
 
@@ -210,10 +214,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       return pendingBytes;
     },
     get full() {
-      return patient.stopped !== null || pendingBytes > options.pendingBytesMax;
+      return stoppedFor() !== null || pendingBytes > options.pendingBytesMax;
     },
     get stopped() {
-      return patient.stopped;
+      return stoppedFor();
     },
     segments,
     read: (afterID) =>

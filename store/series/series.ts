@@ -203,6 +203,8 @@ export interface SeriesStore extends SeriesQuestions {
   writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]>;
   /** Makes everything written durable and moves the checkpoint. */
   flush(): Promise<void>;
+  /** The shard goes to another process: its checkpoint is saved, and read anew should it come back. */
+  letGo(shard: number): Promise<void>;
   /**
    * Whether the store may hold points of each of the devices, in their order, in one question. False is certain; true
    * may also stand for points that are gone. A bounded number at once: some hundreds.

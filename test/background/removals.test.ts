@@ -36,7 +36,7 @@ suite("draining the removals", (test) => {
   function open(more: Partial<RemovalDeps> = {}, series: Partial<RemovalDeps["series"]> = {}): Removals {
     return createRemovals({
       db,
-      journals: [{ journal: { appendedID: 0 }, settledID: 0 }],
+      journals: { all: [{ journal: { appendedID: 0 }, settledID: 0 }] },
       followed: async () => {},
       historySettled: async () => {},
       isHeld: () => false,
@@ -125,20 +125,22 @@ suite("draining the removals", (test) => {
       followed: async () => {
         steps.push("followed");
       },
-      journals: [
-        {
-          journal: {
-            get appendedID() {
-              steps.push("appended");
-              return 5;
+      journals: {
+        all: [
+          {
+            journal: {
+              get appendedID() {
+                steps.push("appended");
+                return 5;
+              },
+            },
+            get settledID() {
+              looks++;
+              return looks < 3 ? 4 : 5;
             },
           },
-          get settledID() {
-            looks++;
-            return looks < 3 ? 4 : 5;
-          },
-        },
-      ],
+        ],
+      },
       historySettled: async () => {
         steps.push(`history after ${looks} looks with ${await countRemovals(db)} left`);
       },

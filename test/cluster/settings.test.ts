@@ -26,14 +26,14 @@ function problems(environment: Readonly<Record<string, string>>): readonly strin
 
 suite("settings of a cluster", (test) => {
   test("nodes are in the order of their numbers, whatever the order of the list", () => {
-    const { cluster, shards } = readConfig({ ...shared, NODE_NUMBER: "2", CLUSTER_NODES: three });
+    const { cluster, ownShards } = readConfig({ ...shared, NODE_NUMBER: "2", CLUSTER_NODES: three });
     assert.equal(cluster?.nodes, [
       { number: 1, host: "10.0.0.1", port: 7400 },
       { number: 2, host: "b.example", port: 7400 },
       { number: 5, host: "fd00::5", port: 7401 },
     ]);
     assert.is(cluster?.self.number, 2);
-    assert.equal(shards, [2]);
+    assert.equal(ownShards, [2]);
     const own = { ...shared, NODE_NUMBER: "5", CLUSTER_NODES: three, HOST: "10.0.0.5" };
     assert.is(readConfig(own).cluster?.host, "10.0.0.5");
     assert.is(readConfig({ ...own, CLUSTER_HOST: "192.168.0.5" }).cluster?.host, "192.168.0.5");
@@ -71,30 +71,24 @@ suite("settings of a cluster", (test) => {
     assert.match(problems({ CLUSTER_HOST: "10.0.0.1" }).join("\n"), "CLUSTER_HOST: needs CLUSTER_NODES");
   });
 
-  test("the shards of a topic are dealt out in turn, each to one node, and each node has some", () => {
-    const nodes = "4@h:4,9@h:9,2@h:2";
-    const of = (number: number, shards: string) =>
-      readConfig({
-        ...shared,
-        NODE_NUMBER: String(number),
-        CLUSTER_NODES: nodes,
-        JOURNAL_URL: "kafka://k:9092",
-        JOURNAL_SHARDS: shards,
-      }).shards;
-    assert.equal(
-      [of(2, "7"), of(4, "7"), of(9, "7")],
-      [
-        [0, 3, 6],
-        [1, 4],
-        [2, 5],
-      ],
-    );
-    const few = { ...shared, NODE_NUMBER: "2", CLUSTER_NODES: nodes, JOURNAL_URL: "kafka://k:9092" };
-    assert.equal(problems({ ...few, JOURNAL_SHARDS: "2" }), [
+  test("a node has its own shard for good, one of a topic has all of them, and in a cluster they move", () => {
+    const shardsOf = (environment: object) => {
+      const { shards, ownShards } = readConfig({ ...shared, ...environment });
+      return { shards, ownShards };
+    };
+    const CLUSTER_NODES = "4@h:4,9@h:9,2@h:2";
+    const JOURNAL_URL = "kafka://k:9092";
+    assert.equal(shardsOf({ NODE_NUMBER: "7" }), { shards: [7], ownShards: [7] });
+    assert.equal(shardsOf({ NODE_NUMBER: "9", CLUSTER_NODES }), { shards: [2, 4, 9], ownShards: [9] });
+    assert.equal(shardsOf({ NODE_NUMBER: "9", JOURNAL_URL, JOURNAL_SHARDS: "3" }), {
+      shards: [0, 1, 2],
+      ownShards: [0, 1, 2],
+    });
+    const moving = { NODE_NUMBER: "9", CLUSTER_NODES, JOURNAL_URL };
+    assert.equal(shardsOf({ ...moving, JOURNAL_SHARDS: "4" }), { shards: [0, 1, 2, 3], ownShards: null });
+    assert.equal(problems({ ...shared, ...moving, JOURNAL_SHARDS: "2" }), [
       "JOURNAL_SHARDS: must be 3 or more, one for each node",
     ]);
-    assert.equal(readConfig({ ...shared, JOURNAL_URL: "kafka://k:9092" }).shards, [0, 1, 2, 3, 4, 5]);
-    assert.equal(readConfig({ ...shared, NODE_NUMBER: "7" }).shards, [7]);
   });
 
   test("a data folder stays with the nodes that it was begun with", () =>

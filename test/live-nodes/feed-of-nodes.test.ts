@@ -244,17 +244,14 @@ suite("the live feed of several nodes", (test) => {
   test("what a stream wanted ends with it, at other nodes too, while others go on", async () => {
     await startAll({ heldMs: 30 });
     const [here, there, third] = three();
-    const [points, messages, far] = [
-      listen(here, null, ["points"]),
-      listen(here),
-      listen(third, null, ["alerts", "points"]),
-    ];
+    const [points, messages] = [listen(here, null, ["points"]), listen(here)];
+    const far = listen(third, null, ["alerts", "points"]);
     for (const { subscription } of [points, messages, far]) await subscription.ready();
     const wants = () => (["points", "messages"] as const).map((topic) => there.kept.wants(topic, tenant));
     assert.equal(wants(), [true, true]);
     // By a stream that leaves, and by the end of a node's link.
     points.subscription.close();
-    far.subscription.close();
+    await third.die();
     await until(() => !there.kept.wants("points", tenant), { what: "an end of points" });
     assert.equal(wants(), [false, true]);
     there.tell(message(1));

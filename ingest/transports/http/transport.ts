@@ -4,7 +4,12 @@ import { asError } from "../../../store/lib/errors.js";
 import { clientOf } from "../../access/client-of.js";
 import type { Proxies } from "../../access/proxies.js";
 import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
-import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
+import {
+  type ClientsContext,
+  createClients,
+  type SharedClientsContext,
+  type Turned,
+} from "../../clients/clients.js";
 import { PolledInbox } from "../../clients/polled-inbox.js";
 import type { LocalTime } from "../../decode/time.js";
 import type { ByShard } from "../../directory/by-shard.js";
@@ -38,7 +43,8 @@ export interface HttpTransport {
   close(): void;
 }
 
-export interface HttpContext extends ClientsContext {
+/** What devices of all shards share. */
+export interface HttpContext extends SharedClientsContext {
   readonly proxies: Proxies;
   /** Null: the process is alone. */
   readonly neighbours: Neighbours | null;
@@ -68,10 +74,9 @@ interface Endpoint {
   readonly form?: (answer: Answer) => Answer;
 }
 
-export function createHttpTransport(shards: ByShard<HttpContext>): HttpTransport {
-  const [context] = shards.all;
+export function createHttpTransport(context: HttpContext, shards: ByShard<ClientsContext>): HttpTransport {
   const { proxies, neighbours } = context;
-  const clients = createClients<PolledInbox>(shards, ({ underWay }) => underWay > 0);
+  const clients = createClients<PolledInbox>(context, shards, ({ underWay }) => underWay > 0);
   const rooms = createBodyRooms();
   const known = new WeakMap<object, Known>();
   const terms = {

@@ -26,7 +26,8 @@ export interface Forwarded {
 
 /** The node that keeps a device. */
 interface Keeper {
-  readonly node: number;
+  /** Null: none does now; it cannot be reached. */
+  readonly node: number | null;
   /** Of the device. */
   readonly tenant: number;
 }
@@ -43,11 +44,11 @@ export interface Neighbours {
   /** Which of them has the device of this user name; null: none, for it is here, or there is no such device. */
   keeperOf(username: string | undefined): Promise<Keeper | null>;
   /** Opens a way for the bytes of one client of MQTT. @throws Error if the node cannot be reached */
-  openRelay(node: number, client: RelayedClient): Promise<Duplex>;
+  openRelay(node: number | null, client: RelayedClient): Promise<Duplex>;
   /** Opens a way for the request of one client for a WebSocket. @throws Error if the node cannot be reached */
-  openUpgrade(node: number, client: RelayedClient): Promise<UpgradeLink>;
+  openUpgrade(node: number | null, client: RelayedClient): Promise<UpgradeLink>;
   /** Lets the node answer a request. */
-  forward(node: number, forwarded: Forwarded): void;
+  forward(node: number | null, forwarded: Forwarded): void;
   /** Ends links that carry nothing. */
   close(): void;
 }

@@ -106,7 +106,8 @@ export class FrameConnection implements FrameSocket {
   }
 
   close(reason: EndReason): void {
-    const code = reason === "shutdown" ? closeCodes.goingAway : closeCodes.policy;
+    const isOurs = reason === "shutdown" || reason === "moved";
+    const code = isOurs ? closeCodes.goingAway : closeCodes.policy;
     this.#webSocket.close(code, reason);
   }
 

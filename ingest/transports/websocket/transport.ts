@@ -4,7 +4,12 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { asError } from "../../../store/lib/errors.js";
 import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
-import { type ClientsContext, createClients, type Turned } from "../../clients/clients.js";
+import {
+  type ClientsContext,
+  createClients,
+  type SharedClientsContext,
+  type Turned,
+} from "../../clients/clients.js";
 import type { LocalTime } from "../../decode/time.js";
 import type { ByShard } from "../../directory/by-shard.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
@@ -27,7 +32,10 @@ export interface WebSocketTransport {
   close(): void;
 }
 
-interface WebSocketContext extends ClientsContext {
+/** What devices of all shards share. */
+export interface WebSocketContext extends SharedClientsContext {
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
   /** Null: the process is alone. */
   readonly neighbours: Neighbours | null;
   readonly local: LocalTime;
@@ -48,10 +56,12 @@ interface Asked {
   readonly sessionExpiry: number;
 }
 
-export function createWebSocketTransport(shards: ByShard<WebSocketContext>): WebSocketTransport {
-  const [context] = shards.all;
+export function createWebSocketTransport(
+  context: WebSocketContext,
+  shards: ByShard<ClientsContext>,
+): WebSocketTransport {
   const { meter, local, monotonic, neighbours } = context;
-  const clients = createClients<FrameLink>(shards, () => true);
+  const clients = createClients<FrameLink>(context, shards, () => true);
   const open = new Set<FrameConnection>();
   const passingOn = createPassingOn(neighbours, closeTimeoutMs);
   let isEnding = false;

@@ -75,6 +75,8 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     checkpoint: (shard) => ask("checkpoint", shard ?? null),
     write: async (points, through) => write(packBatch(points, through, handles)),
     writeBatch: async (batch) => write(packColumns(batch, handles)),
+    // A checkpoint is in the file that holds the points: nothing of it is kept here.
+    letGo: async () => undefined,
     flush: async () => {
       await ask("flush", null);
     },

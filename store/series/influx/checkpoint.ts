@@ -9,6 +9,8 @@ export interface CheckpointPort {
 /** Of every shard. */
 interface CheckpointTrackers extends Pick<CheckpointTracker, "persist" | "close"> {
   of(shard: number): CheckpointTracker;
+  /** Saves the shard's, and forgets it. @throws whatever the port throws */
+  letGo(shard: number): Promise<void>;
 }
 
 interface CheckpointTracker {
@@ -93,6 +95,12 @@ export function createCheckpointTrackers(portOf: (shard: number) => CheckpointPo
       const tracker = trackers.get(shard) ?? createCheckpointTracker(portOf(shard));
       trackers.set(shard, tracker);
       return tracker;
+    },
+    letGo: async (shard) => {
+      const tracker = trackers.get(shard);
+      trackers.delete(shard);
+      tracker?.close();
+      await tracker?.persist();
     },
     persist: async () => {
       await Promise.all([...trackers.values()].map((tracker) => tracker.persist()));

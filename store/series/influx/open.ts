@@ -129,6 +129,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       return refusedIndexes(points, refused);
     },
     flush: () => trackers.persist(),
+    letGo: trackers.letGo,
     ...questionsFor(null),
     under: questionsFor,
     whichHavePoints: (devices) => whichHavePoints(client, bucket, devices),

@@ -1,9 +1,9 @@
 import { createDenials } from "../../../ingest/access/denials.js";
-import { byShard } from "../../../ingest/directory/by-shard.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
 import { createMeter } from "../../../ingest/meter.js";
 import type { Accept } from "../../../ingest/uplinks/accept.js";
 import { nextTurn } from "../../../store/lib/turns.js";
+import { shardsOf } from "../../shards.js";
 import { assert, suite } from "../../suite.js";
 
 const deviceOf = (id: number, parent: number | null = null) => ({ id, device: { parent } }) as DeviceEntry;
@@ -17,7 +17,7 @@ function begin(get: (id: number) => Promise<DeviceEntry | undefined>, full: Read
   });
   const meter = createMeter();
   const clock = { ms: 0 };
-  const shards = byShard(accepts, { get, peek: () => undefined });
+  const shards = shardsOf(accepts, { get, peek: () => undefined });
   const denials = createDenials(shards, meter, () => clock.ms);
   const add = (device: DeviceEntry) => denials.add(device, "10.0.0.1", "client", 60);
   return { recorded, meter, clock, add };

@@ -1,6 +1,7 @@
 import fc from "fast-check";
-import { byShard } from "../../../ingest/directory/by-shard.js";
+import { Elsewhere, openShards } from "../../../ingest/directory/by-shard.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
+import { shardsOf } from "../../shards.js";
 import { assert, suite } from "../../suite.js";
 
 /** Devices 1 to n; each hangs below an earlier one, or below none (null). */
@@ -36,7 +37,7 @@ suite("the shard of a device", (test) => {
         // Trees of this height are within what is walked.
         fc.pre(heights(forest).every((height) => height <= 32));
         const directory = directoryOf(forest);
-        const shards = byShard(names(count), directory);
+        const shards = shardsOf(names(count), directory);
         const tops = topmost(forest);
         for (const [i, entry] of directory.entries.entries()) {
           const expected = `shard ${(tops[i] ?? 0) % count}`;
@@ -49,7 +50,7 @@ suite("the shard of a device", (test) => {
 
   test("is not told at once while a device above is not at hand", async () => {
     const directory = directoryOf([null, 1, 2], new Set([1]));
-    const shards = byShard(names(2), directory);
+    const shards = shardsOf(names(2), directory);
     const [top, , below] = directory.entries as [DeviceEntry, DeviceEntry, DeviceEntry];
     assert.is(shards.peek(below), null);
     assert.is(shards.peek(top), "shard 1");
@@ -59,21 +60,52 @@ suite("the shard of a device", (test) => {
   test("is the device's own once the one above it is gone, and ends in a ring", async () => {
     const gone = { id: 5, device: { parent: 4 } } as DeviceEntry;
     const none = { get: async () => undefined, peek: () => undefined };
-    assert.is(await byShard(names(4), none).of(gone), "shard 1");
+    assert.is(await shardsOf(names(4), none).of(gone), "shard 1");
     const ring = directoryOf([2, 1]);
     const [first] = ring.entries as [DeviceEntry];
-    const shards = byShard(names(2), ring);
+    const shards = shardsOf(names(2), ring);
     assert.is(await shards.of(first), shards.peek(first));
   });
 
-  test("with one shard is that one, and nobody is asked; with none there is nothing to ask", async () => {
+  test("with one shard is that one, and nobody is asked", async () => {
     const ask = () => {
       throw new Error("asked");
     };
-    const only = byShard(["only"], { get: ask, peek: ask });
+    const only = shardsOf(["only"], { get: ask, peek: ask });
     const device = { id: 7, device: { parent: 6 } } as DeviceEntry;
     assert.equal([await only.of(device), only.peek(device), only.all], ["only", "only", ["only"]]);
-    assert.throws(() => byShard([], { get: ask, peek: ask }), /there is none/);
+  });
+
+  test("is elsewhere before the shard has come and after it has gone, also in what has been made of it", async () => {
+    const directory = directoryOf([null, null, 2]);
+    const holders = new Map<number, number>([[7, 3]]);
+    const holderOf = (shard: number) => holders.get(shard) ?? null;
+    const shards = openShards<string>({ numbers: [5, 7], holderOf, directory });
+    const [first, , below] = directory.entries as [DeviceEntry, DeviceEntry, DeviceEntry];
+    const made: string[] = [];
+    const lengths = shards.map((name) => made.push(name));
+    const again = lengths.map((length) => `${length}th`);
+    const all = () => [shards.all, lengths.all, again.all];
+
+    assert.equal(await again.of(first), new Elsewhere(3, 7));
+    assert.equal(again.peek(below), new Elsewhere(null, 5));
+    assert.equal(all(), [[], [], []]);
+    shards.add(7, "seven");
+    assert.equal([await shards.of(first), await lengths.of(first), again.peek(first)], ["seven", 1, "1th"]);
+    assert.equal(await again.of(below), new Elsewhere(null, 5));
+    shards.add(5, "five");
+    assert.equal(await again.of(below), "2th");
+    assert.equal(all(), [
+      ["seven", "five"],
+      [1, 2],
+      ["1th", "2th"],
+    ]);
+    shards.remove(7);
+    assert.equal([shards.peek(first), again.peek(first)], [new Elsewhere(3, 7), new Elsewhere(3, 7)]);
+    assert.equal(all(), [["five"], [2], ["2th"]]);
+    shards.add(7, "seven again");
+    assert.equal([again.peek(first), made], ["3th", ["seven", "five", "seven again"]]);
+    assert.equal(shards.isSingle, false);
   });
 });
 

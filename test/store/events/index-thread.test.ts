@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { createClient } from "@libsql/client";
-import { createIndexThread } from "../../../store/events/event-indexer.js";
+import { createIndexThread, type Indexer, type IndexThread } from "../../../store/events/event-indexer.js";
 import { logs } from "../../../store/events/event-postings.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 import { keep } from "../journal/support.js";
@@ -17,6 +17,20 @@ async function fill({ journal }: OpenedLog, records: number): Promise<void> {
 
 const idsOf = async ({ events }: OpenedLog): Promise<number[]> =>
   (await events.list(query)).items.map(({ id }) => id);
+
+/** A request that needs nothing but the index file. */
+const anyRequest = { kind: "forget", firstID: 1 } as const;
+
+const indexerIn = (thread: IndexThread, dir: string): Indexer =>
+  thread.indexer(join(dir, "events.db"), () => undefined);
+
+/** The thread, each request to which is made by `work`. */
+const around = (thread: IndexThread, work: (ask: () => Promise<void>) => Promise<void>): IndexThread => ({
+  indexer: (path, onDamage) => {
+    const { ask, close } = thread.indexer(path, onDamage);
+    return { ask: (request) => work(() => ask(request)), close };
+  },
+});
 
 /** The threads that are started meanwhile. */
 async function withWorkers(work: (started: readonly Worker[]) => Promise<void>): Promise<void> {
@@ -78,22 +92,52 @@ suite("the thread of event indexes", (test) => {
       for (const one of [a, b]) await one.close();
     }));
 
-  test("a file that is made again from many segments does not keep the other waiting until its end", () =>
+  test("what one file asks at once waits for one another: the other file waits for one of them", () =>
     withDirs(async (dirA, dirB) => {
-      const [a, b] = (await openAll([dirA, dirB])) as [OpenedLog, OpenedLog];
-      await fill(a, 400);
+      const thread = createIndexThread();
+      const [a, b] = [indexerIn(thread, dirA), indexerIn(thread, dirB)];
+      const done: string[] = [];
+      const ask = async (name: string, indexer: Indexer): Promise<void> => {
+        await indexer.ask(anyRequest);
+        done.push(name);
+      };
+      await Promise.all([ask("a", a), ask("a", a), ask("a", a), ask("b", b)]);
+      assert.equal(done, ["a", "b", "a", "a"]);
+      for (const one of [a, b]) await one.close();
+    }));
+
+  test("a file that is made again from many segments lets the other in after each of them", () =>
+    withDirs(async (dirA, dirB) => {
+      const thread = createIndexThread();
+      const other = indexerIn(thread, dirB);
+      const done: string[] = [];
+      let isRemaking = false;
+      let asked: Promise<void> | null = null;
+      const askOther = async (): Promise<void> => {
+        // Behind all that is asked for in the same breath.
+        await null;
+        await other.ask(anyRequest);
+        done.push("other");
+      };
+      const watched = around(thread, async (ask) => {
+        if (!isRemaking) return ask();
+        const answer = ask();
+        asked ??= askOther();
+        await answer;
+        done.push("segment");
+      });
+      const a = await openLog(dirA, 1500, Date.now, 0, watched);
+      await fill(a, 100);
       const segments = a.journal.segments.length - 1;
       await until(() => indexed(dirA, segments), { what: "the index" });
-      let made = false;
-      const making = a.events.remake("a check found it").then(() => {
-        made = true;
-      });
-      await until(() => a.damages.length > 0, { what: "its begin" });
-      await fill(b, 20);
-      await until(() => indexed(dirB, 1), { what: "the other index" });
-      assert.not.ok(made, `${segments} segments were indexed first`);
-      await making;
-      for (const one of [a, b]) await one.close();
+      const before = await idsOf(a);
+      isRemaking = true;
+      await a.events.remake("a check found it");
+      await asked;
+      assert.equal(done, ["segment", "other", ...Array(segments - 1).fill("segment")]);
+      assert.equal(await idsOf(a), before);
+      await a.close();
+      await other.close();
     }));
 
   test("the thread dies: what it was at fails, and the next segment of either file has a new one", () =>

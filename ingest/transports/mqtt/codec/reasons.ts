@@ -81,6 +81,7 @@ export const endings: Readonly<Record<EndReason, Ending>> = {
   unavailable: ending(3, code.unavailable, code.busy, "nothing can be taken now"),
   fault: ending(3, code.unspecified, code.unspecified, "the service failed at a packet"),
   sessions: ending(3, code.quota, null, "the device has too many sessions"),
+  moved: ending(3, code.unavailable, code.shuttingDown, "the device goes to another node"),
   shutdown: ending(3, code.unavailable, code.shuttingDown, "the service is shutting down"),
 };
 

@@ -2,13 +2,12 @@ import type { PlatformSubscription } from "../../../../store/journal/message.js"
 import { asError } from "../../../../store/lib/errors.js";
 import { addressBlock } from "../../../access/address-block.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../../access/credentials.js";
-import type { Limits } from "../../../access/limits.js";
 import { Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { isWithin } from "../../../messages/topics.js";
 import { count, type EndReason } from "../../../meter.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
-import type { Connection, Connections, Protocol } from "../../../sessions/connections.js";
+import type { Connection, Protocol } from "../../../sessions/connections.js";
 import type { SessionState } from "../../../sessions/state.js";
 import { weightOfWill } from "../../../sessions/weights.js";
 import { type Origin, sessionOf } from "../../../uplinks/accept.js";
@@ -23,7 +22,7 @@ import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
 import { type ByteStream, StreamError } from "./byte-stream.js";
 import { accepted, agreedKeepAlive, defaultTerms, farewell, isAcceptance, refused } from "./connack.js";
-import type { MqttContext } from "./context.js";
+import type { MqttContext, SharedContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
 import { MqttClient, type MqttClientOwner } from "./mqtt-client.js";
 import { createWriteBuffer, type WriteBuffer } from "./write-buffer.js";
@@ -35,8 +34,9 @@ const closeTimeoutMs = 1000;
 
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
 export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, AttachedConnection {
-  /** Of its device's shard, once it is known. */
-  #context: MqttContext;
+  readonly #context: SharedContext;
+  /** Of its device's shard; null until it is known. */
+  #own: MqttContext | null = null;
   readonly #stream: ByteStream;
   readonly #framer = new Framer();
   readonly #writeBuffer: WriteBuffer;
@@ -70,7 +70,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #openedAt = 0;
 
   constructor(
-    context: MqttContext,
+    context: SharedContext,
     stream: ByteStream,
     incoming: IncomingSocket,
     certificate: ClientCertificate | null,
@@ -323,7 +323,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#isHeld) return true;
     // An unauthenticated client waits for nothing of ours: its ten seconds run also while nothing can be taken.
     if (this.#phase === "new") return false;
-    return this.#client?.isFull(share) === true || this.#context.accept.full;
+    return this.#client?.isFull(share) === true || this.#own?.accept.full === true;
   }
 
   #pause(): void {
@@ -422,15 +422,15 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#phase !== "connecting") return;
     // One that has just got another parent: its next CONNECT is passed on.
     if (context instanceof Elsewhere || context.accept.full) return this.end("unavailable");
-    this.#context = context;
     // What the feed brought since the answer was given has found no connection to throw out.
     if (!isEntitled(found, this)) return this.end("credentials");
-    return this.#open(found, request);
+    return this.#open(context, found, request);
   }
 
   /** CONNACK waits for the disk: then the session is what the journal says it is. */
-  #open(device: DeviceEntry, request: ConnectRequest): Promise<void> {
-    const { connections, records, keepAliveMax, hold, limits } = this.#context;
+  #open(context: MqttContext, device: DeviceEntry, request: ConnectRequest): Promise<void> {
+    const { records, keepAliveMax, hold } = context;
+    this.#own = context;
     const ids = { device, session: sessionOf(request.clientID), ip: this.#ip };
     const keepAlive = agreedKeepAlive(request, keepAliveMax);
     const sessionExpiry = Math.min(request.sessionExpiry, sessionExpiryMax);
@@ -438,7 +438,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#origin = { ...ids, connection: 0 };
     this.#openedAt = this.#context.now();
     // The session that this one takes over ends before this one is on record.
-    const refusal = this.#refusalOf(request, connections, limits);
+    const refusal = this.#refusalOf(request, context);
     if (refusal !== null) {
       this.#origin = null;
       this.end(refusal);
@@ -451,7 +451,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     return new Promise((resolve) => {
       const asked = { clientID, cleanStart, sessionExpiry, keepAlive, will };
       const connection = records.connect(ids, asked, (state, present) => {
-        if (!this.isClosed) this.#begin(request, state, present);
+        if (!this.isClosed) this.#begin(context, request, state, present);
         resolve();
       });
       this.#origin = { ...ids, connection };
@@ -459,18 +459,18 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   /** Counts it among the device's connections, or says why there is no room for it. */
-  #refusalOf({ will }: ConnectRequest, connections: Connections, limits: Limits | null): EndReason | null {
+  #refusalOf({ will }: ConnectRequest, { connections, limits, registry }: MqttContext): EndReason | null {
     const { tenant } = this.entry.device;
-    if (!this.#context.registry.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
+    if (!registry.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
     if (!connections.open(this)) return "sessions";
     if (limits?.enter(this.entry) !== false) return null;
     connections.close(this);
     return "connections";
   }
 
-  #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
-    const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = this.#context;
-    const client = new MqttClient(this.#context, this, this.#writeBuffer, request, state);
+  #begin(context: MqttContext, request: ConnectRequest, state: SessionState, present: boolean): void {
+    const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = context;
+    const client = new MqttClient(context, this, this.#writeBuffer, request, state);
     this.#client = client;
     this.#keepAliveMs = this.#keepAlive * 1500;
     this.#heardAt = monotonic();
@@ -499,10 +499,10 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     // The node that has it counts its end.
     if (wasRelayed) this.#context.meter.relayed--;
     else count(this.#context.meter.ended, reason);
-    if (this.#isOnRecord) this.#leaveRecord(reason);
-    if (wasOpen) {
-      this.#context.presence.disconnected(this.entry.id);
-      this.#context.meter.connections--;
+    if (this.#own !== null && this.#isOnRecord) this.#leaveRecord(this.#own, reason);
+    if (this.#own !== null && wasOpen) {
+      this.#own.presence.disconnected(this.entry.id);
+      this.#own.meter.connections--;
     }
     this.#context.onClosed(this);
   }
@@ -511,8 +511,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#client?.subscribeByPlatform(wanted);
   }
 
-  #leaveRecord(reason: EndReason): void {
-    const { connections, records, release, limits } = this.#context;
+  #leaveRecord({ connections, records, release, limits }: MqttContext, reason: EndReason): void {
     const goodbye = this.#client?.goodbye ?? { orderly: false, sessionExpiry: null };
     records.disconnect(this.origin, this.#keepAlive, { ...goodbye, reason });
     limits?.leave(this.entry);

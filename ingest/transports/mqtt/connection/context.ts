@@ -23,9 +23,7 @@ export interface Attended extends Reading {
 }
 
 /** What every connection of the endpoint shares. */
-export interface MqttContext extends InboundContext {
-  readonly connections: Connections;
-  readonly presence: Presence;
+export interface SharedContext extends Pick<InboundContext, "meter" | "topics" | "now"> {
   readonly denials: Denials;
   /** Null: nothing is limited. */
   readonly limits: Limits | null;
@@ -41,11 +39,11 @@ export interface MqttContext extends InboundContext {
     certificate: ClientCertificate | null,
     address: string,
   ): Promise<DeviceEntry | Denied>;
-  /** The context of the device's shard, which is the connection's from then on. */
+  /** The context of the device's shard. */
   contextOf(device: DeviceEntry): Promise<MqttContext | Elsewhere>;
   /** Null: the process is alone. */
   readonly neighbours: Neighbours | null;
-  /** Whether no shard takes anything now. */
+  /** Whether none of the shards that are here takes anything now. */
   readonly takesNothing: () => boolean;
   platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
   hold(device: number): void;
@@ -58,4 +56,10 @@ export interface MqttContext extends InboundContext {
   readonly turns: ReadingTurns;
   /** A fault of ours, which one connection or one message has paid for. */
   readonly onFault: (error: Error) => void;
+}
+
+/** And what those share whose devices are of one shard. */
+export interface MqttContext extends SharedContext, InboundContext {
+  readonly connections: Connections;
+  readonly presence: Presence;
 }

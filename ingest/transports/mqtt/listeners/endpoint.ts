@@ -7,7 +7,7 @@ import { count } from "../../../meter.js";
 import { AdmittedSocket, type IncomingSocket } from "../../sockets/incoming-socket.js";
 import type { ByteStream } from "../connection/byte-stream.js";
 import { MqttConnection } from "../connection/connection.js";
-import type { Attended, MqttContext } from "../connection/context.js";
+import type { Attended, MqttContext, SharedContext } from "../connection/context.js";
 import { createReadingTurns } from "../connection/reading.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
@@ -25,16 +25,20 @@ export interface MqttEndpoint {
   close(): void;
 }
 
-export type EndpointContext = Omit<
-  MqttContext,
-  "markDirty" | "markPaused" | "onClosed" | "turns" | "contextOf" | "takesNothing"
->;
+type Own = "markDirty" | "markPaused" | "onClosed" | "turns" | "contextOf" | "takesNothing";
+/** What all shards share. */
+export type EndpointBase = Omit<SharedContext, Own>;
+/** Of one shard. */
+export type EndpointContext = Omit<MqttContext, Own>;
 
 const sweepMs = 1000;
 
 /** @param connectionsMax sockets at once over all listeners, from their accept on */
-export function createEndpoint(shards: ByShard<EndpointContext>, connectionsMax: number): MqttEndpoint {
-  const [base] = shards.all;
+export function createEndpoint(
+  base: EndpointBase,
+  shards: ByShard<EndpointContext>,
+  connectionsMax: number,
+): MqttEndpoint {
   const sockets = new Set<AdmittedSocket>();
   const admission = createAdmission<AdmittedSocket>(connectionsMax);
   const open = new Set<Attended>();
@@ -50,9 +54,10 @@ export function createEndpoint(shards: ByShard<EndpointContext>, connectionsMax:
   }
 
   const shared = {
+    ...base,
     turns,
     contextOf: (device: DeviceEntry): Promise<MqttContext | Elsewhere> => contexts.of(device),
-    takesNothing: () => shards.all.every(({ accept }) => accept.full),
+    takesNothing: () => shards.all.length > 0 && shards.all.every(({ accept }) => accept.full),
     markDirty: (connection: Attended) => {
       dirty.add(connection);
       // Deliveries outside a commit leave together, once the code that runs now has ended.
@@ -107,7 +112,7 @@ export function createEndpoint(shards: ByShard<EndpointContext>, connectionsMax:
       return admitted;
     },
     take: (stream, incoming, certificate) => {
-      open.add(new MqttConnection(contexts.all[0], stream, incoming, certificate));
+      open.add(new MqttConnection(shared, stream, incoming, certificate));
     },
     afterCommit: () => {
       flushDirty();

@@ -1,6 +1,5 @@
 /** What cannot be encoded, or brings about an error of ours, costs its message or its connection and nothing else. */
 import { type AddressInfo, createServer } from "node:net";
-import { byShard } from "../../../../ingest/directory/by-shard.js";
 import type { DeviceEntry } from "../../../../ingest/directory/entries.js";
 import { createMeter } from "../../../../ingest/meter.js";
 import { createChanges } from "../../../../ingest/sessions/changes.js";
@@ -12,6 +11,7 @@ import {
   createEndpoint,
   type EndpointContext,
 } from "../../../../ingest/transports/mqtt/listeners/endpoint.js";
+import { shardsOf } from "../../../shards.js";
 import { assert, until } from "../../../suite.js";
 import { ack, connected, connectPacket, openClient, publish, publishing, subscribed } from "./raw-client.js";
 import { mqttSuite } from "./versions.js";
@@ -180,7 +180,8 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
       release: nothing,
       onFault: (error: Error) => void faults.push(error.message),
     } as unknown as EndpointContext;
-    const endpoint = createEndpoint(byShard([context], { get: nothing, peek: nothing } as never), 100);
+    const shards = shardsOf([context], { get: nothing, peek: nothing } as never);
+    const endpoint = createEndpoint(context, shards, 100);
     const server = createServer((socket) => {
       const incoming = endpoint.admit(socket);
       if (incoming !== null) endpoint.take(socket, incoming, null);

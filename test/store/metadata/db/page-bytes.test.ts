@@ -58,7 +58,7 @@ const unlisted = new Set([
   ...["influx_bucket", "influx_conflict", "quarantine", "removal", "session", "sqlite_sequence", "task"],
   ...["template_default", "device_text", "device_text_config", "device_text_data", "device_text_idx"],
   ...["alert_outbox", "notification_group", "notification_member", "notifier_lease", "route_contact"],
-  ...["bulk_action", "bulk_part", "journal_topic"],
+  ...["bulk_action", "bulk_part", "cluster_node", "journal_topic", "shard_owner"],
 ]);
 /** Columns of listed tables that their lists leave out. */
 const left = new Set([

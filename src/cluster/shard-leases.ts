@@ -1,0 +1,117 @@
+/**
+ * Who of the cluster is to have which shard, agreed by rows of the shared metadata. They decide who tries: that no two
+ * nodes write to a shard is the work of its log.
+ */
+import { sleep as systemSleep } from "../../store/lib/abortable.js";
+import { beatNode, markLeaving, removeNode } from "../../store/metadata/cluster/cluster-nodes.js";
+import { readClusterState } from "../../store/metadata/cluster/cluster-state.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { createMetadataReach, type MetadataReach } from "./metadata-reach.js";
+import { takeOwnNumber } from "./node-number.js";
+import { beatMs } from "./node-watch.js";
+import { createShardMoves } from "./shard-moves.js";
+import { planShards } from "./shard-plan.js";
+import type { ShardStepsDeps } from "./shard-steps.js";
+import { createShardView } from "./shard-view.js";
+
+export interface ShardLeases {
+  /** The node that has the shard; null: nobody, or it is on its way. */
+  holderOf(shard: number): number | null;
+  /** The service has closed the shard, since its log says that another node has it. */
+  dropped(shard: number): void;
+  /** Looks now instead of at the next beat, because another node has freed a shard for instance. */
+  refresh(): Promise<void>;
+  /** Gives all shards, one after the other, and is gone for the others. */
+  close(): Promise<void>;
+}
+
+interface ShardLeasesDeps extends Omit<ShardStepsDeps, "db"> {
+  readonly db: Pick<Db, "write" | "snapshot">;
+  /** How many there are. */
+  readonly shards: number;
+  /** The numbers of all nodes, this one's among them. */
+  readonly nodes: readonly number[];
+  /** Another process has taken this one's number while it did not beat: this one is to end. */
+  replaced(): void;
+  readonly sleep?: typeof systemSleep;
+}
+
+/** Resolves after the first look, with shards on their way. @throws ConfigError if another process has the number */
+export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeases> {
+  const { db, shards, nodes, identity, clock, log, sleep = systemSleep } = deps;
+  await takeOwnNumber({ db, identity, sleep });
+  const reach = createMetadataReach(log);
+  const view = createShardView({ shards, nodes, identity, monotonic: clock.monotonic });
+  const moves = createShardMoves(deps, view, reach);
+  const stopped = new AbortController();
+  const inTurn = createTurns();
+
+  async function look(): Promise<void> {
+    view.beginRead();
+    const state = await reach.attempt(() => readClusterState(db));
+    if (state === null) return view.miss();
+    reach.isBack();
+    view.see(state);
+    moves.follow(planShards(view.picture()));
+  }
+
+  async function beat(): Promise<void> {
+    const isOwn = await reach.attempt(() => beatNode(db, identity));
+    if (isOwn === null) return view.miss();
+    if (isOwn) return look();
+    stopped.abort();
+    log.error("another process has taken this node's number: its shards are closed", {
+      node: identity.number,
+    });
+    moves.loseAll();
+    deps.replaced();
+  }
+
+  async function keepBeating(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      await sleep(beatMs, stopped.signal);
+      if (!stopped.signal.aborted) await inTurn(beat);
+    }
+  }
+
+  await inTurn(look);
+  const beating = keepBeating();
+  let closing: Promise<void> | null = null;
+  async function close(): Promise<void> {
+    // Beats go on meanwhile: others leave what it has to it until it is given.
+    if (!stopped.signal.aborted) {
+      await done(reach, () => markLeaving(db, identity));
+      await moves.giveAll();
+    }
+    await moves.settled();
+    stopped.abort();
+    await beating;
+    await inTurn(() => done(reach, () => removeNode(db, identity)));
+  }
+
+  return {
+    holderOf: (shard) => (view.isOwn(shard) && !moves.isOpen(shard) ? null : view.nodeOf(shard)),
+    dropped: (shard) => moves.dropped(shard),
+    refresh: () => inTurn(async () => (stopped.signal.aborted ? undefined : look())),
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+async function done(reach: MetadataReach, action: () => Promise<void>): Promise<void> {
+  await reach.attempt(async () => {
+    await action();
+    return true;
+  });
+}
+
+/** One piece of work after the other. */
+function createTurns(): (work: () => Promise<void>) => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  return (work) => {
+    last = last.then(work);
+    return last;
+  };
+}

@@ -1,0 +1,117 @@
+/** Which shards this node takes, gives and loses, after each look at who is to have them. */
+import type { MetadataReach } from "./metadata-reach.js";
+import type { ShardPlan } from "./shard-plan.js";
+import { createShardSteps, type Local, type ShardStepsDeps } from "./shard-steps.js";
+import type { ShardView } from "./shard-view.js";
+
+interface ShardMoves {
+  isOpen(shard: number): boolean;
+  /** After a look: closes what others have taken, and moves on towards the plan. */
+  follow(plan: ShardPlan): void;
+  /** The service has closed the shard, since its log says that another node has it. */
+  dropped(shard: number): void;
+  /** Takes nothing more; gives one after the other what is open. */
+  giveAll(): Promise<void>;
+  /** Takes nothing more; closes all, of which nothing is this process's any more. */
+  loseAll(): void;
+  /** Resolves once nothing is on its way. */
+  settled(): Promise<void>;
+}
+
+/** On their way to this node at the same time. */
+const takesAtOnce = 2;
+
+export function createShardMoves(deps: ShardStepsDeps, view: ShardView, reach: MetadataReach): ShardMoves {
+  const { log } = deps;
+  const locals = new Map<number, Local>();
+  const steps = createShardSteps(deps, locals, view, reach);
+  const running = new Set<Promise<void>>();
+  /** Of the last look, those still to be taken. */
+  let wanted: number[] = [];
+  let taking = 0;
+  let giving = false;
+  let isEnding = false;
+
+  function run(step: Promise<void>, then = (): void => undefined): void {
+    const ended: Promise<void> = step
+      .catch((error) => log.error("a shard's move failed", { error }))
+      .then(() => {
+        running.delete(ended);
+        then();
+      });
+    running.add(ended);
+  }
+
+  function takeNext(): void {
+    while (taking < takesAtOnce && !isEnding && !reach.isAway) {
+      const shard = wanted.shift();
+      if (shard === undefined) return;
+      if (locals.has(shard)) continue;
+      taking++;
+      run(steps.take(shard), () => {
+        taking--;
+        takeNext();
+      });
+    }
+  }
+
+  /** One at a time, and no more than one a look: whoever gets it opens it meanwhile. */
+  function giveNext(shards: readonly number[]): void {
+    const shard = shards.find((one) => locals.get(one)?.phase === "open" && steps.mayGive(one));
+    if (giving || shard === undefined) return;
+    giving = true;
+    run(steps.give(shard), () => {
+      giving = false;
+    });
+  }
+
+  function loseTaken(): void {
+    for (const [shard, local] of locals) {
+      if (view.isOwn(shard)) continue;
+      if (local.phase === "opening") local.isLost = true;
+      if (local.phase === "open") run(steps.lose(shard, local));
+    }
+  }
+
+  const settled = async (): Promise<void> => {
+    while (running.size > 0) await Promise.all(running);
+  };
+
+  return {
+    isOpen: (shard) => locals.get(shard)?.phase === "open",
+    follow: (plan) => {
+      loseTaken();
+      if (isEnding) return;
+      // Rows of this process without a shard: what was written has had no answer.
+      const unopened = view.ownShards().filter((shard) => !locals.has(shard));
+      for (const shard of unopened) {
+        if (plan.give.includes(shard) || steps.isUnfreed(shard)) run(steps.free(shard));
+      }
+      wanted = [...unopened, ...plan.take].filter((shard) => !locals.has(shard) && steps.mayTake(shard));
+      takeNext();
+      giveNext(plan.give);
+    },
+    dropped: (shard) => {
+      const local = locals.get(shard);
+      if (local === undefined) return;
+      steps.wait(shard);
+      if (local.phase === "open") locals.delete(shard);
+      else local.isLost = true;
+    },
+    giveAll: async () => {
+      isEnding = true;
+      await settled();
+      for (const [shard, { phase }] of locals) if (phase === "open") await steps.give(shard);
+      for (const shard of view.ownShards()) if (steps.isUnfreed(shard)) await steps.free(shard);
+      await settled();
+    },
+    loseAll: () => {
+      isEnding = true;
+      for (const [shard, local] of locals) {
+        local.isLost = true;
+        if (local.phase === "open") run(steps.lose(shard, local));
+      }
+    },
+    settled,
+  };
+}

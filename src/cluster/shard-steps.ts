@@ -1,0 +1,131 @@
+/** How one shard comes to this node, and goes. */
+import type { Clock } from "../../store/lib/clock.js";
+import { asError } from "../../store/lib/errors.js";
+import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
+import { freeShard, takeShard } from "../../store/metadata/cluster/shard-owners.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { Logger } from "../observability/log.js";
+import { createShardBackOffs } from "./back-offs.js";
+import type { MetadataReach } from "./metadata-reach.js";
+import type { ShardView } from "./shard-view.js";
+
+/** What the service does with a shard. */
+interface ShardHandlers {
+  /** Opens the shard, which is this node's from now on. If it rejects, nothing of the shard is left open. */
+  take(shard: number): Promise<void>;
+  /** Closes the shard in order; another node may take it once this has resolved. */
+  give(shard: number): Promise<void>;
+  /** Closes the shard, which another node has taken. */
+  lost(shard: number): Promise<void>;
+  /** The shard is free: others may be told to look. */
+  freed?(shard: number): void;
+}
+
+export interface ShardStepsDeps extends ShardHandlers {
+  readonly db: Pick<Db, "write">;
+  readonly identity: NodeIdentity;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Local {
+  /** `claiming`: its row is being written; `opening`, `giving`, `losing`: the service works on it. */
+  phase: "claiming" | "opening" | "open" | "giving" | "freeing" | "losing";
+  /** Another has it, or may have: its row is left alone. */
+  isLost: boolean;
+}
+
+/** What is done with one shard, from one phase to the next. */
+export function createShardSteps(
+  deps: ShardStepsDeps,
+  locals: Map<number, Local>,
+  view: ShardView,
+  reach: MetadataReach,
+) {
+  const { db, identity, clock, log } = deps;
+  const takeBackOffs = createShardBackOffs(clock.monotonic);
+  const giveBackOffs = createShardBackOffs(clock.monotonic);
+  /** Closed here, and their rows are still to be freed. */
+  const unfreed = new Set<number>();
+
+  const enter = (shard: number, phase: Local["phase"]): Local => {
+    const local = locals.get(shard) ?? { phase, isLost: false };
+    local.phase = phase;
+    locals.set(shard, local);
+    return local;
+  };
+
+  /** Writes the row, from exactly the holder that was seen. */
+  async function claim(shard: number): Promise<boolean> {
+    if (view.isOwn(shard)) return true;
+    const taken = await reach.attempt(() =>
+      takeShard(db, shard, { to: identity, from: view.holder(shard), now: clock.now() }),
+    );
+    if (taken !== true) return false;
+    view.wrote(shard, identity);
+    unfreed.delete(shard);
+    return true;
+  }
+
+  async function free(shard: number): Promise<void> {
+    enter(shard, "freeing");
+    unfreed.add(shard);
+    const freed = await reach.attempt(() => freeShard(db, shard, identity, clock.now()));
+    if (freed !== null) unfreed.delete(shard);
+    if (freed === true) view.wrote(shard, null);
+    locals.delete(shard);
+    if (freed === true) deps.freed?.(shard);
+  }
+
+  async function lose(shard: number, local: Local): Promise<void> {
+    local.phase = "losing";
+    log.warn("another node has taken a shard", { shard, node: view.nodeOf(shard) });
+    try {
+      await deps.lost(shard);
+    } catch (error) {
+      log.error("cannot close a shard that is lost", { shard, error: asError(error) });
+    }
+    locals.delete(shard);
+  }
+
+  const leave = (shard: number, local: Local): Promise<void> | void =>
+    local.isLost ? void locals.delete(shard) : free(shard);
+
+  return {
+    free,
+    lose,
+    isUnfreed: (shard: number) => unfreed.has(shard),
+    mayTake: (shard: number) => !takeBackOffs.isWaiting(shard),
+    mayGive: (shard: number) => !giveBackOffs.isWaiting(shard),
+    wait: (shard: number) => takeBackOffs.failed(shard),
+    take: async (shard: number): Promise<void> => {
+      const local = enter(shard, "claiming");
+      if (!(await claim(shard)) || local.isLost) return void locals.delete(shard);
+      local.phase = "opening";
+      try {
+        await deps.take(shard);
+      } catch (error) {
+        takeBackOffs.failed(shard);
+        log.warn("cannot open a shard", { shard, error: asError(error) });
+        return leave(shard, local);
+      }
+      if (local.isLost) return lose(shard, local);
+      takeBackOffs.worked(shard);
+      local.phase = "open";
+    },
+    give: async (shard: number): Promise<void> => {
+      const local = enter(shard, "giving");
+      try {
+        await deps.give(shard);
+      } catch (error) {
+        giveBackOffs.failed(shard);
+        log.warn("cannot hand over a shard", { shard, error: asError(error) });
+        if (local.isLost) locals.delete(shard);
+        else local.phase = "open";
+        return;
+      }
+      giveBackOffs.worked(shard);
+      return leave(shard, local);
+    },
+  };
+}

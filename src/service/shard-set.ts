@@ -1,0 +1,99 @@
+/** The shards of this process, each with its pipeline: those that it has for good, and those that come and go. */
+import { type ByShard, openShards } from "../../ingest/directory/by-shard.js";
+import { settleIssued } from "../commands/issued.js";
+import type { Config } from "../config/config.js";
+import type { Status } from "../observability/status.js";
+import type { Telling } from "./live-telling.js";
+import type { Shard } from "./shard.js";
+import { type ConsumersStart, createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
+import type { Storage } from "./storage.js";
+
+export interface ShardSet {
+  readonly pipelines: ByShard<ShardPipeline>;
+  /** Starts what follows the journal of a shard that is open, and lets its devices in. */
+  begin(shard: Shard): Promise<void>;
+  /** Opens a shard that has come to this process. If it rejects, nothing of it is left open. */
+  open(shard: number): Promise<void>;
+  /**
+   * Closes a shard that goes elsewhere, or has gone: the connections of its devices end, and what can still be kept is.
+   * Nothing happens if it is not here.
+   */
+  close(shard: number): Promise<void>;
+}
+
+interface ShardSetDeps {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly status: Pick<Status, "follow">;
+  readonly telling: Pick<Telling, "presence">;
+  readonly consuming: Omit<ConsumersStart, "storage">;
+  readonly backlogFull: () => boolean;
+  /** The other process that has a shard; null: none. */
+  readonly holderOf: (shard: number) => number | null;
+}
+
+export function createShardSet(deps: ShardSetDeps): ShardSet {
+  const { config, storage, status, telling, consuming, backlogFull, holderOf } = deps;
+  const { metadata, series, receipts } = storage;
+  const { now } = consuming.clock;
+  const pipelines = openShards<ShardPipeline>({
+    numbers: config.shards,
+    holderOf,
+    directory: metadata.directory,
+  });
+  const unfollow = new Map<number, () => void>();
+  /** Under way: a shard that comes back meanwhile waits. */
+  const closing = new Map<number, Promise<void>>();
+
+  async function begin(shard: Shard): Promise<void> {
+    const { number, saved } = shard;
+    const pipeline = createShardPipeline(shard, storage, telling, now, backlogFull);
+    try {
+      if (!config.holdSeries) await pipeline.start({ ...consuming, storage });
+      await settleIssued({ db: metadata.db, now, node: number, held: saved.held, receipts });
+    } catch (error) {
+      await pipeline.close();
+      throw error;
+    }
+    unfollow.set(number, status.follow(pipeline));
+    pipelines.add(number, pipeline);
+  }
+
+  async function close(number: number): Promise<void> {
+    const pipeline = pipelines.all.find(({ shard }) => shard.number === number);
+    if (pipeline === undefined) return;
+    const { shard, presence } = pipeline;
+    // From here on its devices are sent elsewhere.
+    pipelines.remove(number);
+    unfollow.get(number)?.();
+    unfollow.delete(number);
+    shard.wills.close();
+    await shard.connections.endAll("moved");
+    // As they end, connections settle the messages that they held. A journal that takes nothing is not waited for.
+    await shard.committed();
+    if (shard.journal.stopped === null) await presence.settle();
+    await pipeline.close();
+    await series.letGo(number).catch(() => undefined);
+    await shard.close();
+  }
+
+  return {
+    pipelines,
+    begin,
+    open: async (number) => {
+      await closing.get(number)?.catch(() => undefined);
+      const shard = await storage.openShard(number);
+      try {
+        await begin(shard);
+      } catch (error) {
+        await shard.close();
+        throw error;
+      }
+    },
+    close: (number) => {
+      const closed = closing.get(number) ?? close(number).finally(() => closing.delete(number));
+      closing.set(number, closed);
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { asError } from "./errors.js";
+
+/** What has been opened so far: closed in reverse if the rest cannot be opened. */
+export interface Closers {
+  add(close: () => Promise<void> | void): void;
+  /** Closes all of it, also if one fails. @throws what the first one that failed has thrown */
+  close(): Promise<void>;
+}
+
+export function createClosers(): Closers {
+  const all: (() => Promise<void> | void)[] = [];
+  return {
+    add: (close) => {
+      all.push(close);
+    },
+    close: async () => {
+      let failure: Error | null = null;
+      for (const close of all.splice(0).reverse()) {
+        try {
+          await close();
+        } catch (error) {
+          failure ??= asError(error);
+        }
+      }
+      if (failure !== null) throw failure;
+    },
+  };
+}

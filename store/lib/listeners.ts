@@ -1,0 +1,19 @@
+/** Those who are told when something happens. */
+interface Listeners<Args extends readonly unknown[]> {
+  /** Returns what ends it. */
+  add(listener: (...args: Args) => void): () => void;
+  tell(...args: Args): void;
+}
+
+export function createListeners<Args extends readonly unknown[]>(): Listeners<Args> {
+  const all = new Set<(...args: Args) => void>();
+  return {
+    add: (listener) => {
+      all.add(listener);
+      return () => void all.delete(listener);
+    },
+    tell: (...args) => {
+      for (const listener of all) listener(...args);
+    },
+  };
+}

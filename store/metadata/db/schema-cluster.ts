@@ -1,0 +1,19 @@
+/** Which processes of a cluster are there, and which of them has which shard. */
+export const clusterSchema: readonly string[] = [
+  // `owner` tells one process from another with the same number. `beat` is counted up while the process is there:
+  // others look at whether it changes, so that no two clocks are ever compared. `leaving`: it hands its shards over.
+  `create table cluster_node (
+    number integer primary key,
+    owner text not null,
+    beat integer not null,
+    leaving integer not null default 0
+  ) strict`,
+  // Without a row, or without a node: free. `changeAt` is for people who look into it.
+  `create table shard_owner (
+    shard integer primary key,
+    node integer,
+    owner text,
+    changeAt integer not null,
+    check ((node is null) = (owner is null))
+  ) strict`,
+];

@@ -1,0 +1,191 @@
+/** Who takes and gives which shard: what all see alike settles who takes, moves little, and comes to rest. */
+import fc from "fast-check";
+import { planShards } from "../../src/cluster/shard-plan.js";
+import { assert, suite } from "../suite.js";
+
+type Holders = readonly (number | null)[];
+
+const nodes = [1, 2, 3, 5, 8, 13];
+
+const picture = fc.record({
+  alive: fc.subarray(nodes, { minLength: 1 }),
+  // 21 is no node of the cluster any more.
+  holders: fc.array(fc.constantFrom(null, ...nodes, 21), { minLength: 1, maxLength: 40 }),
+});
+
+const countOf = (holders: Holders, node: number): number => holders.filter((one) => one === node).length;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+
+/** Every way of choosing so many of them. */
+function choices<T>(of: readonly T[], count: number): readonly (readonly T[])[] {
+  if (count === 0) return [[]];
+  return of.flatMap((one, i) => choices(of.slice(i + 1), count - 1).map((rest) => [one, ...rest]));
+}
+
+/** The fewest shards that must leave a living node, over all ways to say who has one more than the others. */
+function fewestGiven(holders: Holders, alive: readonly number[]): number {
+  const least = Math.floor(holders.length / alive.length);
+  return Math.min(
+    ...choices(alive, holders.length % alive.length).map((fuller) =>
+      sum(
+        alive.map((node) =>
+          Math.max(0, countOf(holders, node) - (fuller.includes(node) ? least + 1 : least)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Whether the living have all shards, and each as many as any other or one more. */
+function isBalanced(holders: Holders, alive: readonly number[]): boolean {
+  const counts = alive.map((node) => countOf(holders, node));
+  return sum(counts) === holders.length && Math.max(...counts) - Math.min(...counts) <= 1;
+}
+
+suite("plan of the shards", (test) => {
+  test("of one picture no two take the same shard, nobody takes what a living node has, and each free one has a taker", () => {
+    fc.assert(
+      fc.property(picture, fc.subarray(nodes), ({ alive, holders }, more) => {
+        const leaving = more.filter((node) => !alive.includes(node));
+        const taken = alive.flatMap((self) => planShards({ alive, leaving, holders, self }).take);
+        const free = holders.flatMap((holder, shard) =>
+          holder !== null && (alive.includes(holder) || leaving.includes(holder)) ? [] : [shard],
+        );
+        assert.equal(
+          taken.toSorted((a, b) => a - b),
+          free,
+        );
+      }),
+    );
+  });
+
+  test("the order in which nodes are named changes nothing", () => {
+    fc.assert(
+      fc.property(picture, fc.constantFrom(...nodes), ({ alive, holders }, self) => {
+        const plan = planShards({ alive, leaving: [], holders, self });
+        assert.equal(planShards({ alive: alive.toReversed(), leaving: [], holders, self }), plan);
+      }),
+    );
+  });
+
+  test("nodes give what they hold and must, and no more", () => {
+    fc.assert(
+      fc.property(picture, ({ alive, holders }) => {
+        const given = alive.map((self) => {
+          const { give } = planShards({ alive, leaving: [], holders, self });
+          for (const shard of give) assert.is(holders[shard], self);
+          return give.length;
+        });
+        assert.is(sum(given), fewestGiven(holders, alive));
+      }),
+    );
+  });
+
+  test("a node that leaves gives all and takes nothing, and what it has is left to it", () => {
+    const holders = [1, 1, 1, 2, 2, null];
+    const of = (self: number) => planShards({ alive: [2, 3], leaving: [1], holders, self });
+    assert.equal(of(1), { take: [], give: [0, 1, 2] });
+    assert.equal(of(2), { take: [], give: [] });
+    assert.equal(of(3), { take: [5], give: [] });
+    assert.equal(planShards({ alive: [], leaving: [1], holders: [1, null], self: 1 }), {
+      take: [],
+      give: [0],
+    });
+  });
+
+  test("a few pictures by hand", () => {
+    const plan = (alive: readonly number[], holders: Holders, self: number) =>
+      planShards({ alive, leaving: [], holders, self });
+    const none = { take: [], give: [] };
+    assert.equal(plan([1], [null, null], 1), { take: [0, 1], give: [] });
+    assert.equal(plan([1, 2], [null, null, null], 1), { take: [0, 2], give: [] });
+    assert.equal(plan([1, 2], [null, null, null], 2), { take: [1], give: [] });
+    assert.equal(plan([1, 2], [1, 1, 1, 1, 1], 1), { take: [], give: [3, 4] });
+    assert.equal(plan([1, 2], [1, 1, 1, 1, 1], 2), none);
+    assert.equal(plan([1, 2], [2, 1, 2], 1), none, "2 has the one more already");
+    assert.equal(plan([1, 2], [2, 1, 2], 2), none);
+    assert.equal(plan([1, 2, 3], [1, 2], 3), none, "more nodes than shards");
+    assert.equal(plan([1, 3], [1, 2, 3, 2], 3), { take: [3], give: [] }, "2 is dead");
+  });
+
+  test("any order of looks, moves, deaths and returns ends with all shards shared out, and then nothing moves", () => {
+    const step = fc.record({
+      kind: fc.constantFrom("look", "look", "move", "move", "move", "die", "return", "leave"),
+      node: fc.constantFrom(...nodes),
+    });
+    fc.assert(
+      fc.property(picture, fc.array(step, { maxLength: 150 }), ({ alive, holders }, steps) => {
+        const cluster = createModel(alive, holders);
+        for (const { kind, node } of steps) cluster[kind](node);
+        let rounds = 0;
+        while (cluster.round()) assert.ok(++rounds <= 2 * holders.length + 2, `${rounds} rounds`);
+        assert.ok(isBalanced(cluster.holders, cluster.alive()), JSON.stringify(cluster.holders));
+        assert.is(cluster.round(), false);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** Nodes that look now and act later, on what they saw, by compare-and-set. */
+function createModel(first: readonly number[], before: Holders) {
+  const holders = [...before];
+  const states = new Map(nodes.map((node) => [node, first.includes(node) ? "alive" : "dead"]));
+  const numbersOf = (state: string) => nodes.filter((node) => states.get(node) === state);
+  /** What each is about to do, as it has seen it. */
+  const planned = new Map<
+    number,
+    { readonly shard: number; readonly seen: number | null; to: number | null }[]
+  >();
+
+  const look = (self: number): void => {
+    if (states.get(self) === "dead") return;
+    const { take, give } = planShards({
+      alive: numbersOf("alive"),
+      leaving: numbersOf("leaving"),
+      holders,
+      self,
+    });
+    planned.set(self, [
+      ...take.map((shard) => ({ shard, seen: holders[shard] ?? null, to: self })),
+      ...give.slice(0, 1).map((shard) => ({ shard, seen: self, to: null })),
+    ]);
+  };
+
+  /** Whether something has changed hands. */
+  const move = (self: number): boolean => {
+    const next = states.get(self) === "dead" ? undefined : planned.get(self)?.shift();
+    if (next === undefined || holders[next.shard] !== next.seen) return false;
+    holders[next.shard] = next.to;
+    return true;
+  };
+
+  const become = (node: number, state: string): void => {
+    const others = numbersOf("alive").filter((one) => one !== node);
+    if (state === "alive" || others.length > 0) states.set(node, state);
+  };
+
+  return {
+    holders,
+    alive: () => numbersOf("alive"),
+    look,
+    move,
+    die: (node: number) => become(node, "dead"),
+    return: (node: number) => become(node, "alive"),
+    leave: (node: number) => {
+      if (states.get(node) === "alive") become(node, "leaving");
+    },
+    /** Each looks, and then does what it has planned. */
+    round: (): boolean => {
+      for (const node of nodes) look(node);
+      let hasMoved = false;
+      for (const node of nodes) {
+        while ((planned.get(node)?.length ?? 0) > 0 && states.get(node) !== "dead") {
+          if (move(node)) hasMoved = true;
+        }
+      }
+      return hasMoved;
+    },
+  };
+}
