@@ -1,7 +1,7 @@
 /** Which topics, and the points of which devices, the streams of each tenant ask for. */
 import type { LiveTopic } from "./tenant-events.js";
 
-interface Interest {
+export interface Interest {
   /** Replaces the devices whose points the stream asks for. */
   watch(devices: ReadonlySet<string>): void;
   /** The stream is over: what it asked for is still held for a while, for its return. */

@@ -5,6 +5,9 @@ import { type LiveEvent, liveEvent, type Numbered } from "./log.js";
 
 export const liveTopics = ["points", "messages", "presence", "alerts", "commands", "overview"] as const;
 export type LiveTopic = (typeof liveTopics)[number];
+/** Those that only the process which keeps a device can tell; the others are looked for in the metadata. */
+export const keptTopics = ["points", "messages", "presence"] as const satisfies readonly LiveTopic[];
+export type KeptTopic = (typeof keptTopics)[number];
 
 export interface PointTold extends LiveEvent {
   readonly topic: "points";
@@ -65,9 +68,15 @@ interface OverviewTold {
   readonly figures: string;
 }
 
+/** Something was missed that will not be told. */
+export interface GapTold extends Numbered {
+  readonly topic: "gap";
+  readonly time: number;
+}
+
 /** All but points, which are told as they are stored. */
 export type Told = MessageTold | PresenceTold | AlertTold | CommandTold | OverviewTold;
-export type TenantEvent = PointTold | (Told & Numbered);
+export type TenantEvent = PointTold | GapTold | (Told & Numbered);
 
 /** The objects around an event, and around a refusal. */
 const objectBytes = 240;
@@ -83,7 +92,16 @@ export function tenantEvent(number: number, told: Told): Told & Numbered {
   return { ...told, number, bytes };
 }
 
-export function pointTold(number: number, point: Point): PointTold {
+export function gapTold(number: number, time: number): GapTold {
+  return { topic: "gap", time, number, bytes: objectBytes };
+}
+
+/** What is told of a point. */
+export interface LivePoint extends Pick<Point, "time" | "value"> {
+  readonly series: Pick<Point["series"], "tenant" | "deviceID" | "field">;
+}
+
+export function pointTold(number: number, point: LivePoint): PointTold {
   const event = liveEvent(number, point.series.field, point);
   return { ...event, topic: "points", deviceID: point.series.deviceID };
 }

@@ -1,9 +1,16 @@
 /** The live feed of a tenant: what happens to its devices, in one log for all of its streams. */
 import type { Change } from "../../store/metadata/db/changes.js";
-import type { Point } from "../../store/series/series.js";
-import { createInterests } from "./interests.js";
+import { createInterests, type Interest } from "./interests.js";
 import type { LiveSubscription } from "./listeners.js";
-import { type LiveTopic, pointTold, type TenantEvent, type Told, tenantEvent } from "./tenant-events.js";
+import {
+  gapTold,
+  type LivePoint,
+  type LiveTopic,
+  pointTold,
+  type TenantEvent,
+  type Told,
+  tenantEvent,
+} from "./tenant-events.js";
 import { createTopicFeed, type LiveCounts, type TopicFeedOptions } from "./topic-feed.js";
 import type { LiveDevice, Topic } from "./topics.js";
 
@@ -13,6 +20,8 @@ export interface TenantSubscription extends LiveSubscription<TenantEvent> {
   readonly generation: number;
   /** From now on the points of these devices are held, by deviceID. */
   watch(devices: ReadonlySet<string>): void;
+  /** Resolves once all that it asks for is told; with false if a part of that is missing now. */
+  ready(): Promise<boolean>;
 }
 
 export interface TenantFeed {
@@ -24,11 +33,17 @@ export interface TenantFeed {
   /** Tenants in which somebody listens to the topic. */
   tenantsOf(topic: LiveTopic): number[];
   /** Points that have been stored. */
-  publish(points: readonly Point[]): void;
+  publish(points: readonly LivePoint[]): void;
   tell(tenant: number, told: Told): void;
+  /** Something of the tenant was missed, at a time in milliseconds since 1970. */
+  miss(tenant: number, time: number): void;
   changed(change: Change): void;
   /** `after` is the number of the last event seen in this run. Null when there are too many streams. */
   subscribe(tenant: number, topics: readonly LiveTopic[], after: number | null): TenantSubscription | null;
+  /** Whether a stream of the tenant could go on after the event of that number in that run. */
+  resumes(tenant: number, run: string, after: number): boolean;
+  /** Asks for topics beside those of a subscription. */
+  want(tenant: number, topics: readonly LiveTopic[]): Interest;
   counts(): LiveCounts;
   close(): void;
 }
@@ -78,6 +93,12 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
       feed.append(topic, (number) => tenantEvent(number, told));
       feed.wake(topic);
     },
+    miss: (tenant, time) => {
+      const topic = topicOf(tenant);
+      if (topic === undefined) return;
+      feed.append(topic, (number) => gapTold(number, time));
+      feed.wake(topic);
+    },
     changed: ({ tenant, entity }) => {
       if (feed.size > 0 && scopeEntities.has(entity)) interests.change(tenant);
     },
@@ -89,6 +110,7 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
       return Object.create(subscription, {
         generation: { get: () => interests.generation(tenant) },
         watch: { value: interest.watch },
+        ready: { value: () => Promise.resolve(true) },
         close: {
           value: () => {
             interest.close();
@@ -103,6 +125,12 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
         },
       }) as TenantSubscription;
     },
+    resumes: (tenant, run, after) => {
+      const topic = topicOf(tenant);
+      if (topic === undefined || run !== feed.run || after > feed.newest) return false;
+      return topic.log.positionAfter(after) !== null;
+    },
+    want: interests.add,
     counts: feed.counts,
     close: feed.close,
   };

@@ -1,5 +1,6 @@
 /** Links from this node to the others of its cluster. */
 import { Agent } from "node:https";
+import type { Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import type { ClusterNode, ClusterSettings } from "../config/cluster.js";
@@ -16,6 +17,8 @@ export interface Links extends Omit<Neighbours, "keeperOf"> {
   ask(node: number | null, call: Call): Promise<Answer>;
   /** The answer, as JSON, to a call of this node's own. @throws Error if the node does not answer */
   call(node: number | null, body: object, timeoutMs: number): Promise<unknown>;
+  /** Opens a link for what happens to the devices that the node keeps. @throws Error if it cannot be reached */
+  openEvents(node: number): Promise<Socket>;
 }
 
 /** How long a node may take to answer; clients wait meanwhile. */
@@ -99,6 +102,7 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
     },
     ask: async (number, call) => askNode(other(number).requests, call),
     call: async (number, body, timeoutMs) => callNode(other(number).calls, body, timeoutMs),
+    openEvents: (number) => open(number, linkProtocols.live),
     close: () => {
       for (const { requests, calls } of others.values()) {
         requests.agent.destroy();

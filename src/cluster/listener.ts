@@ -26,6 +26,8 @@ interface ListenerDeps {
   onHttp(socket: Socket): void;
   /** Goes on with a node's own calls. */
   onCalls(socket: Socket): void;
+  /** Goes on with a node that listens to what happens here. */
+  onLive(socket: Socket): void;
 }
 
 /** A node that comes says within this time who it is, and whom it brings. */
@@ -34,7 +36,7 @@ const backlog = 4096;
 
 /** @throws ConfigError if the address is not available */
 export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener> {
-  const { settings, log, onMqtt, onHttp, onCalls } = deps;
+  const { settings, log, onMqtt, onHttp, onCalls, onLive } = deps;
   const { nodes, self, host, masterKey } = settings;
   const key = linkKey(masterKey, self.number);
   const members = new Set(nodes.map(({ number }) => String(number)));
@@ -58,6 +60,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
         );
       } else if (socket.alpnProtocol === linkProtocols.http) onHttp(socket);
       else if (socket.alpnProtocol === linkProtocols.calls) onCalls(socket);
+      else if (socket.alpnProtocol === linkProtocols.live) onLive(socket);
       else socket.end(instance);
     },
   );

@@ -25,6 +25,7 @@ export const linkProtocols = {
   mqtt: "tidemark-mqtt",
   http: "http/1.1",
   calls: "tidemark-calls",
+  live: "tidemark-live",
   self: "tidemark-self",
 } as const;
 

@@ -4,10 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import { z } from "@hono/zod-openapi";
 import type { Directory } from "../../ingest/directory/directory.js";
+import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
+import type { Aside } from "../../store/journal/set-aside.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import type { ListAnswer } from "../journal-lists/list-of-nodes.js";
 import { type ListQuery, listQuery } from "../journal-lists/own-list.js";
+import type { NodeFigures } from "../live/figures.js";
 import type { Command, Commands } from "./commands.js";
 
 /** Devices that one call is about. */
@@ -28,6 +31,9 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("follow") }),
   z.strictObject({ call: z.literal("shards") }),
   z.strictObject({ call: z.literal("list"), query: listQuery }),
+  z.strictObject({ call: z.literal("asides") }),
+  z.strictObject({ call: z.literal("figures"), tenant: id.nullable() }),
+  z.strictObject({ call: z.literal("resumes"), tenant: id, run: z.string(), after: id }),
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
@@ -49,6 +55,12 @@ interface NodeCallsDeps {
   readonly directory: Pick<Directory, "get">;
   /** What is kept here of a list. */
   readonly list: (query: ListQuery) => Promise<ListAnswer>;
+  /** Messages that are set aside here. */
+  readonly asides: () => readonly Aside[];
+  /** What the overview tells of this node's work. */
+  readonly figures: (tenant: number | null) => NodeFigures;
+  /** Whether a live stream could go on here. */
+  readonly resumes: TenantFeed["resumes"];
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
   /** The node that asks has freed a shard. */
@@ -57,7 +69,7 @@ interface NodeCallsDeps {
 }
 
 export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
-  const { commands, directory, list, followed, lookAtShards, onFault } = deps;
+  const { commands, directory, list, asides, figures, resumes, followed, lookAtShards, onFault } = deps;
 
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
@@ -90,8 +102,13 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
     return kept;
   }
 
-  async function answer(call: NodeCall): Promise<NodeAnswers | ListAnswer> {
+  async function answer(
+    call: NodeCall,
+  ): Promise<NodeAnswers | ListAnswer | readonly Aside[] | NodeFigures | boolean> {
     if (call.call === "list") return list(call.query);
+    if (call.call === "asides") return asides();
+    if (call.call === "figures") return figures(call.tenant);
+    if (call.call === "resumes") return resumes(call.tenant, call.run, call.after);
     if (call.call === "send") {
       const { topic, payload, qos: asked, ttl, logged } = call;
       return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);
@@ -120,7 +137,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
 
   /** 400 for what is no call. */
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    const tell = (status: number, body: object): void => {
+    const tell = (status: number, body: object | boolean): void => {
       response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
     };
     read(request)

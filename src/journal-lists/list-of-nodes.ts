@@ -6,23 +6,16 @@ import { byReceipt, mergeNewest } from "../../store/events/merge-newest.js";
 import { recordSize } from "../../store/journal/frame.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { contentBytes, copyRecord, decodeRecord, encodedRecord } from "../../store/journal/record-codecs.js";
-import { asError } from "../../store/lib/errors.js";
 import { createPageBudget } from "../../store/metadata/db/page-bytes.js";
+import { askOthers, type OtherNodes } from "./other-nodes.js";
 import { type ListQuery, ownList } from "./own-list.js";
 
 /** Rows of one node that a merged page may be made of: pages that end behind them are empty, and truncated. */
 const rowsMax = 5000;
 /** Of what one node answers: it is read in one turn of the loop. */
 const answerBytesMax = 2 * 1024 * 1024;
-const askMs = 5000;
-
-interface NodesAsked {
-  /** The numbers of the other nodes. */
-  readonly others: readonly number[];
-  /** A node's answer to a call, as JSON. @throws Error if it does not answer */
-  call(node: number, body: object, timeoutMs: number): Promise<unknown>;
-  readonly onFault: (error: Error) => void;
-}
+/** The part of a node that is missing. */
+const missing: EventPage = { items: [], count: 0, truncated: true };
 
 /** What a node has of a list: its newest records, encoded one after another. */
 const answer = z.strictObject({ count: z.int().nonnegative(), truncated: z.boolean(), records: z.base64() });
@@ -48,22 +41,16 @@ export async function answerList(
 export async function listOfNodes(
   events: Pick<EventLogReading, "list">,
   query: ListQuery,
-  { others, call, onFault }: NodesAsked,
+  nodes: OtherNodes,
 ): Promise<EventPage> {
   const { page, limit } = query;
   const end = page * limit;
   const fromStart: ListQuery = { ...query, page: 1, limit: Math.min(end, rowsMax) };
-  const parts = await Promise.all([
-    ownList(events, fromStart),
-    ...others.map((node) =>
-      call(node, { call: "list", query: fromStart }, askMs)
-        .then((found) => decoded(answer.parse(found)))
-        .catch((error: unknown): EventPage => {
-          onFault(asError(error));
-          return { items: [], count: 0, truncated: true };
-        }),
-    ),
-  ]);
+  const asked = askOthers(nodes, { call: "list", query: fromStart }, (_, found) =>
+    decoded(answer.parse(found)),
+  );
+  const own = await ownList(events, fromStart);
+  const parts = [own, ...(await asked).map((part) => part ?? missing)];
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   const isPart = parts.some(({ truncated }) => truncated);
   const from = end - limit;
@@ -72,7 +59,7 @@ export async function listOfNodes(
   const budget = createPageBudget();
   let place = 0;
   for await (const record of mergeNewest(
-    parts.map(({ items: own }) => iterated(own)),
+    parts.map((part) => iterated(part.items)),
     byReceipt,
     end,
   )) {

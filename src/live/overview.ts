@@ -1,16 +1,12 @@
 /** The figures of a tenant, as the overview and its streams tell them. */
-import type { Meter } from "../../ingest/meter.js";
-import type { Rated } from "../../ingest/rates.js";
+import { rateSeconds } from "../../ingest/rates.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { countsOf, type TenantSizes } from "../../store/metadata/overview.js";
-import type { Status } from "../observability/status.js";
+import type { Figures, FiguresOf } from "./figures.js";
 
 export interface OverviewDeps {
   readonly db: Db;
-  readonly meter: { readonly rates: Pick<Meter["rates"], "of" | "sinceWholeSecondMs"> };
-  readonly status: Pick<Status, "figures">;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly figures: FiguresOf;
 }
 
 export const rateIntervalMs = 1000;
@@ -25,32 +21,28 @@ export async function overviewOf(
   secondsMax?: number,
   sizes?: TenantSizes,
 ) {
-  const { currentAlerts, ...counts } = await countsOf(deps.db, tenant, sizes);
-  const rated = deps.meter.rates.of(tenant);
-  const { lag, commit, disk } = deps.status.figures();
-  return {
+  const [{ currentAlerts, ...counts }, found] = await Promise.all([
+    countsOf(deps.db, tenant, sizes),
+    deps.figures(tenant),
+  ]);
+  const { rates, lag, commit, disk, truncated } = found;
+  const overview = {
     ...counts,
     currentAlerts: {
       total: currentAlerts.reduce((sum, { count }) => sum + count, 0),
       bySeverity: currentAlerts,
     },
-    rates: rated === null ? null : shownRates(rated, deps, secondsMax),
-    refused: rated?.refused ?? [],
+    rates: shownRates(found, secondsMax),
+    refused: rates?.refused ?? [],
     lag,
     commit,
     disk,
   };
+  return { overview, truncated };
 }
 
-export function shownRates(
-  { messages, points }: Rated,
-  { meter, now }: Pick<OverviewDeps, "now" | "meter">,
-  secondsMax = messages.length,
-) {
-  return {
-    endTime: Math.round(now() - meter.rates.sinceWholeSecondMs),
-    intervalMs: rateIntervalMs,
-    messages: messages.slice(-secondsMax),
-    points: points.slice(-secondsMax),
-  };
+export function shownRates({ rates, endTime }: Figures, secondsMax = rateSeconds) {
+  if (rates === null) return null;
+  const messages = rates.messages.slice(-secondsMax);
+  return { endTime, intervalMs: rateIntervalMs, messages, points: rates.points.slice(-secondsMax) };
 }

@@ -59,7 +59,7 @@ async function* chunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Ar
   const teller = createTeller(deps, stream.topics);
   const scope = createScope(deps, stream, teller.forgetNames);
   let seen = stream.since;
-  yield* greeting(deps, stream);
+  yield* greeting(deps, stream, await subscription.ready());
   let checkedAt = performance.now();
   let toldAt = checkedAt - togetherMs;
   for (;;) {
@@ -93,12 +93,13 @@ async function* chunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Ar
 function* greeting(
   { now }: StreamDeps,
   { subscription, since, idOf, isBack }: Stream,
+  isWhole: boolean,
 ): Generator<Uint8Array, void> {
   // Whoever is back keeps its id until it has been told what it has missed.
   const id = isBack && subscription.resumed ? "" : `id: ${idOf(since)}\n`;
   const hello = JSON.stringify({ id: idOf(since), time: now() });
   yield encoder.encode(`retry: ${retryMs}\n\n${id}event: hello\ndata: ${hello}\n\n`);
-  if (isBack && !subscription.resumed) yield frame("gap", { time: now() });
+  if (!isWhole || (isBack && !subscription.resumed)) yield frame("gap", { time: now() });
 }
 
 /** The devices of the stream, read again once they may have changed. */

@@ -1,12 +1,14 @@
 /** Events of a tenant as one stream tells them: those of its topics and devices, in the form of the protocol. */
-import type {
-  AlertTold,
-  CommandTold,
-  LiveTopic,
-  MessageTold,
-  PointTold,
-  PresenceTold,
-  TenantEvent,
+import {
+  type AlertTold,
+  type CommandTold,
+  type GapTold,
+  keptTopics,
+  type LiveTopic,
+  type MessageTold,
+  type PointTold,
+  type PresenceTold,
+  type TenantEvent,
 } from "../../ingest/live/tenant-events.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
@@ -43,6 +45,9 @@ export function createTeller(deps: TellerDeps, topics: ReadonlySet<LiveTopic>): 
   const fields = createFields(deps.catalog);
   const sample = createSample();
   const names = new Map<number, string | null>();
+  const mayMiss = keptTopics.some((topic) => topics.has(topic));
+  const isOwn = (scope: Scope | null, event: TenantEvent): boolean =>
+    event.topic === "gap" ? mayMiss : topics.has(event.topic) && isIn(scope, event);
 
   async function nameAll(messages: readonly MessageTold[]): Promise<void> {
     const unknown = [...new Set(messages.map((one) => one.deviceIntID))].filter((id) => !names.has(id));
@@ -54,7 +59,7 @@ export function createTeller(deps: TellerDeps, topics: ReadonlySet<LiveTopic>): 
 
   return {
     prepare: async (events, scope) => {
-      const own = events.filter((event) => topics.has(event.topic) && isIn(scope, event));
+      const own = events.filter((event) => isOwn(scope, event));
       const points = own.filter((event) => event.topic === "points");
       const others = own
         .filter((event) => event.topic !== "points")
@@ -65,7 +70,9 @@ export function createTeller(deps: TellerDeps, topics: ReadonlySet<LiveTopic>): 
         ...others.map((one) =>
           one.topic === "overview"
             ? frameOf(one.topic, one.figures)
-            : frame(eventNames[one.topic], dataOf(one, names)),
+            : one.topic === "gap"
+              ? frame(one.topic, { time: one.time })
+              : frame(eventNames[one.topic], dataOf(one, names)),
         ),
         ...pointsFrame(told),
       ];
@@ -82,7 +89,7 @@ const eventNames = {
   commands: "command",
 } as const;
 
-function isIn(scope: Scope | null, event: TenantEvent): boolean {
+function isIn(scope: Scope | null, event: Exclude<TenantEvent, GapTold>): boolean {
   if (event.topic === "overview") return true;
   if (scope === null) return event.topic !== "points";
   return event.topic === "points" ? scope.byText.has(event.deviceID) : scope.byNumber.has(event.deviceIntID);

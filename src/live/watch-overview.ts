@@ -30,13 +30,13 @@ export function overviewWatched(
       const at = monotonic();
       if (at - seen.toldAt < tellMs - earlyMs) return;
       const known = at - seen.sizedAt < sizesMs ? seen.sizes : undefined;
-      const figures = await overviewOf(deps, tenant, overviewSeconds, known);
+      const { overview } = await overviewOf(deps, tenant, overviewSeconds, known);
       seen.toldAt = at;
       if (known === undefined) {
-        const { products, groups } = figures;
+        const { products, groups } = overview;
         Object.assign(seen, { sizes: { products, groups }, sizedAt: at });
       }
-      deps.feed.tell(tenant, { topic: "overview", figures: JSON.stringify(figures) });
+      deps.feed.tell(tenant, { topic: "overview", figures: JSON.stringify(overview) });
     },
   };
 }

@@ -24,6 +24,7 @@ import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
 import type { SessionCookies } from "../http/session-cookie.js";
 import type { ShareAccess } from "../http/share-access.js";
+import type { FiguresOf } from "../live/figures.js";
 import type { LiveWatch } from "../live/watch.js";
 import type { TileSource } from "../map-tiles/tile-source.js";
 import type { Notifier } from "../notifications/notifier.js";
@@ -81,6 +82,8 @@ export interface AppDeps {
   readonly config: Config;
   readonly status: Status;
   readonly meter: Pick<Meter, "rates" | "connections">;
+  /** What the overview tells of all nodes. */
+  readonly figures: FiguresOf;
   /** The tiles of maps; null: there are none. */
   readonly mapTiles: TileSource | null;
   /** What this program is. */

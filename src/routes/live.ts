@@ -5,6 +5,7 @@ import { StoreError } from "../../store/lib/errors.js";
 import type { Caller } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
+import { KeptElsewhere } from "../http/kept-elsewhere.js";
 import { type Route, route } from "../http/route.js";
 import { messagesPerSecondMax } from "../live/sample.js";
 import { type AskedScope, openScope, streamDevicesMax, streamMembersMax } from "../live/scope.js";
@@ -55,7 +56,10 @@ export function liveRoutes(deps: AppDeps): Route[] {
           await openScope(deps, caller.tenant, asked);
           return answer;
         }
-        const stream = await openStream(deps, caller, asked, topics, request.headers.get("last-event-id"));
+        const ids = eventIDs(deps, topics, asked);
+        const lastID = request.headers.get("last-event-id") ?? "";
+        await toItsNode(deps, caller.tenant, ids.read(lastID));
+        const stream = await openStream(deps, caller, asked, topics, ids, lastID);
         const mayGoOn = () => isStillTheirs(deps, caller.tenant, callerAgain);
         const stalled = () => {
           stream.subscription.giveUp();
@@ -74,20 +78,64 @@ export function liveRoutes(deps: AppDeps): Route[] {
   ];
 }
 
+/** An event that a client saw last: its number in a run of one node's service. */
+interface EventID {
+  readonly node: number;
+  readonly run: string;
+  readonly number: number;
+}
+
+interface EventIDs {
+  /** Of the event of that number here. */
+  write(number: number): string;
+  /** Null for what is no id, or one of another question: that was told other events. */
+  read(text: string): EventID | null;
+}
+
+const eventIDForm = /^(\d{1,3})\.([\w-]{1,32})\.(\d{1,15})\.([0-9a-z]{1,7})$/;
+
+function eventIDs(
+  { config, tenantLive }: AppDeps,
+  topics: readonly LiveTopic[],
+  asked: AskedScope,
+): EventIDs {
+  const form = crc32c(Buffer.from(JSON.stringify([topics.toSorted(), asked]))).toString(36);
+  return {
+    write: (number) => `${config.nodeNumber}.${tenantLive.run}.${number}.${form}`,
+    read: (text) => {
+      const [, node, run, number, ofForm] = eventIDForm.exec(text) ?? [];
+      if (run === undefined || ofForm !== form) return null;
+      return { node: Number(node), run, number: Number(number) };
+    },
+  };
+}
+
+/** How long a node may take to say that it knows an event. */
+const askMs = 1_000;
+
+/**
+ * Numbers of events are each node's own: whoever comes back to another node goes on at the one that told the last,
+ * while that still knows what came then. @throws KeptElsewhere
+ */
+async function toItsNode({ cluster }: AppDeps, tenant: number, last: EventID | null): Promise<void> {
+  if (last === null || cluster?.others.includes(last.node) !== true) return;
+  const { node, run, number: after } = last;
+  const resumes = await cluster.call(node, { call: "resumes", tenant, run, after }, askMs).catch(() => false);
+  if (resumes === true) throw new KeptElsewhere(node);
+}
+
 async function openStream(
   deps: AppDeps,
   { tenant }: Caller,
   asked: AskedScope,
   topics: readonly LiveTopic[],
-  lastEventID: string | null,
+  ids: EventIDs,
+  lastID: string,
 ) {
   const { tenantLive: feed } = deps;
-  // Another question was told other events: where it was is no place in this one.
-  const form = crc32c(Buffer.from(JSON.stringify([topics.toSorted(), asked]))).toString(36);
-  const idOf = (number: number): string => `${feed.run}.${number}.${form}`;
-  const last = /^([\w-]{1,32})\.(\d{1,15})\.([0-9a-z]{1,7})$/.exec(lastEventID ?? "");
-  const after = last !== null && idOf(Number(last[2])) === lastEventID ? Number(last[2]) : null;
-  const subscription = feed.subscribe(tenant, topics, after);
+  const after = ids.read(lastID);
+  const isKnown = after?.node === deps.config.nodeNumber && after.run === feed.run;
+  const subscription = feed.subscribe(tenant, topics, isKnown ? after.number : null);
   if (subscription === null) {
     throw new ApiError("RESOURCE_LIMITED", "too many live streams are open, close some");
   }
@@ -96,7 +144,6 @@ async function openStream(
     const { generation } = subscription;
     const scope = await openScope(deps, tenant, asked);
     await deps.liveWatch.begin(tenant, topics);
-    const isBack = lastEventID !== null && lastEventID !== "";
     return {
       tenant,
       topics: new Set(topics),
@@ -105,8 +152,8 @@ async function openStream(
       scope,
       generation,
       since,
-      idOf,
-      isBack,
+      idOf: ids.write,
+      isBack: lastID !== "",
     };
   } catch (error) {
     subscription.close();

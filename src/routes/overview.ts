@@ -62,7 +62,7 @@ const overview = z
   })
   .openapi("Overview");
 
-/** What the first page of a console shows: of the caller's tenant, and of this process. */
+/** What the first page of a console shows: of the caller's tenant, and of the service. */
 export function overviewRoutes(deps: AppDeps): Route[] {
   return [
     route({
@@ -75,25 +75,24 @@ export function overviewRoutes(deps: AppDeps): Route[] {
       answer: { status: 200, schema: overview },
       handle: async ({ caller, writing }) => {
         const isOfDeployment = isDeployment(caller) && caller.role === "admin";
-        const body = {
-          ...(await overviewOf(deps, caller.tenant)),
-          deployment: isOfDeployment ? deploymentOf(deps, writing) : null,
-        };
-        return { status: 200, body, headers: { "Cache-Control": "no-store" } };
+        const { overview: own, truncated } = await overviewOf(deps, caller.tenant);
+        const body = { ...own, deployment: isOfDeployment ? await deploymentOf(deps, writing) : null };
+        const headers = { "Cache-Control": "no-store", ...(truncated ? { Truncated: "true" } : {}) };
+        return { status: 200, body, headers };
       },
     }),
   ];
 }
 
-function deploymentOf(deps: AppDeps, { stamp }: Stamped): object {
-  const { meter, status, build, config } = deps;
-  const rated = meter.rates.all();
+async function deploymentOf(deps: AppDeps, { stamp }: Stamped): Promise<object> {
+  const { figures, status, build, config } = deps;
+  const all = await figures(null);
   const { eventLoopDelayP99Ms, startedAt } = status.figures();
   const notReady = status.notReady();
   return {
-    rates: shownRates(rated, deps),
-    refused: rated.refused,
-    connections: meter.connections,
+    rates: shownRates(all),
+    refused: all.rates?.refused ?? [],
+    connections: all.connections,
     eventLoopDelayP99Ms,
     degraded: { ...status.degraded(), ...(notReady === null ? {} : { uplinks: notReady }) },
     version: build.version,

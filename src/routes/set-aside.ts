@@ -2,8 +2,10 @@ import { z } from "@hono/zod-openapi";
 import { followers } from "../../store/journal/set-aside.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
+import { KeptElsewhere } from "../http/kept-elsewhere.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampText } from "../http/schemas.js";
+import { asidesOfNodes } from "../journal-lists/set-aside-of-nodes.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
@@ -36,7 +38,17 @@ const replayed = z
   .openapi("Replayed", { example: { replayed: ["series", "alerts"], refused: [] } });
 
 /** Messages that ended starts of the service while only they were being processed, and then ended a trial. */
-export function setAsideRoutes({ aside }: AppDeps): Route[] {
+export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
+  /** @throws KeptElsewhere if another node has it; ApiError SERVICE_UNAVAILABLE if one that may have it is away */
+  async function atItsNode(id: number): Promise<void> {
+    if (cluster === null || aside.all().some((one) => one.id === id)) return;
+    const { nodes, truncated } = await asidesOfNodes([], cluster);
+    const node = nodes.get(id);
+    if (node !== undefined) throw new KeptElsewhere(node);
+    if (truncated)
+      throw new ApiError("SERVICE_UNAVAILABLE", "a node that may have the message does not answer");
+  }
+
   return [
     route({
       method: "get",
@@ -45,15 +57,17 @@ export function setAsideRoutes({ aside }: AppDeps): Route[] {
       tag,
       summary: "Messages that ended starts of the service and are set aside, by who follows the journal",
       answer: { status: 200, schema: z.array(asideSchema).openapi({ example: [example] }) },
-      handle: ({ caller, writing: { stamp } }) => {
+      handle: async ({ caller, writing: { stamp } }) => {
         requireDeployment(caller);
-        const body = aside.all().map(({ device, receivedAt, asideAt, ...one }) => ({
+        const own = { items: aside.all(), truncated: false };
+        const { items, truncated } = cluster === null ? own : await asidesOfNodes(own.items, cluster);
+        const body = items.map(({ device, receivedAt, asideAt, ...one }) => ({
           ...one,
           deviceIntID: device,
           receivedAt: stamp(Math.floor(receivedAt / 1000)),
           asideAt: stamp(asideAt),
         }));
-        return { status: 200, body };
+        return { status: 200, body, ...(truncated ? { headers: { Truncated: "true" } } : {}) };
       },
     }),
     route({
@@ -64,10 +78,12 @@ export function setAsideRoutes({ aside }: AppDeps): Route[] {
       summary: "Try a message that is set aside once more, and let it have its effect if that ends well",
       shape: { params: idParams },
       answer: { status: 200, schema: replayed },
-      errors: ["DATA_NOT_FOUND"],
+      errors: ["DATA_NOT_FOUND", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, params }) => {
         requireDeployment(caller);
-        return { status: 200, body: await aside.replay(idOf(params.id)) };
+        const id = idOf(params.id);
+        await atItsNode(id);
+        return { status: 200, body: await aside.replay(id) };
       },
     }),
     route({
@@ -78,10 +94,11 @@ export function setAsideRoutes({ aside }: AppDeps): Route[] {
       summary: "Give up a message that is set aside; its event stays",
       shape: { params: idParams },
       answer: { status: 200, schema: z.object({ id: int }).openapi({ example: { id: example.id } }) },
-      errors: ["DATA_NOT_FOUND"],
+      errors: ["DATA_NOT_FOUND", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, params }) => {
         requireDeployment(caller);
         const id = idOf(params.id);
+        await atItsNode(id);
         await aside.drop(id);
         return { status: 200, body: { id } };
       },

@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
+import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import { connectionsOfShards } from "../../ingest/sessions/connections.js";
 import { createDownlinks, downlinksOfShards } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { Zone } from "../../query/zone.js";
+import type { Aside } from "../../store/journal/set-aside.js";
 import type { Backups } from "../backup/backups.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type Commands, createCommands } from "../commands/commands.js";
@@ -15,6 +17,7 @@ import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import { throughCluster } from "../commands/through-cluster.js";
 import type { DiskSpace } from "../http/disk-space.js";
 import { answerList } from "../journal-lists/list-of-nodes.js";
+import { figuresHere } from "../live/figures.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
@@ -52,6 +55,10 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly broker: Broker | null;
   readonly zone: Zone;
   readonly status: Status;
+  /** Messages that are set aside here. */
+  readonly asides: () => readonly Aside[];
+  /** Whether a live stream could go on here. */
+  readonly resumes: TenantFeed["resumes"];
   /** Keeps the data folder's files in place while a backup copies them. */
   readonly hold: (seconds: number) => Promise<readonly number[]>;
   /** The space of the tasks' folder. */
@@ -116,6 +123,9 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
       commands: commandsHere,
       directory,
       list: (query) => answerList(history.events, query),
+      asides: deps.asides,
+      figures: (tenant) => figuresHere({ meter: metadata.meter, status: deps.status }, tenant),
+      resumes: deps.resumes,
       followed: metadata.followed,
       lookAtShards: deps.lookAtShards,
       onFault: deps.faults("at a call of another node"),

@@ -1,7 +1,7 @@
-/** What the streams of tenants are told by the path of uplinks. */
+/** What the streams of tenants, here and at other nodes, are told by the path of uplinks. */
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DecodedListener } from "../../ingest/followers/decoded.js";
-import { refusedOf } from "../../ingest/live/tenant-events.js";
+import { type LiveTopic, refusedOf, type Told } from "../../ingest/live/tenant-events.js";
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { LiveCounts } from "../../ingest/live/topic-feed.js";
 import { isMessage, isRefused } from "../../store/journal/record.js";
@@ -15,15 +15,20 @@ export interface Telling {
 
 /** @param now milliseconds since 1970 */
 export function createTelling(
-  feed: Pick<TenantFeed, "wants" | "tell">,
+  feeds: readonly Pick<TenantFeed, "wants" | "tell">[],
   directory: Pick<Directory, "get">,
   now: () => number,
 ): Telling {
+  const wants = (topic: LiveTopic, tenant?: number): boolean =>
+    feeds.some((feed) => feed.wants(topic, tenant));
+  const tell = (tenant: number, told: Told): void => {
+    for (const feed of feeds) feed.tell(tenant, told);
+  };
   return {
     message: (_previousID, record, device, decoded) => {
-      if (!isMessage(record) || device === undefined || !feed.wants("messages", record.tenant)) return;
+      if (!isMessage(record) || device === undefined || !wants("messages", record.tenant)) return;
       const refused = isRefused(record) ? policyRefusal : refusedOf(decoded?.refusals ?? []);
-      feed.tell(record.tenant, {
+      tell(record.tenant, {
         topic: "messages",
         deviceIntID: device.id,
         deviceID: device.device.deviceID,
@@ -36,16 +41,16 @@ export function createTelling(
       });
     },
     presence: (id, deviceStatus) => {
-      if (!feed.wants("presence")) return;
+      if (!wants("presence")) return;
       const time = now();
-      const tell = async () => {
+      const find = async () => {
         const { device } = (await directory.get(id)) ?? {};
         if (device === undefined) return;
         const { tenant, deviceID } = device;
-        feed.tell(tenant, { topic: "presence", deviceIntID: id, deviceID, deviceStatus, time });
+        tell(tenant, { topic: "presence", deviceIntID: id, deviceID, deviceStatus, time });
       };
       // A stream that misses this shows what it asks for again.
-      void tell().catch(() => undefined);
+      void find().catch(() => undefined);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
 import type { ByShard } from "../../ingest/directory/by-shard.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
-import { createTenantFeed, type TenantFeed } from "../../ingest/live/tenant-feed.js";
+import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { type DeviceIngest, ingestElsewhere } from "../../store/metadata/devices/ingest.js";
 import type { Point } from "../../store/series/series.js";
@@ -9,7 +9,6 @@ import type { Holder } from "../background/hold.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
-import { createLiveWatch, type LiveWatch } from "../live/watch.js";
 import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
 import { createStatus, type Status } from "../observability/status.js";
@@ -31,7 +30,8 @@ export interface Pipelines {
   readonly live: LiveFeed;
   /** What happens to a tenant's devices, for its streams. */
   readonly tenantLive: TenantFeed;
-  readonly liveWatch: LiveWatch;
+  /** What happens to the devices that are kept here, for other nodes of a cluster. */
+  readonly keptLive: TenantFeed;
   /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
   readonly status: Status;
@@ -68,8 +68,14 @@ export async function startPipelines(
   const { now, monotonic } = clock;
   const live = createLiveFeed();
   const tenantLive = createTenantFeed();
+  // How many streams there may be is decided where they are asked for.
+  const keptLive = createTenantFeed({
+    ...tenantFeedDefaults,
+    listenersMax: Number.POSITIVE_INFINITY,
+    listenersOfTenantMax: Number.POSITIVE_INFINITY,
+  });
   metadata.follow(tenantLive.changed);
-  const telling = createTelling(tenantLive, metadata.directory, now);
+  const telling = createTelling([tenantLive, keptLive], metadata.directory, now);
   const gate = createHistoryGate();
   metadata.follow(gate.changed);
   let maintenance: Maintenance | null = null;
@@ -80,7 +86,8 @@ export async function startPipelines(
   const status = createStatus({
     troubles: storage.troubles,
     meter,
-    live: countsOf(live, tenantLive),
+    // Nodes that listen are none of the listeners.
+    live: countsOf(live, tenantLive, { counts: () => ({ ...keptLive.counts(), listeners: 0 }) }),
     damage,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     setAside: aside.counts,
@@ -93,10 +100,10 @@ export async function startPipelines(
     startedAt: now(),
     monotonic,
   });
-  const liveWatch = createLiveWatch({ db, feed: tenantLive, meter, status, now, log });
   const onStored = (points: readonly Point[]): void => {
     live.publish(points);
     tenantLive.publish(points);
+    keptLive.publish(points);
   };
   const set = createShardSet({
     config,
@@ -143,7 +150,7 @@ export async function startPipelines(
     stopped,
     live,
     tenantLive,
-    liveWatch,
+    keptLive,
     gate,
     status,
     settlePresence: async () => {
@@ -175,11 +182,11 @@ export async function startPipelines(
       refill.stop();
       live.close();
       tenantLive.close();
+      keptLive.close();
     },
     close: async () => {
       await Promise.all(pipelines.all.map((one) => one.close()));
       await maintained.close();
-      await liveWatch.close();
       checks.close();
     },
   };

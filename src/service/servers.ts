@@ -12,12 +12,14 @@ import { type AnswerRoom, createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import { createSessionCookies } from "../http/session-cookie.js";
 import { createShareAccess } from "../http/share-access.js";
+import { answerNode } from "../live-nodes/answer-node.js";
 import { createTileSource, type TileSource } from "../map-tiles/tile-source.js";
 import type { Notifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import { listenHttp } from "../server/http-server.js";
 import { type CommandsAndTasks, openCommandsAndTasks } from "./commands-and-tasks.js";
 import { type Endpoints, openEndpoints } from "./endpoints.js";
+import { type Live, openLive } from "./live.js";
 import { openNotifier } from "./notifications.js";
 import type { Pipelines } from "./pipelines.js";
 import type { Storage } from "./storage.js";
@@ -71,7 +73,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const work = await openWork(deps, endpoints, refs);
   const notifier = openNotifier(config, metadata, work.commands, log, clock);
   const mapTiles = config.mapTiles && createTileSource(config.mapTiles, log, clock);
-  const app = openApi(deps, endpoints, { ...work, notifier, answers, mapTiles }, refs);
+  const live = openLive(deps, endpoints.cluster);
+  const app = openApi(deps, endpoints, { ...work, notifier, answers, mapTiles, live }, refs);
   const { identity } = endpoints;
   const current = identity.current();
   const tls =
@@ -97,6 +100,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       onMqtt: listeners.takeRelayed,
       onHttp: http.takeRelayed,
       onCalls: work.nodeCalls.take,
+      onLive: (link) => void answerNode(pipelines.keptLive, link),
     }));
   return {
     http: http.address,
@@ -108,6 +112,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       http.stop();
       listeners.stopListening();
       cluster?.stop();
+      live.tenantLive.close();
       broker?.stopReading();
       // Messages taken are acknowledged before the connections end; a disk that takes nothing is not waited for.
       await Promise.all(shards.all.map((shard) => shard.committed()));
@@ -129,6 +134,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       // As they end, connections settle the messages that they held.
       await Promise.all(shards.all.map((shard) => shard.committed()));
       await work.close();
+      await live.liveWatch.close();
     },
   };
 }
@@ -164,6 +170,8 @@ function openWork(
     broker,
     zone: times.zone,
     status: pipelines.status,
+    asides: aside.all,
+    resumes: pipelines.tenantLive.resumes,
     hold: (seconds) => pipelines.hold(seconds, "task"),
     space,
     log,
@@ -198,15 +206,17 @@ function openApi(
     notifier,
     answers,
     mapTiles,
+    live,
   }: Pick<CommandsAndTasks, "commands" | "tasks" | "backups"> & {
     readonly notifier: Notifier;
     readonly answers: AnswerRoom;
     readonly mapTiles: TileSource | null;
+    readonly live: Live;
   },
   refs: SeriesRefs,
 ): ReturnType<typeof createApp> {
   const { metadata, series, aside, times } = storage;
-  const { live, tenantLive, liveWatch, status } = pipelines;
+  const { status } = pipelines;
   return createApp({
     config,
     cluster,
@@ -222,9 +232,8 @@ function openApi(
     refs,
     directory: metadata.directory,
     decodeRules: times.rules,
-    live,
-    tenantLive,
-    liveWatch,
+    live: pipelines.live,
+    ...live,
     status,
     meter: metadata.meter,
     build,

@@ -1,85 +1,13 @@
 import { makeDataPoint, makeDevice, makeGroup, makeProduct } from "../factories.js";
+import { arrived, type LiveStream, named, openLiveStream, pointsArrived, pointsOf } from "../live/streams.js";
 import { assert, until } from "../suite.js";
 import { refused, type World, worldSuite } from "../world.js";
 
-interface Told {
-  readonly event: string;
-  readonly data: Record<string, unknown> | readonly Record<string, unknown>[];
-}
-
-interface Stream {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly events: Told[];
-  /** The last id, as a client of Server-Sent Events would send it. */
-  readonly lastID: string;
-  readonly ended: boolean;
-  readonly text: string;
-  close(): void;
-}
-
-async function listen(
+const listen = (
   world: World,
   query: string,
   { last, key = world.first.apiKey }: { last?: string; key?: string } = {},
-): Promise<Stream> {
-  const abort = new AbortController();
-  const response = await fetch(`${world.http}/api/v1/live?${query}`, {
-    headers: {
-      Authorization: `Bearer ${key}`,
-      ...(last === undefined ? {} : { "Last-Event-ID": last }),
-    },
-    signal: abort.signal,
-  });
-  const stream = {
-    status: response.status,
-    headers: response.headers,
-    events: [] as Told[],
-    lastID: "",
-    ended: false,
-    text: "",
-    close: () => abort.abort(),
-  };
-  let read = 0;
-  const take = () => {
-    for (let end = stream.text.indexOf("\n\n", read); end >= 0; end = stream.text.indexOf("\n\n", read)) {
-      const lines = stream.text.slice(read, end).split("\n");
-      read = end + 2;
-      const field = (name: string) =>
-        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-      stream.lastID = field("id") ?? stream.lastID;
-      const data = field("data");
-      if (data !== undefined) stream.events.push({ event: field("event") ?? "", data: JSON.parse(data) });
-    }
-  };
-  void (async () => {
-    try {
-      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        stream.text += chunk;
-        take();
-      }
-    } catch {
-      // Closed by the test.
-    }
-    stream.ended = true;
-  })();
-  return stream;
-}
-
-const named = (stream: Stream, event: string) =>
-  stream.events.filter((one) => one.event === event).map(({ data }) => data as Record<string, unknown>);
-const arrived = (stream: Stream, event: string, count: number) =>
-  until(() => named(stream, event).length >= count && named(stream, event), {
-    what: `${count} of ${event}, have ${JSON.stringify(stream.events).slice(0, 500)}`,
-  });
-const pointsOf = (stream: Stream) =>
-  stream.events.flatMap(({ event, data }) =>
-    event === "points" ? (data as readonly Record<string, unknown>[]) : [],
-  );
-const pointsArrived = (stream: Stream, count: number) =>
-  until(() => pointsOf(stream).length >= count && pointsOf(stream), {
-    what: `${count} points, have ${pointsOf(stream).length}`,
-  });
+): Promise<LiveStream> => openLiveStream(world.http, key, query, last);
 
 worldSuite("live stream of a tenant", (test, world) => {
   let made = 0;
@@ -340,7 +268,7 @@ worldSuite("live stream of a tenant", (test, world) => {
   });
 
   test("a tenant has 250 streams and no more", async () => {
-    const streams: Stream[] = [];
+    const streams: LiveStream[] = [];
     for (let i = 0; i < 250; i++) streams.push(await listen(world, "topics=presence"));
     refused(await world.call("GET", "/api/v1/live?topics=presence"), "RESOURCE_LIMITED");
     const theirs = await listen(world, "topics=presence", { key: await world.otherTenant() });

@@ -40,6 +40,7 @@ suite("the nodes' port", (test) => {
       onMqtt: (socket, known) => told.mqtt.push({ socket, client: known }),
       onHttp: (socket) => told.http.push(socket),
       onCalls: (socket) => told.http.push(socket),
+      onLive: (socket) => told.http.push(socket),
     });
   });
   test.after.each(() => listener.close());
@@ -122,6 +123,7 @@ suite("the nodes' port", (test) => {
       onMqtt: () => undefined,
       onHttp: () => undefined,
       onCalls: () => undefined,
+      onLive: () => undefined,
     });
     await second.then(
       () => assert.unreachable(),

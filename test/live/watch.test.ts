@@ -24,9 +24,7 @@ function createStage({ failsFor = 0 }: { readonly failsFor?: number } = {}) {
         if (one.topic === "overview") told.push({ tenant, figures: JSON.parse(one.figures) });
       },
     },
-    meter: { rates: { of: () => null, sinceWholeSecondMs: 0 } },
-    status: { figures: () => ({}) as never },
-    now: () => 0,
+    figures: async () => ({ rates: null, truncated: false }) as never,
   };
   return { deps, asked, told, warnings };
 }

@@ -1,0 +1,39 @@
+/** Messages that are set aside at all nodes of a cluster, and which node has one of them. */
+import { z } from "@hono/zod-openapi";
+import { type Aside, followers } from "../../store/journal/set-aside.js";
+import { askOthers, type OtherNodes } from "./other-nodes.js";
+
+const whole = z.int().nonnegative();
+const answer = z.array(
+  z.strictObject({
+    follower: z.enum(followers),
+    id: whole,
+    device: whole,
+    topic: z.string(),
+    receivedAt: z.number(),
+    reason: z.string(),
+    asideAt: z.number(),
+  }),
+);
+
+interface AsidesOfNodes {
+  /** Ordered by journal id and follower. */
+  readonly items: readonly Aside[];
+  /** Whether a node is missing. */
+  readonly truncated: boolean;
+  /** By journal id: the other node that has the message. */
+  readonly nodes: ReadonlyMap<number, number>;
+}
+
+export async function asidesOfNodes(own: readonly Aside[], nodes: OtherNodes): Promise<AsidesOfNodes> {
+  const parts = await askOthers(nodes, { call: "asides" }, (node, found) =>
+    answer.parse(found).map((aside) => ({ node, aside })),
+  );
+  const there = parts.flatMap((part) => part ?? []);
+  const items = [...own, ...there.map(({ aside }) => aside)];
+  return {
+    items: items.sort((a, b) => a.id - b.id || (a.follower < b.follower ? -1 : 1)),
+    truncated: parts.includes(null),
+    nodes: new Map(there.map(({ node, aside }) => [aside.id, node])),
+  };
+}

@@ -1,0 +1,100 @@
+/** Tells another node what happens to the devices that are kept here. */
+import type { Duplex } from "node:stream";
+import type { Interest } from "../../ingest/live/interests.js";
+import type { LiveSubscription } from "../../ingest/live/listeners.js";
+import type { TenantEvent } from "../../ingest/live/tenant-events.js";
+import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
+import { createBreather, createPacer, pause } from "../../store/lib/turns.js";
+import { chunkBytesMax } from "../http/chunks.js";
+import { askingLine, linesOf, type NodeEvent, openingLine, type Place, writeLine } from "./lines.js";
+
+/** Of what is kept here alone: what other nodes tell does not go on from here. */
+type KeptFeed = Pick<TenantFeed, "run" | "newest" | "subscribe" | "want">;
+
+/** How often a link on which nothing happens shows that this node is there. */
+const aliveMs = 5_000;
+/** Events go together: a line for each would cost more than the events. */
+const togetherMs = 25;
+
+/** Links of all nodes take turns. */
+const paced = createPacer();
+
+/** Answers until the link ends, then ends it: the node that asks comes again. */
+export async function answerNode(feed: KeptFeed, link: Duplex): Promise<void> {
+  const wants = new Map<number, Interest>();
+  let subscription: LiveSubscription<TenantEvent> | null = null;
+  const breathe = createBreather();
+  try {
+    const lines = linesOf(link);
+    const { tenant } = openingLine.parse((await lines.next()).value);
+    for await (const said of lines) {
+      const asked = askingLine.parse(said);
+      if (asked.line === "want") {
+        const interest = wants.get(asked.want) ?? feed.want(tenant, asked.topics);
+        wants.set(asked.want, interest);
+        interest.watch(new Set(asked.devices));
+      } else if (asked.line === "leave") {
+        wants.get(asked.want)?.close();
+        wants.delete(asked.want);
+      } else if (asked.line === "sync") await writeLine(link, { line: "synced", sync: asked.sync });
+      else {
+        subscription?.close();
+        subscription = begin(feed, tenant, asked.after, link);
+        if (subscription === null) return;
+      }
+      await breathe();
+    }
+  } catch {
+    // The link is gone, or what was said is no line of ours: the node that asks notices.
+  } finally {
+    subscription?.close();
+    for (const interest of wants.values()) interest.close();
+    link.destroy();
+  }
+}
+
+/** Null: this node is about to end. */
+function begin(
+  feed: KeptFeed,
+  tenant: number,
+  after: Place | null,
+  link: Duplex,
+): LiveSubscription<TenantEvent> | null {
+  const number = after?.run === feed.run ? after.number : null;
+  const subscription = feed.subscribe(tenant, [], number);
+  if (subscription === null) return null;
+  const { resumed } = subscription;
+  const at = { run: feed.run, number: resumed && number !== null ? number : feed.newest };
+  void writeLine(link, { line: "begun", at, resumed })
+    .then(() => tell(subscription, link))
+    .finally(() => link.destroy());
+  return subscription;
+}
+
+/** At the pace of the node that asks: what it does not take in time is lost to it, and it is told so as it comes back. */
+async function tell(subscription: LiveSubscription<TenantEvent>, link: Duplex): Promise<void> {
+  for (;;) {
+    const events = subscription.take(chunkBytesMax);
+    const last = events.at(-1);
+    if (last !== undefined) {
+      const line = await paced(
+        () => ({ line: "events", number: last.number, events: toldOf(events) }) as const,
+      );
+      await writeLine(link, line);
+      await pause(togetherMs);
+    } else if (!subscription.open) return;
+    else if (!(await subscription.wait(aliveMs))) await writeLine(link, { line: "alive" });
+  }
+}
+
+const decoder = new TextDecoder();
+
+function toldOf(events: readonly TenantEvent[]): NodeEvent[] {
+  return events.flatMap((event): NodeEvent[] => {
+    const { number: _, bytes: __, ...told } = event;
+    if (told.topic === "messages" || told.topic === "presence") return [told as NodeEvent];
+    if (told.topic !== "points") return [];
+    const { value } = told;
+    return [{ ...told, value: typeof value === "object" ? JSON.parse(decoder.decode(value)) : value }];
+  });
+}

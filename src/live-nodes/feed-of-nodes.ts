@@ -1,0 +1,159 @@
+/** The live feed of a tenant in a cluster: what other nodes keep is told here as if it were kept here. */
+import type { Socket } from "node:net";
+import { type KeptTopic, keptTopics, type LiveTopic } from "../../ingest/live/tenant-events.js";
+import type { TenantFeed, TenantSubscription } from "../../ingest/live/tenant-feed.js";
+import type { AskingLine, NodeEvent } from "./lines.js";
+import { type NodeLink, openNodeLink } from "./node-link.js";
+
+type ListenedFeed = Pick<TenantFeed, "run" | "newest" | "subscribe">;
+
+interface OtherNodes {
+  /** Their numbers. */
+  readonly others: readonly number[];
+  /** Opens a link for the events that the node keeps. @throws Error if it cannot be reached */
+  openEvents(node: number): Promise<Socket>;
+  readonly onFault: (error: Error) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface FeedOfNodes extends ListenedFeed {
+  /** Ends all links. */
+  close(): void;
+}
+
+/** What one stream wants of other nodes. */
+interface Want {
+  watch(devices: ReadonlySet<string>): void;
+  ready(): Promise<boolean>;
+  close(): void;
+}
+
+/** The links of one tenant: they are there while any of its streams is, or may come back. */
+interface TenantLinks {
+  want(topics: readonly KeptTopic[]): Want;
+  close(): void;
+}
+
+/** @param heldMs how long the feed holds events for a stream that has left */
+export function createFeedOfNodes(feed: TenantFeed, nodes: OtherNodes, heldMs: number): FeedOfNodes {
+  const tenants = new Map<number, TenantLinks>();
+
+  function linksOf(tenant: number): TenantLinks {
+    const known = tenants.get(tenant);
+    if (known !== undefined) return known;
+    const links = openTenantLinks(feed, nodes, { tenant, heldMs, onDeserted: () => tenants.delete(tenant) });
+    tenants.set(tenant, links);
+    return links;
+  }
+
+  return {
+    run: feed.run,
+    get newest() {
+      return feed.newest;
+    },
+    subscribe: (tenant, topics, after) => {
+      const subscription = feed.subscribe(tenant, topics, after);
+      const kept = topics.filter(isKept);
+      if (subscription === null || kept.length === 0) return subscription;
+      const want = linksOf(tenant).want(kept);
+      // Its state is in getters, which a spread would freeze.
+      return Object.create(subscription, {
+        watch: {
+          value: (devices: ReadonlySet<string>) => {
+            subscription.watch(devices);
+            want.watch(devices);
+          },
+        },
+        ready: { value: want.ready },
+        close: {
+          value: () => {
+            want.close();
+            subscription.close();
+          },
+        },
+        giveUp: {
+          value: () => {
+            want.close();
+            subscription.giveUp();
+          },
+        },
+      }) as TenantSubscription;
+    },
+    close: () => {
+      for (const links of tenants.values()) links.close();
+      tenants.clear();
+    },
+  };
+}
+
+const isKept = (topic: LiveTopic): topic is KeptTopic => (keptTopics as readonly LiveTopic[]).includes(topic);
+
+interface OfTenant {
+  readonly tenant: number;
+  readonly heldMs: number;
+  /** Nobody wants anything any more. */
+  readonly onDeserted: () => void;
+}
+
+function openTenantLinks(
+  feed: Pick<TenantFeed, "publish" | "tell" | "miss">,
+  { others, openEvents, onFault, now }: OtherNodes,
+  { tenant, heldMs, onDeserted }: OfTenant,
+): TenantLinks {
+  const wants = new Map<number, AskingLine>();
+  let newest = 0;
+  const links: readonly NodeLink[] = others.map((node) =>
+    openNodeLink({
+      tenant,
+      open: () => openEvents(node),
+      wanted: () => wants.values(),
+      onEvents: (events) => {
+        for (const event of events) tellHere(feed, tenant, event);
+      },
+      onMissed: () => feed.miss(tenant, now()),
+      onAway: onFault,
+    }),
+  );
+  const sayAll = (line: AskingLine): void => {
+    for (const link of links) link.say(line);
+  };
+  const close = (): void => {
+    for (const link of links) link.close();
+  };
+  return {
+    want: (topics) => {
+      const want = ++newest;
+      let isOpen = true;
+      const watch = (devices: ReadonlySet<string>): void => {
+        if (!isOpen) return;
+        const line: AskingLine = { line: "want", want, topics, devices: [...devices] };
+        wants.set(want, line);
+        sayAll(line);
+      };
+      const leave = (): void => {
+        wants.delete(want);
+        sayAll({ line: "leave", want });
+        if (wants.size > 0) return;
+        close();
+        onDeserted();
+      };
+      watch(new Set());
+      return {
+        watch,
+        ready: async () => (await Promise.all(links.map((link) => link.ready()))).every((isThere) => isThere),
+        close: () => {
+          if (isOpen) setTimeout(leave, heldMs).unref();
+          isOpen = false;
+        },
+      };
+    },
+    close,
+  };
+}
+
+function tellHere(feed: Pick<TenantFeed, "publish" | "tell">, tenant: number, event: NodeEvent): void {
+  if (event.topic !== "points") return feed.tell(tenant, event);
+  const { deviceID, field, time, value } = event;
+  feed.publish([{ series: { tenant, deviceID, field }, time, value }]);
+}

@@ -1,0 +1,143 @@
+/** The events of a tenant's devices that another node keeps: from that node, for as long as anybody wants them. */
+import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { asError } from "../../store/lib/errors.js";
+import { createBreather } from "../../store/lib/turns.js";
+import { type AskingLine, linesOf, type NodeEvent, type Place, tellingLine, writeLine } from "./lines.js";
+
+export interface NodeLink {
+  /** Says a change of what is wanted. */
+  say(line: AskingLine): void;
+  /** Resolves once the node tells all that is wanted now; with false if it is away. */
+  ready(): Promise<boolean>;
+  close(): void;
+}
+
+interface NodeLinkDeps {
+  readonly tenant: number;
+  /** Opens a link to the node. @throws Error if it cannot be reached */
+  readonly open: () => Promise<Socket>;
+  /** All that is wanted now: each link begins with that. */
+  readonly wanted: () => Iterable<AskingLine>;
+  readonly onEvents: (events: readonly NodeEvent[]) => void;
+  /** Events were missed, or are being missed. */
+  readonly onMissed: () => void;
+  /** The node is away; once, until it is back. */
+  readonly onAway: (error: Error) => void;
+}
+
+/** Whether the node is there: not known yet, or again; it is; it is not. */
+type State = "opening" | "on" | "away";
+
+const [firstDelayMs, longestDelayMs] = [250, 5_000];
+/** How long a stream waits for the node before it begins without it. */
+const readyMs = 3_000;
+/** The node shows a sign of life every 5 s. */
+const silenceMsMax = 15_000;
+/** Of what is said and not taken. */
+const unsentBytesMax = 4 * 1024 * 1024;
+
+export function openNodeLink(deps: NodeLinkDeps): NodeLink {
+  const { tenant, open, wanted, onEvents, onMissed, onAway } = deps;
+  const end = new AbortController();
+  let state: State = "opening";
+  let link: Socket | null = null;
+  /** The event that was told last. */
+  let place: Place | null = null;
+  let syncs = 0;
+  /** Those who wait until the node is there, or has taken what was said, by the number of their `sync`. */
+  const waiting = new Map<number, (isThere: boolean) => void>();
+  const settle = (isThere: boolean): void => {
+    for (const tell of waiting.values()) tell(isThere);
+  };
+
+  function hear(said: unknown): void {
+    const told = tellingLine.parse(said);
+    if (told.line === "events" && place !== null) {
+      place = { ...place, number: told.number };
+      onEvents(told.events);
+    } else if (told.line === "synced") waiting.get(told.sync)?.(true);
+    else if (told.line === "begun") {
+      if (!told.resumed && (place !== null || state === "away")) onMissed();
+      place = told.at;
+      state = "on";
+      settle(true);
+    }
+  }
+
+  /** Until the link breaks off. @throws Error why the node does not tell anything */
+  async function once(): Promise<void> {
+    const opened = await open();
+    if (end.signal.aborted) return void opened.destroy();
+    link = opened;
+    const breathe = createBreather();
+    try {
+      opened.setTimeout(silenceMsMax, () => opened.destroy(new Error("it is silent")));
+      await writeLine(opened, { line: "open", tenant });
+      for (const line of wanted()) await writeLine(opened, line);
+      await writeLine(opened, { line: "begin", after: place });
+      for await (const line of linesOf(opened)) {
+        hear(line);
+        await breathe();
+      }
+      throw new Error("it has ended the link");
+    } finally {
+      link = null;
+      opened.destroy();
+    }
+  }
+
+  function lose(error: Error): void {
+    // It may be back at once, with all that happened meanwhile.
+    if (state === "on") state = "opening";
+    else if (state === "opening") {
+      state = "away";
+      // Streams that began without it have been told so as they began.
+      if (place !== null) onMissed();
+      onAway(error);
+    }
+    settle(false);
+  }
+
+  async function run(): Promise<void> {
+    for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
+      await once().catch((error: unknown) => {
+        if (state === "on") delayMs = firstDelayMs;
+        if (!end.signal.aborted) lose(asError(error));
+      });
+      // The nodes that ask a node that was away do not come back to it at the same moment.
+      const restMs = delayMs * (0.5 + Math.random() / 2);
+      await delay(restMs, undefined, { signal: end.signal, ref: false });
+    }
+  }
+
+  // Ends by the signal alone.
+  run().catch(() => undefined);
+  return {
+    say: (line) => {
+      if (link === null) return;
+      // One that does not read is told all of it anew, on another link.
+      if (link.writableLength > unsentBytesMax) link.destroy(new Error("it does not read"));
+      else void writeLine(link, line);
+    },
+    ready: () => {
+      if (state === "away" || end.signal.aborted) return Promise.resolve(false);
+      const sync = ++syncs;
+      return new Promise((resolve) => {
+        const tell = (isThere: boolean): void => {
+          clearTimeout(timer);
+          waiting.delete(sync);
+          resolve(isThere);
+        };
+        const timer = setTimeout(tell, readyMs, false);
+        waiting.set(sync, tell);
+        if (state === "on" && link !== null) void writeLine(link, { line: "sync", sync });
+      });
+    },
+    close: () => {
+      end.abort();
+      link?.destroy();
+      settle(false);
+    },
+  };
+}

@@ -1,0 +1,139 @@
+/** What the overview tells of the work of a process, and of all processes of a cluster. */
+import { z } from "@hono/zod-openapi";
+import type { Meter } from "../../ingest/meter.js";
+import { type Rated, rateSeconds } from "../../ingest/rates.js";
+import type { Clock } from "../../store/lib/clock.js";
+import { askOthers, type OtherNodes } from "../journal-lists/other-nodes.js";
+import type { Status } from "../observability/status.js";
+
+const count = z.int().nonnegative();
+const amount = z.number().nonnegative();
+const perSecond = z.array(count).max(rateSeconds).readonly();
+
+/** How a node answers another. */
+const nodeFigures = z.strictObject({
+  rates: z
+    .strictObject({
+      messages: perSecond,
+      points: perSecond,
+      refused: z.array(z.strictObject({ reason: z.string(), count })).readonly(),
+    })
+    .nullable(),
+  /** Since the end of the newest second of the rates. */
+  sinceWholeSecondMs: amount,
+  connections: count,
+  lag: z.strictObject({ messages: count, seconds: amount }),
+  commit: z.strictObject({ p50Ms: amount, p99Ms: amount }),
+  disk: z.strictObject({ freeBytes: amount, isFull: z.boolean() }),
+});
+
+export type NodeFigures = z.infer<typeof nodeFigures>;
+type ShownRates = NonNullable<NodeFigures["rates"]>;
+
+export interface Figures extends NodeFigures {
+  /** Of the newest second of the rates, milliseconds since 1970. */
+  readonly endTime: number;
+  /** Whether those of a node are missing. */
+  readonly truncated: boolean;
+}
+
+/** Of a tenant; null: of all. */
+export type FiguresOf = (tenant: number | null) => Promise<Figures>;
+
+interface FiguresDeps {
+  readonly meter: {
+    readonly rates: Pick<Meter["rates"], "of" | "all" | "sinceWholeSecondMs">;
+    readonly connections: number;
+  };
+  readonly status: Pick<Status, "figures">;
+}
+
+/** Those of this process. */
+export function figuresHere({ meter, status }: FiguresDeps, tenant: number | null): NodeFigures {
+  const { rates, connections } = meter;
+  const { lag, commit, disk } = status.figures();
+  const rated: Rated | null = tenant === null ? rates.all() : rates.of(tenant);
+  const { sinceWholeSecondMs } = rates;
+  return { rates: rated, sinceWholeSecondMs, connections, lag, commit, disk };
+}
+
+/** They are asked for each second. */
+const askMs = 1_000;
+/** How long a node that has not answered is not asked again: others wait meanwhile. */
+const restMs = 5_000;
+
+/** @param nodes null: the process is alone */
+export function createFigures(
+  deps: FiguresDeps & Pick<Clock, "now" | "monotonic">,
+  nodes: Pick<OtherNodes, "others" | "call"> | null,
+): FiguresOf {
+  const { now, monotonic } = deps;
+  const timed = (figures: NodeFigures) => ({
+    ...figures,
+    endTime: Math.round(now() - figures.sinceWholeSecondMs),
+  });
+  if (nodes === null) return async (tenant) => ({ ...timed(figuresHere(deps, tenant)), truncated: false });
+  const { others, call } = nodes;
+  const failedAt = new Map<number, number>();
+  const isResting = (node: number): boolean =>
+    monotonic() - (failedAt.get(node) ?? Number.NEGATIVE_INFINITY) < restMs;
+  const ask: OtherNodes["call"] = async (node, body, timeoutMs) => {
+    try {
+      return await call(node, body, timeoutMs);
+    } catch (error) {
+      failedAt.set(node, monotonic());
+      throw error;
+    }
+  };
+  return async (tenant) => {
+    const asked = others.filter((node) => !isResting(node));
+    const answers = await askOthers(
+      // That a node is away is said by what else needs it.
+      { others: asked, call: ask, onFault: () => undefined },
+      { call: "figures", tenant },
+      (_, answer) => nodeFigures.parse(answer),
+      askMs,
+    );
+    const found = answers.filter((one) => one !== null);
+    return { ...timed(together(figuresHere(deps, tenant), found)), truncated: found.length < others.length };
+  };
+}
+
+function together(own: NodeFigures, others: readonly NodeFigures[]): NodeFigures {
+  const all = [own, ...others];
+  const sum = (of: (one: NodeFigures) => number): number => all.reduce((total, one) => total + of(one), 0);
+  const most = (of: (one: NodeFigures) => number): number => Math.max(...all.map(of));
+  // Each counts seconds of its own: to one of ours belongs the one that has ended in it.
+  const late = (one: NodeFigures): number => (one.sinceWholeSecondMs < own.sinceWholeSecondMs ? 1 : 0);
+  const rates = all.flatMap((one) => (one.rates === null ? [] : { ...one.rates, late: late(one) }));
+  return {
+    // What one of them does not count apart is not known.
+    rates: rates.length < all.length ? null : ratesTogether(rates),
+    sinceWholeSecondMs: own.sinceWholeSecondMs,
+    connections: sum((one) => one.connections),
+    lag: { messages: sum((one) => one.lag.messages), seconds: most((one) => one.lag.seconds) },
+    commit: { p50Ms: most((one) => one.commit.p50Ms), p99Ms: most((one) => one.commit.p99Ms) },
+    disk: {
+      freeBytes: -most((one) => -one.disk.freeBytes),
+      isFull: all.some((one) => one.disk.isFull),
+    },
+  };
+}
+
+/** @param all `late`: how many of the newest seconds have ended too late */
+function ratesTogether(all: readonly (ShownRates & { readonly late: number })[]): ShownRates {
+  const added = (of: (one: ShownRates) => readonly number[]): number[] =>
+    Array.from({ length: rateSeconds }, (_, i) =>
+      all.reduce((total, one) => total + (of(one).at(i - rateSeconds - one.late) ?? 0), 0),
+    );
+  const refused = new Map<string, number>();
+  for (const { reason, count: some } of all.flatMap((one) => one.refused))
+    refused.set(reason, (refused.get(reason) ?? 0) + some);
+  return {
+    messages: added((one) => one.messages),
+    points: added((one) => one.points),
+    refused: [...refused]
+      .map(([reason, total]) => ({ reason, count: total }))
+      .sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1)),
+  };
+}

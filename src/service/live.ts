@@ -1,0 +1,40 @@
+/** What live streams and the overview tell from: of this process, in a cluster of all. */
+import { tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
+import type { Clock } from "../../store/lib/clock.js";
+import type { Cluster } from "../cluster/neighbours.js";
+import { createFigures, type FiguresOf } from "../live/figures.js";
+import { createLiveWatch, type LiveWatch } from "../live/watch.js";
+import { createFeedOfNodes, type FeedOfNodes } from "../live-nodes/feed-of-nodes.js";
+import type { Logger } from "../observability/log.js";
+import type { Pipelines } from "./pipelines.js";
+import type { Storage } from "./storage.js";
+
+export interface Live {
+  /** What happens to a tenant's devices, for its streams. */
+  readonly tenantLive: FeedOfNodes;
+  /** Looks for what is in the metadata. */
+  readonly liveWatch: LiveWatch;
+  readonly figures: FiguresOf;
+}
+
+interface LiveDeps {
+  readonly storage: Storage;
+  readonly pipelines: Pick<Pipelines, "tenantLive" | "status">;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+/** @param cluster null: the process is alone */
+export function openLive(
+  { storage, pipelines: { tenantLive, status }, log, clock }: LiveDeps,
+  cluster: Cluster | null,
+): Live {
+  const { db, meter } = storage.metadata;
+  const figures = createFigures({ meter, status, ...clock }, cluster);
+  const liveWatch = createLiveWatch({ db, feed: tenantLive, figures, log });
+  if (cluster === null) return { tenantLive, liveWatch, figures };
+  const { others, openEvents } = cluster;
+  const onFault = storage.faults("at a link for live events of another node");
+  const nodes = { others, openEvents, onFault, now: clock.now };
+  return { tenantLive: createFeedOfNodes(tenantLive, nodes, tenantFeedDefaults.heldMs), liveWatch, figures };
+}

@@ -1,0 +1,129 @@
+/** What the overview tells of all nodes of a cluster. */
+import { rateSeconds } from "../../ingest/rates.js";
+import { createFigures, figuresHere, type NodeFigures } from "../../src/live/figures.js";
+import { assert, suite } from "../suite.js";
+
+const seconds = (...newest: readonly number[]): number[] => [
+  ...Array.from({ length: rateSeconds - newest.length }, () => 0),
+  ...newest,
+];
+
+function processOf(
+  messages: readonly number[] | null,
+  refused: readonly object[] = [],
+  work = 1,
+  sinceWholeSecondMs = 0,
+) {
+  const rated = messages && { messages: seconds(...messages), points: seconds(...messages, 0), refused };
+  return {
+    meter: {
+      rates: { of: () => rated as never, all: () => rated as never, sinceWholeSecondMs },
+      connections: work,
+    },
+    status: {
+      figures: () =>
+        ({
+          lag: { messages: work, seconds: work },
+          commit: { p50Ms: work, p99Ms: 2 * work },
+          disk: { freeBytes: 1000 * work, isFull: work === 3 },
+        }) as never,
+    },
+  };
+}
+
+suite("figures of all nodes", (test) => {
+  const here = processOf([1, 2], [{ reason: "unknown", count: 1 }]);
+  const there = processOf(
+    [10, 20],
+    [
+      { reason: "type", count: 5 },
+      { reason: "unknown", count: 1 },
+    ],
+    2,
+  );
+  const last = processOf([100, 200], [], 3);
+
+  const clock = { now: () => 5_000_000, monotonic: () => 0 };
+
+  /** Answers as over a link. */
+  function nodesOf(
+    others: readonly ReturnType<typeof processOf>[],
+    isAway: (node: number) => boolean = () => false,
+  ) {
+    const asked: number[] = [];
+    return {
+      asked,
+      others: others.map((_, node) => node),
+      call: async (node: number, body: object): Promise<unknown> => {
+        asked.push(node);
+        if (isAway(node)) throw new Error("it is away");
+        const { tenant } = body as { tenant: number | null };
+        return JSON.parse(JSON.stringify(figuresHere(others[node] as typeof here, tenant)));
+      },
+    };
+  }
+  const newest = (rates: NodeFigures["rates"]) => [rates?.messages.slice(-2), rates?.points.slice(-3)];
+
+  test("are sums of what was counted, and the worst of what was measured", async () => {
+    const { rates, truncated, endTime, sinceWholeSecondMs, ...rest } = await createFigures(
+      { ...here, ...clock },
+      nodesOf([there, last]),
+    )(1);
+    assert.equal(newest(rates), [
+      [111, 222],
+      [111, 222, 0],
+    ]);
+    assert.is(rates?.messages.length, rateSeconds);
+    assert.equal(rates?.refused, [
+      { reason: "type", count: 5 },
+      { reason: "unknown", count: 2 },
+    ]);
+    assert.equal([truncated, endTime, sinceWholeSecondMs], [false, 5_000_000, 0]);
+    assert.equal(rest, {
+      connections: 6,
+      lag: { messages: 6, seconds: 3 },
+      commit: { p50Ms: 3, p99Ms: 6 },
+      disk: { freeBytes: 1000, isFull: true },
+    });
+  });
+
+  test("seconds that have ended later than the newest here wait for the next", async () => {
+    const [late, early] = [processOf([1, 2], [], 1, 300), processOf([10, 20], [], 1, 700)];
+    const { rates, endTime } = await createFigures({ ...late, ...clock }, nodesOf([early]))(1);
+    assert.equal([newest(rates)[0], endTime], [[11, 22], 4_999_700]);
+    const again = await createFigures({ ...early, ...clock }, nodesOf([late]))(1);
+    assert.equal([newest(again.rates)[0], again.endTime], [[10, 21], 4_999_300]);
+  });
+
+  test("of a process that is alone are its own", async () => {
+    const { rates, truncated, connections } = await createFigures({ ...here, ...clock }, null)(null);
+    assert.equal([newest(rates)[0], truncated, connections], [[1, 2], false, 1]);
+  });
+
+  test("a tenant that one node does not count apart has no rates", async () => {
+    const { rates, lag } = await createFigures({ ...here, ...clock }, nodesOf([processOf(null)]))(1);
+    assert.equal([rates, lag.messages], [null, 2]);
+  });
+
+  test("a node that is away is missing, and is asked again after a while", async () => {
+    let now = 0;
+    let isAway = true;
+    const nodes = nodesOf([there, last], (node) => isAway && node === 1);
+    const figures = createFigures({ ...here, now: () => 0, monotonic: () => now }, nodes);
+    for (let i = 0; i < 5; i++) {
+      const { connections, truncated } = await figures(1);
+      assert.equal([connections, truncated], [3, true]);
+      now += 900;
+    }
+    assert.is(nodes.asked.filter((node) => node === 1).length, 1);
+    isAway = false;
+    now += 5000;
+    const { connections, truncated } = await figures(1);
+    assert.equal([connections, truncated], [6, false]);
+  });
+
+  test("what are no figures is missing", async () => {
+    const nodes = { others: [1], call: async () => ({ rates: null }) };
+    assert.is((await createFigures({ ...here, ...clock }, nodes)(1)).truncated, true);
+  });
+});
