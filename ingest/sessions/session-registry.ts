@@ -1,4 +1,5 @@
 /** The sessions of all devices, and the one way in which each kind of record changes them. */
+import { createSlice } from "../../store/lib/turns.js";
 import { ownSet } from "../messages/shared-empty.js";
 import type { Meter } from "../meter.js";
 import { type SessionBounds, sessionBounds } from "./bounds.js";
@@ -31,7 +32,7 @@ export interface SessionRegistry extends SessionLifecycle, Subscribing {
   /** Wills that are due, each once. */
   dueWills(nowMicros: number): DueWill[];
   /** Gives back the bytes of all of it, which goes on in another process. */
-  letGo(): void;
+  letGo(): Promise<void>;
   /** The bytes that all of it takes. */
   readonly held: Pick<HeldBytes, "hasRoom" | "mayGrow" | "of" | "total">;
 }
@@ -89,8 +90,12 @@ export function createSessionRegistry(
     received: queues.received,
     delivered: (state, messageID, acknowledged = true) => queues.settle(state, messageID, acknowledged),
     dueWills: wills.due,
-    letGo: () => {
-      for (const deviceSessions of registry.values()) held.letGo(deviceSessions);
+    letGo: async () => {
+      const slice = createSlice();
+      for (const deviceSessions of registry.values()) {
+        if (slice.isOver()) await slice.next();
+        held.letGo(deviceSessions);
+      }
       registry.clear();
     },
     held,

@@ -204,7 +204,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
       await save().catch(trouble("sessions"));
       await store.close();
       await events.close();
-      registry.letGo();
+      await registry.letGo();
       work.end();
       aside.forget(number);
     },
