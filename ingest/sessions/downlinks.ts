@@ -47,10 +47,11 @@ export interface Downlinks {
   reach(device: number, protocol: number | null, topic: string, qos: 0 | 1): Promise<Reach | null>;
   /**
    * Sends to every session whose subscriptions cover the topic. When it is awaited, `settled` is called once: at the
-   * first acknowledgement, or when nobody holds it any more. `kept` is called when a kill would not lose it to a
-   * session that outlives its connection; if it is given up at once, `settled` has been called before.
+   * first acknowledgement, or when nobody holds it any more. `kept` is called with true when a kill would not lose it
+   * to a session that outlives its connection; if it is given up at once, `settled` has been called before. With false
+   * if the shard goes to another process first: that one settles what has become of it.
    */
-  send(to: DeviceEntry, message: Downlink, settled: Settled, kept: () => void): Sent;
+  send(to: DeviceEntry, message: Downlink, settled: Settled, kept: (isKept: boolean) => void): Sent;
 }
 
 interface DownlinksDeps {
@@ -62,6 +63,8 @@ interface DownlinksDeps {
   };
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Calls the listener if the shard closes, until what is returned is called. */
+  onClosed(listener: () => void): () => void;
 }
 
 /**
@@ -70,7 +73,8 @@ interface DownlinksDeps {
  */
 const downlinkBytesMax = 640 * 1024;
 
-export function createDownlinks({ registry, records, directory, now }: DownlinksDeps): Downlinks {
+export function createDownlinks(deps: DownlinksDeps): Downlinks {
+  const { registry, records, directory, now, onClosed } = deps;
   // Not the one of what is on its way to the disk: a full disk ends no question.
   const work = createWorkBudget();
   function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
@@ -127,7 +131,11 @@ export function createDownlinks({ registry, records, directory, now }: Downlinks
         if (!registry.held.hasRoom(to.device.tenant, weightOfMessage(message))) return "none";
         if (found.opens !== null) records.openInbox(to, found.opens);
         // Whatever enters a queue that outlives its connection goes through the journal.
-        records.send(to, message, settled, kept);
+        const unfollow = onClosed(() => kept(false));
+        records.send(to, message, settled, () => {
+          unfollow();
+          kept(true);
+        });
         return "awaited";
       }
       const copies = firstAck(settled);
@@ -136,7 +144,7 @@ export function createDownlinks({ registry, records, directory, now }: Downlinks
       const { sent, awaited } = registry.send(published, copies.settled);
       if (awaited > 0) copies.begin(awaited);
       else if (sent === 0) return "none";
-      kept();
+      kept(true);
       return awaited > 0 ? "awaited" : "sent";
     },
   };

@@ -123,7 +123,7 @@ export function createCommands(deps: CommandsDeps): Commands {
         confirm();
         receipts.add({ id, groupLogIntID, publishStatus: acknowledged ? confirmed : failed });
       };
-      const sent = downlinks.send(route.to, message, settled, () => resolve(true));
+      const sent = downlinks.send(route.to, message, settled, resolve);
       if (sent === "awaited") return;
       confirm();
       // The client has gone, or reads too slowly, since its log was written.

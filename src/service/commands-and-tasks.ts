@@ -76,7 +76,9 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   const node = config.nodeNumber;
   const tasksDir = join(config.dataDir, "tasks");
   const here = downlinksOfShards(
-    shards.map(({ registry, records }) => createDownlinks({ registry, records, directory, now })),
+    shards.map(({ registry, records, onClosed }) =>
+      createDownlinks({ registry, records, directory, now, onClosed }),
+    ),
     directory,
   );
   const commandsHere = createCommands({

@@ -18,6 +18,7 @@ import type { DamageLog } from "../../store/files/damage.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { type Closers, createClosers } from "../../store/lib/closers.js";
+import { createListeners } from "../../store/lib/listeners.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
@@ -56,6 +57,8 @@ export interface Shard {
   readonly earlier: { readonly lastID: number; readonly endedAt: number };
   /** Calls `afterCommit` after each commit of the journal. */
   onCommit(afterCommit: () => void): void;
+  /** Calls the listener once the journal is closed, until what is returned is called. */
+  onClosed(listener: () => void): () => void;
   /** Waits until everything appended is on disk, unless the journal takes nothing. */
   committed(): Promise<void>;
   /** Saves the sessions, once the outcome of their receipts is stored. */
@@ -135,6 +138,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
   const { db, directory } = metadata;
   const trouble = troubleLog(log);
   const afterCommit: (() => void)[] = [];
+  const closed = createListeners<[]>();
   const place = { number, dir: shardDir(deps.config, number) };
   await mkdir(place.dir, { recursive: true });
   await clearPresence(db, number);
@@ -186,6 +190,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
     onCommit: (after) => {
       afterCommit.push(after);
     },
+    onClosed: closed.add,
     committed: async () => {
       const target = journal.appendedID;
       while (journal.committedID < target && journal.stopped === null) {
@@ -201,6 +206,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
       for (const stop of unfollow) stop();
       wills.close();
       await journal.close();
+      closed.tell();
       await save().catch(trouble("sessions"));
       await store.close();
       await events.close();

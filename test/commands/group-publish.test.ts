@@ -54,7 +54,13 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
     send: ({ id }: DeviceEntry) => void journal.given.push(id),
     openInbox: () => assert.unreachable("no device of these waits for commands"),
   };
-  const downlinks = createDownlinks({ registry, records, directory, now });
+  const downlinks = createDownlinks({
+    registry,
+    records,
+    directory,
+    now,
+    onClosed: () => () => undefined,
+  });
   const receipts = createReceipts({ db, log, now });
   const got = new Map<number, Settled[]>();
   const slow = new Set<number>();

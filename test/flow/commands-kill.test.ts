@@ -77,7 +77,7 @@ async function sentOnce(
   let service = await startService(dir);
   const members = 1000;
   const { product, devices } = await importFleet(service, dir, members);
-  const here = devices.filter((_, i) => i % 50 === 0);
+  const here = devices.filter((_, i) => i % 10 === 0);
   const listeners = here.map((device) => createListener(device));
   for (const listener of listeners) await listener.connect(service.mqtt);
   const { statusUrl } = await send(service, product, devices);

@@ -6,6 +6,7 @@ import { type Connection, createConnections } from "../../../ingest/sessions/con
 import { createDownlinks } from "../../../ingest/sessions/downlinks.js";
 import { createSessionRegistry } from "../../../ingest/sessions/session-registry.js";
 import type { Message, Outgoing, SessionState } from "../../../ingest/sessions/state.js";
+import { createListeners } from "../../../store/lib/listeners.js";
 import { assert, suite } from "../../suite.js";
 import { subscription } from "./support.js";
 
@@ -38,6 +39,9 @@ function begin() {
     },
     directory: { peek: (id) => entries.get(id), get: async (id) => entries.get(id) },
     now: () => 1_800_000_000_000,
+    onClosed: () => {
+      throw new Error("nobody waits for the journal");
+    },
   });
 
   function fake(clientID: string, device = 1, token = "secret"): Fake {
@@ -231,13 +235,23 @@ suite("sessions", (test) => {
   test("a command that a client who is away would get as well goes through the journal", () => {
     const registry = createSessionRegistry(createChanges(), createMeter());
     const recorded: string[] = [];
+    const closed = createListeners<[]>();
+    const onDisk: (() => void)[] = [];
     const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
     const downlinks = createDownlinks({
       registry,
-      records: { send: (_device, { topic }) => recorded.push(topic), openInbox: () => undefined },
+      records: {
+        send: (_device, { topic }, _settled, kept) => {
+          onDisk.push(kept);
+          return recorded.push(topic);
+        },
+        openInbox: () => undefined,
+      },
       directory: { peek: () => entry, get: async () => entry },
       now: () => 0,
+      onClosed: closed.add,
     });
+    const told: boolean[] = [];
     const join = (clientID: string, connection: number, expiry: number) => {
       const ids = { tenant: 1, device: 1, deviceID: "d1", clientID, session: connection, connection, expiry };
       return registry.connect({ ...ids, at: 0, cleanStart: true, will: null, ip: "", keepAlive: 0 }).state;
@@ -253,7 +267,7 @@ suite("sessions", (test) => {
         entry,
         { topic, payload: Buffer.of(), qos, ttl: 0, receipt: null },
         () => undefined,
-        () => undefined,
+        (isKept) => told.push(isKept),
       );
     assert.is(send("inbox", 1), "awaited");
     assert.equal([recorded, away.outgoing.size], [["inbox"], 0]);
@@ -261,6 +275,11 @@ suite("sessions", (test) => {
     registry.subscribe(away, "x", subscription({ qos: 1 }), 0);
     assert.is(send("x", 1), "awaited", "at QoS 0 here, at QoS 1 there");
     assert.equal([recorded, away.outgoing.size], [["inbox", "x"], 0]);
+    assert.equal(told, [], "nothing is on disk");
+    onDisk[1]?.();
+    assert.equal(told, [true]);
+    closed.tell();
+    assert.equal(told, [true, false], "the shard has gone elsewhere with the first on its way");
     registry.unsubscribe(away, "inbox");
     send("inbox", 1);
     send("x", 0);
