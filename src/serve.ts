@@ -54,7 +54,7 @@ export async function serve(
   if (config.ownShards === null && config.cluster !== null && servers.cluster !== null) {
     moving = await startMovingShards({
       settings: config.cluster,
-      shards: config.shards,
+      shards: config.shards.length,
       db: storage.metadata.db,
       set: pipelines.moving,
       cluster: servers.cluster,

@@ -5,6 +5,7 @@ import type { Denials } from "../access/denials.js";
 import { type ByShard, Elsewhere } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import { count, type EndReason } from "../meter.js";
+import { takeNothing } from "../uplinks/accept.js";
 import {
   type ClientContext,
   type ClientLink,
@@ -134,8 +135,7 @@ export function createClients<L extends ClientLink>(
     ip: string,
     { clientID, keepAlive }: ClientTerms<L>,
   ): Promise<Identified | Turned> {
-    const { all } = shards;
-    if (all.length > 0 && all.every(({ accept }) => accept.full)) return { reason: "unavailable" };
+    if (takeNothing(shards)) return { reason: "unavailable" };
     const found = await authenticate(credentials, ip);
     if ("denial" in found) {
       if (found.device !== null) denials.add(found.device, ip, clientID, keepAlive);

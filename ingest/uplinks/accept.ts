@@ -31,6 +31,15 @@ export interface Uplink {
   readonly batch?: BatchLine | null;
 }
 
+/** Whether there are shards here and none of them takes anything now. */
+export function takeNothing({
+  all,
+}: {
+  readonly all: readonly { readonly accept: Pick<Accept, "full"> }[];
+}): boolean {
+  return all.length > 0 && all.every(({ accept }) => accept.full);
+}
+
 /** The one way in that every uplink of every protocol takes. Nothing here awaits before the append. */
 export interface Accept {
   /**

@@ -1,6 +1,7 @@
 /** `tidemark move-series`: takes the points of a deployment from one engine to the other. */
 import { parseArgs } from "node:util";
 import { systemClock } from "../../store/lib/clock.js";
+import { createClosers } from "../../store/lib/closers.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { countSeriesOwners, seriesOwners } from "../../store/metadata/devices/owners.js";
 import { dataPointsOf, kindOf } from "../../store/metadata/products/data-points.js";
@@ -115,19 +116,19 @@ async function withEngines<T>(
   const { influx } = config;
   if (influx === null)
     throw new Error("INFLUX_URL and what belongs to it must be set: they name the other engine");
-  const closers: (() => Promise<void> | void)[] = [];
+  const closers = createClosers();
   try {
     const lock = await lockDataDir(config.dataDir, { onLost: endTool });
-    closers.unshift(() => lock.release());
+    closers.add(() => lock.release());
     const db = await openMetadata(config);
-    closers.unshift(() => db.close());
+    closers.add(() => db.close());
     const embedded = await openEngine({ ...config, influx: null }, db, "embedded");
-    closers.unshift(() => embedded.store.close());
+    closers.add(() => embedded.store.close());
     const influxdb = await openEngine(config, db, `bucket ${influx.bucket} of ${influx.org}, ${influx.url}`);
-    closers.unshift(() => influxdb.store.close());
+    closers.add(() => influxdb.store.close());
     return await action(db, { embedded, influxdb });
   } finally {
-    for (const close of closers) await close();
+    await closers.close();
   }
 }
 

@@ -3,6 +3,7 @@
  * nodes write to a shard is the work of its log.
  */
 import { sleep as systemSleep } from "../../store/lib/abortable.js";
+import { createLock } from "../../store/lib/turns.js";
 import { beatNode, markLeaving, removeNode } from "../../store/metadata/cluster/cluster-nodes.js";
 import { readClusterState } from "../../store/metadata/cluster/cluster-state.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -44,7 +45,7 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   const view = createShardView({ shards, nodes, identity, monotonic: clock.monotonic });
   const moves = createShardMoves(deps, view, reach);
   const stopped = new AbortController();
-  const inTurn = createTurns();
+  const inTurn = createLock();
 
   async function look(): Promise<void> {
     view.beginRead();
@@ -105,13 +106,4 @@ async function done(reach: MetadataReach, action: () => Promise<void>): Promise<
     await action();
     return true;
   });
-}
-
-/** One piece of work after the other. */
-function createTurns(): (work: () => Promise<void>) => Promise<void> {
-  let last: Promise<void> = Promise.resolve();
-  return (work) => {
-    last = last.then(work);
-    return last;
-  };
 }

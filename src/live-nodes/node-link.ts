@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { asError } from "../../store/lib/errors.js";
+import { retryDelays } from "../../store/lib/retry.js";
 import { createBreather } from "../../store/lib/turns.js";
 import { type AskingLine, linesOf, type NodeEvent, type Place, tellingLine, writeLine } from "./lines.js";
 
@@ -29,7 +30,7 @@ interface NodeLinkDeps {
 /** Whether the node is there: not known yet, or again; it is; it is not. */
 type State = "opening" | "on" | "away";
 
-const [firstDelayMs, longestDelayMs] = [250, 5_000];
+const delayMs = { first: 250, longest: 5_000 } as const;
 /** How long a stream waits for the node before it begins without it. */
 const readyMs = 3_000;
 /** The node shows a sign of life every 5 s. */
@@ -100,13 +101,14 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
   }
 
   async function run(): Promise<void> {
-    for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
+    const begin = () => retryDelays(delayMs.first, delayMs.longest);
+    for (let delays = begin(); ; ) {
       await once().catch((error: unknown) => {
-        if (state === "on") delayMs = firstDelayMs;
+        if (state === "on") delays = begin();
         if (!end.signal.aborted) lose(asError(error));
       });
       // The nodes that ask a node that was away do not come back to it at the same moment.
-      const restMs = delayMs * (0.5 + Math.random() / 2);
+      const restMs = delays.next().value * (0.5 + Math.random() / 2);
       await delay(restMs, undefined, { signal: end.signal, ref: false });
     }
   }

@@ -1,7 +1,6 @@
 /** The journal on other machines, as JOURNAL_URL names it. */
-import { randomBytes, randomUUID, X509Certificate } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import { readdir } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import type { LinkSecurity } from "../../store/journal/kafka/link-security.js";
 import type { PartitionLog } from "../../store/journal/kafka/partition-log.js";
@@ -14,6 +13,7 @@ import { type JournalTopic, keepJournalTopic, readJournalTopic } from "../../sto
 import { type Config, ConfigError } from "../config/config.js";
 import type { JournalSettings } from "../config/journal.js";
 import { parsed, readSetting } from "../config/setting-files.js";
+import { newOwner } from "../host/process-owner.js";
 import type { Logger } from "../observability/log.js";
 
 /** Takes the logs of single shards. */
@@ -72,7 +72,7 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
     isEmpty(open, partitions),
   );
   if (acceptsUnflushed) log.warn("journal: an acknowledgement means on two machines, not yet on their disks");
-  const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
+  const owner = newOwner();
   return {
     keep: (shard, dir, onEnded) =>
       keepInLog({

@@ -1,11 +1,10 @@
 /** Shards come to this process and go while it runs, as the nodes of the cluster agree. */
-import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
 import type { Clock } from "../../store/lib/clock.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type ShardLeases, startShardLeases } from "../cluster/shard-leases.js";
 import type { ClusterSettings } from "../config/cluster.js";
+import { newOwner } from "../host/process-owner.js";
 import type { Logger } from "../observability/log.js";
 import type { ShardSet } from "./shard-set.js";
 
@@ -18,8 +17,8 @@ export interface MovingShards extends Pick<ShardLeases, "refresh" | "close"> {
 
 interface MovingShardsDeps {
   readonly settings: ClusterSettings;
-  /** The numbers of all shards. */
-  readonly shards: readonly number[];
+  /** How many there are. */
+  readonly shards: number;
   readonly db: Db;
   readonly set: Pick<ShardSet, "open" | "close">;
   readonly cluster: Pick<Cluster, "others" | "call">;
@@ -52,9 +51,9 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
 
   const leases = await startShardLeases({
     db,
-    shards: shards.length,
+    shards,
     nodes: nodes.map(({ number }) => number),
-    identity: { number: self.number, owner: `${hostname()} ${process.pid} ${randomUUID()}` },
+    identity: { number: self.number, owner: newOwner() },
     clock,
     log,
     take: (shard) => timed("a shard is open", shard, set.open(shard)),

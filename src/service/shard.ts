@@ -137,14 +137,12 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
   const { metadata, aside, receipts, log, now } = deps;
   const { db, directory } = metadata;
   const trouble = troubleLog(log);
-  const afterCommit: (() => void)[] = [];
+  const commits = createListeners<[]>();
   const closed = createListeners<[]>();
   const place = { number, dir: shardDir(deps.config, number) };
   await mkdir(place.dir, { recursive: true });
   await clearPresence(db, number);
-  const { journal, events } = await openJournalAndEvents(place, deps, closers, () => {
-    for (const after of afterCommit) after();
-  });
+  const { journal, events } = await openJournalAndEvents(place, deps, closers, commits.tell);
   refuseOther(place, journal);
   const { store, saved, earlier } = await openSavedSessions(place, deps, closers, journal, events);
   const { registry } = saved;
@@ -187,9 +185,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
     work,
     earlier,
     save,
-    onCommit: (after) => {
-      afterCommit.push(after);
-    },
+    onCommit: commits.add,
     onClosed: closed.add,
     committed: async () => {
       const target = journal.appendedID;

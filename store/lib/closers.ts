@@ -1,6 +1,6 @@
 import { asError } from "./errors.js";
 
-/** What has been opened so far: closed in reverse if the rest cannot be opened. */
+/** What has been opened so far, to be closed in reverse. */
 export interface Closers {
   add(close: () => Promise<void> | void): void;
   /** Closes all of it, also if one fails. @throws what the first one that failed has thrown */

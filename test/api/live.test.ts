@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { stallMs } from "../../src/http/event-stream.js";
+import { type EventStream, openEventStream } from "../event-stream.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, until } from "../suite.js";
 import { type Rec, refused, type World, worldSuite } from "../world.js";
@@ -13,16 +14,10 @@ interface Event {
   readonly data: { readonly dataPointID: string; readonly time: string | number; readonly value: unknown };
 }
 
-interface Feed {
-  readonly status: number;
-  readonly headers: Headers;
+interface Feed extends EventStream {
   readonly events: readonly Event[];
-  readonly ended: boolean;
-  text(): string;
-  close(): void;
 }
 
-/** A client of Server-Sent Events, as far as the feed needs one. */
 async function listen(
   world: World,
   device: Rec,
@@ -32,47 +27,13 @@ async function listen(
     key = world.first.apiKey,
   }: { query?: string; last?: string; key?: string } = {},
 ): Promise<Feed> {
-  const abort = new AbortController();
-  const response = await fetch(`${world.http}/api/v1/devices/${device.id}/live?${query}`, {
-    headers: {
-      Authorization: `Bearer ${key}`,
-      Accept: "text/event-stream",
-      ...(last === undefined ? {} : { "Last-Event-ID": last }),
-    },
-    signal: abort.signal,
+  const events: Event[] = [];
+  const url = `${world.http}/api/v1/devices/${device.id}/live?${query}`;
+  const stream = await openEventStream(url, { key, last }, ({ id, data }) => {
+    if (data !== undefined) events.push({ id: id ?? "", data: JSON.parse(data) });
   });
-  const feed = {
-    status: response.status,
-    headers: response.headers,
-    events: [] as Event[],
-    ended: false,
-    text: () => text,
-    close: () => abort.abort(),
-  };
-  let text = "";
-  let read = 0;
-  const take = () => {
-    for (let end = text.indexOf("\n\n", read); end >= 0; end = text.indexOf("\n\n", read)) {
-      const lines = text.slice(read, end).split("\n");
-      read = end + 2;
-      const field = (name: string) =>
-        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-      const data = field("data");
-      if (data !== undefined) feed.events.push({ id: field("id") ?? "", data: JSON.parse(data) });
-    }
-  };
-  void (async () => {
-    try {
-      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        text += chunk;
-        take();
-      }
-    } catch {
-      // Closed by the test.
-    }
-    feed.ended = true;
-  })();
-  return feed;
+  // Its state is in getters, which a spread would freeze.
+  return Object.create(stream, { events: { value: events } }) as Feed;
 }
 
 const arrived = (feed: Feed, count: number) =>
@@ -112,7 +73,7 @@ worldSuite("live feed of a device", (test, world) => {
       value: 1.5,
     });
     assert.equal(values(feed), [1.5, true, [1, 2], "a\n\nb\r", 2]);
-    assert.match(feed.text(), /^retry: \d+\n\n/);
+    assert.match(feed.text, /^retry: \d+\n\n/);
     await arrived(local, 5);
     assert.is(local.events[0]?.data.time, "2025-06-01 08:00:00");
     // A data point that comes while the feed is open.

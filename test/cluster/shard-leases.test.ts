@@ -6,6 +6,11 @@ import { type LeaseNodes, openLeaseNodes, type TestNode } from "./lease-nodes.js
 
 const shards = 6;
 const beatMs = 2000;
+/** What two nodes have, once they have come to rest. */
+const halves = [
+  [0, 1, 2],
+  [3, 4, 5],
+] as const;
 
 suite("leases of shards", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
@@ -70,13 +75,7 @@ suite("leases of shards", (test) => {
     await nodes.pass(beatMs);
     assert.equal(callsOf(one, "give"), ["give 3"]);
     await nodes.pass(4 * beatMs);
-    assert.equal(
-      [opened(one), opened(two)],
-      [
-        [0, 1, 2],
-        [3, 4, 5],
-      ],
-    );
+    assert.equal([opened(one), opened(two)], halves);
     assert.equal(
       [holders(one), holders(two)],
       [
@@ -221,14 +220,7 @@ suite("leases of shards", (test) => {
     await nodes.pass(20_000);
     two.isPaused = false;
     await nodes.pass(beatMs);
-    assert.equal(
-      [opened(one), opened(two)],
-      [
-        [0, 1, 2],
-        [3, 4, 5],
-      ],
-      "1 may have been paused as well",
-    );
+    assert.equal([opened(one), opened(two)], halves, "1 may have been paused as well");
     one.isPaused = false;
     await nodes.pass(5 * beatMs);
     assert.equal([opened(one), opened(two), callsOf(one, "lost")], [[0, 1, 2], [3, 4, 5], []]);
@@ -370,13 +362,7 @@ suite("leases of shards", (test) => {
     await nodes.pass(3 * beatMs);
     one.isCutOff = false;
     await nodes.pass(5 * beatMs);
-    assert.equal(
-      [opened(one), opened(two)],
-      [
-        [0, 1, 2],
-        [3, 4, 5],
-      ],
-    );
+    assert.equal([opened(one), opened(two)], halves);
     assert.equal(callsOf(one, "lost"), []);
   });
 
@@ -409,13 +395,7 @@ suite("leases of shards", (test) => {
     assert.equal([one.leases.holderOf(3), (await nodes.rows())[3]], [null, 1]);
     one.isCutOff = false;
     await nodes.pass(5 * beatMs);
-    assert.equal(
-      [opened(one), opened(two)],
-      [
-        [0, 1, 2],
-        [3, 4, 5],
-      ],
-    );
+    assert.equal([opened(one), opened(two)], halves);
   });
 
   test("a look that saw what was before a shard was taken does not lose it", async () => {

@@ -1,4 +1,5 @@
 /** Streams of GET /live, as a client reads them. */
+import { type EventStream, openEventStream } from "../event-stream.js";
 import { until } from "../suite.js";
 
 interface Told {
@@ -6,15 +7,10 @@ interface Told {
   readonly data: Record<string, unknown> | readonly Record<string, unknown>[];
 }
 
-export interface LiveStream {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly events: Told[];
+export interface LiveStream extends EventStream {
+  readonly events: readonly Told[];
   /** The last id, as a client of Server-Sent Events would send it. */
   readonly lastID: string;
-  readonly ended: boolean;
-  readonly text: string;
-  close(): void;
 }
 
 /** @param last the id of the event that was seen last */
@@ -24,47 +20,17 @@ export async function openLiveStream(
   query: string,
   last?: string,
 ): Promise<LiveStream> {
-  const abort = new AbortController();
-  const response = await fetch(`${http}/api/v1/live?${query}`, {
-    headers: {
-      Authorization: `Bearer ${key}`,
-      ...(last === undefined ? {} : { "Last-Event-ID": last }),
-    },
-    signal: abort.signal,
+  const events: Told[] = [];
+  let lastID = "";
+  const stream = await openEventStream(`${http}/api/v1/live?${query}`, { key, last }, (sent) => {
+    lastID = sent.id ?? lastID;
+    if (sent.data !== undefined) events.push({ event: sent.event ?? "", data: JSON.parse(sent.data) });
   });
-  const stream = {
-    status: response.status,
-    headers: response.headers,
-    events: [] as Told[],
-    lastID: "",
-    ended: false,
-    text: "",
-    close: () => abort.abort(),
-  };
-  let read = 0;
-  const take = () => {
-    for (let end = stream.text.indexOf("\n\n", read); end >= 0; end = stream.text.indexOf("\n\n", read)) {
-      const lines = stream.text.slice(read, end).split("\n");
-      read = end + 2;
-      const field = (name: string) =>
-        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-      stream.lastID = field("id") ?? stream.lastID;
-      const data = field("data");
-      if (data !== undefined) stream.events.push({ event: field("event") ?? "", data: JSON.parse(data) });
-    }
-  };
-  void (async () => {
-    try {
-      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        stream.text += chunk;
-        take();
-      }
-    } catch {
-      // Closed by the test.
-    }
-    stream.ended = true;
-  })();
-  return stream;
+  // Its state is in getters, which a spread would freeze.
+  return Object.create(stream, {
+    events: { value: events },
+    lastID: { get: () => lastID },
+  }) as LiveStream;
 }
 
 export const named = (stream: LiveStream, event: string) =>

@@ -1,5 +1,6 @@
 /** The processes of a cluster tell by a row each that they are there. */
 import type { Db } from "../db/db.js";
+import { changesRow } from "./changes-row.js";
 
 /** A process of the cluster: its number, and what tells it from another process with the same one. */
 export interface NodeIdentity {
@@ -49,9 +50,4 @@ export async function markLeaving(db: Writes, { number, owner }: NodeIdentity): 
 /** The process has stopped: nobody needs to wait for its next beat. */
 export async function removeNode(db: Writes, { number, owner }: NodeIdentity): Promise<void> {
   await changesRow(db, "delete from cluster_node where number = ? and owner = ?", [number, owner]);
-}
-
-async function changesRow(db: Writes, sql: string, args: (number | string | null)[]): Promise<boolean> {
-  const [result] = await db.write([{ sql, args }]);
-  return result?.rowsAffected === 1;
 }

@@ -3,6 +3,7 @@
  * shard is the work of its log.
  */
 import type { Db } from "../db/db.js";
+import { changesRow } from "./changes-row.js";
 import type { NodeIdentity } from "./cluster-nodes.js";
 
 type Writes = Pick<Db, "write">;
@@ -13,15 +14,13 @@ export async function takeShard(
   shard: number,
   { to, from, now }: { readonly to: NodeIdentity; readonly from: NodeIdentity | null; readonly now: number },
 ): Promise<boolean> {
-  const [result] = await db.write([
-    {
-      sql: `insert into shard_owner (shard, node, owner, changeAt) values (?, ?, ?, ?)
-        on conflict do update set node = excluded.node, owner = excluded.owner, changeAt = excluded.changeAt
-        where node is ? and owner is ?`,
-      args: [shard, to.number, to.owner, now, from?.number ?? null, from?.owner ?? null],
-    },
-  ]);
-  return result?.rowsAffected === 1;
+  return changesRow(
+    db,
+    `insert into shard_owner (shard, node, owner, changeAt) values (?, ?, ?, ?)
+     on conflict do update set node = excluded.node, owner = excluded.owner, changeAt = excluded.changeAt
+     where node is ? and owner is ?`,
+    [shard, to.number, to.owner, now, from?.number ?? null, from?.owner ?? null],
+  );
 }
 
 /** Frees a shard; false: the process has it no more, and the row is left alone. */
@@ -31,12 +30,10 @@ export async function freeShard(
   { number, owner }: NodeIdentity,
   now: number,
 ): Promise<boolean> {
-  const [result] = await db.write([
-    {
-      sql: `update shard_owner set node = null, owner = null, changeAt = ?
-        where shard = ? and node = ? and owner = ?`,
-      args: [now, shard, number, owner],
-    },
-  ]);
-  return result?.rowsAffected === 1;
+  return changesRow(
+    db,
+    `update shard_owner set node = null, owner = null, changeAt = ?
+     where shard = ? and node = ? and owner = ?`,
+    [now, shard, number, owner],
+  );
 }

@@ -4,6 +4,7 @@ import type { ClientCertificate } from "../../../access/credentials.js";
 import type { ByShard, Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { count } from "../../../meter.js";
+import { takeNothing } from "../../../uplinks/accept.js";
 import { AdmittedSocket, type IncomingSocket } from "../../sockets/incoming-socket.js";
 import type { ByteStream } from "../connection/byte-stream.js";
 import { MqttConnection } from "../connection/connection.js";
@@ -57,7 +58,7 @@ export function createEndpoint(
     ...base,
     turns,
     contextOf: (device: DeviceEntry): Promise<MqttContext | Elsewhere> => contexts.of(device),
-    takesNothing: () => shards.all.length > 0 && shards.all.every(({ accept }) => accept.full),
+    takesNothing: () => takeNothing(shards),
     markDirty: (connection: Attended) => {
       dirty.add(connection);
       // Deliveries outside a commit leave together, once the code that runs now has ended.
