@@ -21,6 +21,8 @@ export interface Line {
   fault: string | null;
   /** Line breaks within its texts. */
   breaks: number;
+  /** A text of it has begun and not ended: what follows may be its rest, line breaks too. */
+  isOpen: boolean;
 }
 
 /** Lets others in while a text is read. */
@@ -53,7 +55,16 @@ interface LineReader {
 
 /** @param pace told of the characters of each line, empty ones and comments too */
 export function createLineReader(pace: Pace): LineReader {
-  const line: Line = { number: 0, head: "", keys: [], values: [], time: "", fault: null, breaks: 0 };
+  const line: Line = {
+    number: 0,
+    head: "",
+    keys: [],
+    values: [],
+    time: "",
+    fault: null,
+    breaks: 0,
+    isOpen: false,
+  };
   /** The beginning of a line whose end has not come. */
   let rest = "";
   /** The line is too long, and has been told: what is left of it is passed over. */
@@ -66,7 +77,8 @@ export function createLineReader(pace: Pace): LineReader {
       for (let at = 0; at < text.length; ) {
         const end = skips ? endOfLine(text, at) : readOne(text, at);
         const isCut = end >= text.length && !isLast;
-        if (!skips && isCut && text.length - at <= lineCharactersMax) {
+        const mayGoOn = isCut || (line.isOpen && !isLast);
+        if (!skips && mayGoOn && text.length - at <= lineCharactersMax) {
           rest = text.slice(at);
           return;
         }
@@ -96,6 +108,7 @@ export function createLineReader(pace: Pace): LineReader {
     line.head = "";
     line.fault = null;
     line.breaks = 0;
+    line.isOpen = false;
     if (begin >= text.length || first === newline || first === hash) return endOfLine(text, begin);
     const end = readLine(text, begin, line);
     if (end - from <= lineCharactersMax) return end;
@@ -127,7 +140,10 @@ function readLine(text: string, from: number, line: Line): number {
     const begin = equal + 1;
     const isText = text.charCodeAt(begin) === quote;
     const end = isText ? endOfText(text, begin, line) : endOfValue(text, begin);
-    if (end < 0) return fail(text, begin, line, `field ${shown(key)} has a text without an end`);
+    if (end < 0) {
+      line.isOpen = true;
+      return fail(text, begin, line, `field ${shown(key)} has a text without an end`);
+    }
     const value = isText ? jsonOfText(text.slice(begin + 1, end - 1)) : jsonOfValue(text.slice(begin, end));
     if (value === null) return fail(text, end, line, `field ${shown(key)} has a value that cannot be read`);
     line.keys.push(key);

@@ -207,7 +207,14 @@ suite("line protocol", (test) => {
           assert.equal(await read(text, piece), await read(text));
         },
       ),
-      { numRuns: 2000, examples: [["m \\\n=", 1]] },
+      {
+        numRuns: 2000,
+        examples: [
+          ["m \\\n=", 1],
+          ['m m="\n"', 1],
+          ['m m="a\n#\n\nb" 1\ni t="\n', 2],
+        ],
+      },
     );
   });
 
