@@ -69,8 +69,15 @@ influxSuite("a cluster, commands to many", (test, influx) => {
         what: "the receipts",
       });
       once(payload);
-      const { text } = await nodeAt(place).call("GET", `/api/v1${begun.body.statusUrl}`);
-      assert.match(text, '"publish_success_num":9');
+      // The receipts may come before the task has counted what it has sent.
+      const ended = await until(
+        async () => {
+          const { body, text } = await nodeAt(place).call("GET", `/api/v1${begun.body.statusUrl}`);
+          return body.state === "SUCCESS" && text;
+        },
+        { what: "the task's end" },
+      );
+      assert.match(ended, '"publish_success_num":9');
     }
   });
 
