@@ -8,9 +8,10 @@ const shards = 6;
 /** Longer than sessions with a broker live, and than a node waits for another. */
 const frozenMs = 8000;
 const order: readonly BreakName[] = [
-  "node killed",
+  "node replaced",
   "all nodes restarted in turn",
   "node frozen",
+  "broker frozen",
   "node and broker killed",
   "two brokers killed",
 ];

@@ -68,7 +68,7 @@ export const breaks = {
   },
   "all nodes killed": async (all) => {
     await Promise.all(all.places.map((place) => nodeAt(all, place).kill()));
-    for (const place of all.places) await all.cluster.start(place);
+    await Promise.all(all.places.map((place) => all.cluster.start(place)));
   },
   "node frozen": async (all, round) => {
     const node = nodeAt(all, placeOf(all, round));
