@@ -26,8 +26,10 @@ interface AsidesOfNodes {
 }
 
 export async function asidesOfNodes(own: readonly Aside[], nodes: OtherNodes): Promise<AsidesOfNodes> {
-  const parts = await askOthers(nodes, { call: "asides" }, (node, found) =>
-    answer.parse(found).map((aside) => ({ node, aside })),
+  const parts = await askOthers(
+    nodes,
+    () => ({ call: "asides" }),
+    (node, found) => answer.parse(found).map((aside) => ({ node, aside })),
   );
   const there = parts.flatMap((part) => part ?? []);
   const items = [...own, ...there.map(({ aside }) => aside)];

@@ -1,5 +1,5 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
-import type { ByShard } from "../../ingest/directory/by-shard.js";
+import type { ByShard, ShardHolders } from "../../ingest/directory/by-shard.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -9,6 +9,7 @@ import type { Holder } from "../background/hold.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
+import { createKeptLogs, type KeptLogs } from "../journal-lists/kept-logs.js";
 import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
 import { createStatus, type Status } from "../observability/status.js";
@@ -22,8 +23,10 @@ import type { Storage } from "./storage.js";
 
 export interface Pipelines {
   readonly ofShards: ByShard<ShardPipeline>;
+  /** The event logs of its shards. */
+  readonly kept: KeptLogs;
   /** Takes and gives shards while the process runs. */
-  readonly moving: Pick<ShardSet, "open" | "close">;
+  readonly moving: ShardSet;
   /** Why a shard takes nothing, or null. */
   stopped(): string | null;
   /** Points at the moment that they are stored. */
@@ -61,7 +64,7 @@ export async function startPipelines(
   log: Logger,
   clock: Clock,
   fatal: (error: Error) => void,
-  holderOf: (shard: number) => number | null,
+  holders: ShardHolders,
 ): Promise<Pipelines> {
   const { metadata, series, aside, refill, damage } = storage;
   const { db, meter } = metadata;
@@ -112,7 +115,7 @@ export async function startPipelines(
     telling,
     consuming: { config, status, gate, onStored, onDecoded: telling.message, clock, fatal },
     backlogFull,
-    holderOf,
+    holders,
   });
   const { pipelines } = set;
   for (const shard of storage.shards) await set.begin(shard);
@@ -146,6 +149,10 @@ export async function startPipelines(
 
   return {
     ofShards: pipelines,
+    kept: createKeptLogs(
+      () => pipelines.places().here,
+      () => pipelines.all.map(({ shard }) => shard.events),
+    ),
     moving: set,
     stopped,
     live,

@@ -1,5 +1,5 @@
 /** The shards of this process, each with its pipeline: those that it has for good, and those that come and go. */
-import { type ByShard, openShards } from "../../ingest/directory/by-shard.js";
+import { type OpenShards, openShards, type ShardHolders } from "../../ingest/directory/by-shard.js";
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
 import type { Status } from "../observability/status.js";
@@ -9,7 +9,7 @@ import { type ConsumersStart, createShardPipeline, type ShardPipeline } from "./
 import type { Storage } from "./storage.js";
 
 export interface ShardSet {
-  readonly pipelines: ByShard<ShardPipeline>;
+  readonly pipelines: Omit<OpenShards<ShardPipeline>, "add" | "remove">;
   /** Starts what follows the journal of a shard that is open, and lets its devices in. */
   begin(shard: Shard): Promise<void>;
   /** Opens a shard that has come to this process. If it rejects, nothing of it is left open. */
@@ -28,17 +28,16 @@ interface ShardSetDeps {
   readonly telling: Pick<Telling, "presence">;
   readonly consuming: Omit<ConsumersStart, "storage">;
   readonly backlogFull: () => boolean;
-  /** The other process that has a shard; null: none. */
-  readonly holderOf: (shard: number) => number | null;
+  readonly holders: ShardHolders;
 }
 
 export function createShardSet(deps: ShardSetDeps): ShardSet {
-  const { config, storage, status, telling, consuming, backlogFull, holderOf } = deps;
+  const { config, storage, status, telling, consuming, backlogFull, holders } = deps;
   const { metadata, series, receipts } = storage;
   const { now } = consuming.clock;
   const pipelines = openShards<ShardPipeline>({
     numbers: config.shards,
-    holderOf,
+    holders,
     directory: metadata.directory,
   });
   const unfollow = new Map<number, () => void>();

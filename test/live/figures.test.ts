@@ -1,4 +1,6 @@
 /** What the overview tells of all nodes of a cluster. */
+
+import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
 import { rateSeconds } from "../../ingest/rates.js";
 import { createFigures, figuresHere, type NodeFigures } from "../../src/live/figures.js";
 import { assert, suite } from "../suite.js";
@@ -8,11 +10,13 @@ const seconds = (...newest: readonly number[]): number[] => [
   ...newest,
 ];
 
+/** `work` is what it has of everything. */
 function processOf(
   messages: readonly number[] | null,
   refused: readonly object[] = [],
   work = 1,
   sinceWholeSecondMs = 0,
+  places: ShardPlaces = { here: [], elsewhere: new Map(), nowhere: [] },
 ) {
   const rated = messages && { messages: seconds(...messages), points: seconds(...messages, 0), refused };
   return {
@@ -20,6 +24,7 @@ function processOf(
       rates: { of: () => rated as never, all: () => rated as never, sinceWholeSecondMs },
       connections: work,
     },
+    shards: () => places,
     status: {
       figures: () =>
         ({
@@ -120,6 +125,20 @@ suite("figures of all nodes", (test) => {
     now += 5000;
     const { connections, truncated } = await figures(1);
     assert.equal([connections, truncated], [6, false]);
+  });
+
+  test("are of each shard once, or not whole", async () => {
+    const at = (here: readonly number[], ...rest: readonly [(readonly number[])?, (readonly number[])?]) => {
+      const [there = [], nowhere = []] = rest;
+      return processOf([1], [], 1, 0, { here, elsewhere: new Map([[0, there]]), nowhere });
+    };
+    const isWhole = async (asking: ReturnType<typeof at>, asked: ReturnType<typeof at>): Promise<boolean> =>
+      !(await createFigures({ ...asking, ...clock }, nodesOf([asked]))(1)).truncated;
+    assert.is(await isWhole(at([1, 2], [3, 4]), at([3, 4])), true);
+    assert.is(await isWhole(at([1, 2], [3, 4]), at([3])), false, "one is not there any more, or not yet");
+    assert.is(await isWhole(at([1], [3, 4], [2]), at([3, 4])), false, "one is at no node");
+    assert.is(await isWhole(at([1, 2], [3, 4]), at([2, 3, 4])), false, "one is at two");
+    assert.is(await isWhole(at([1, 2], [3], [4]), at([3, 4])), true, "the other knows better");
   });
 
   test("what are no figures is missing", async () => {
