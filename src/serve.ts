@@ -86,6 +86,7 @@ export async function serve(
       pipelines.beginClosing();
       // Other nodes take the shards meanwhile, and what comes for them is passed on.
       await moving?.close();
+      pipelines.endTelling();
       await servers.close();
       await pipelines.close();
       await storage.close();

@@ -80,9 +80,9 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     },
     give: async (shard) => {
       await Promise.race([tellOthers({ call: "gives", node: self.number, shard }), pause(untilToldMs)]);
-      await timed("a shard is closed", shard, set.close(shard));
+      await timed("a shard is closed", shard, set.close(shard, "given"));
     },
-    lost: set.close,
+    lost: (shard) => set.close(shard, "lost"),
     freed: () => void tellOthers(),
     seen,
     replaced: () =>
@@ -107,7 +107,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     ended: (shard, reason) => {
       log.warn("a shard's journal takes nothing more here", { shard, error: reason });
       void set
-        .close(shard)
+        .close(shard, "lost")
         .catch((error: unknown) => log.error("cannot close a shard", { shard, error }))
         .then(() => leases.dropped(shard));
     },

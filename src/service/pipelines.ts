@@ -4,7 +4,6 @@ import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { type DeviceIngest, ingestElsewhere } from "../../store/metadata/devices/ingest.js";
-import type { Point } from "../../store/series/series.js";
 import type { Holder } from "../background/hold.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
@@ -51,8 +50,10 @@ export interface Pipelines {
    * which everything is on disk.
    */
   hold(seconds: number, holder: Holder): Promise<readonly number[]>;
-  /** Marks the service as ending; live feeds end. */
+  /** Marks the service as ending; streams end. */
   beginClosing(): void;
+  /** All shards that go to other nodes have gone: nothing more is told to them. */
+  endTelling(): void;
   /** Closes the consumers. */
   close(): Promise<void>;
 }
@@ -103,17 +104,12 @@ export async function startPipelines(
     startedAt: now(),
     monotonic,
   });
-  const onStored = (points: readonly Point[]): void => {
-    live.publish(points);
-    tenantLive.publish(points);
-    keptLive.publish(points);
-  };
   const set = createShardSet({
     config,
     storage,
     status,
     telling,
-    consuming: { config, status, gate, onStored, onDecoded: telling.message, clock, fatal },
+    consuming: { config, status, gate, onStored: live.publish, clock, fatal },
     backlogFull,
     holders,
   });
@@ -189,8 +185,8 @@ export async function startPipelines(
       refill.stop();
       live.close();
       tenantLive.close();
-      keptLive.close();
     },
+    endTelling: keptLive.close,
     close: async () => {
       await Promise.all(pipelines.all.map((one) => one.close()));
       await maintained.close();

@@ -3,7 +3,7 @@ import { type OpenShards, openShards, type ShardHolders } from "../../ingest/dir
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
 import type { Status } from "../observability/status.js";
-import type { Telling } from "./live-telling.js";
+import { createShardTelling, type TakenOver, type Telling } from "./live-telling.js";
 import type { Shard } from "./shard.js";
 import { type ConsumersStart, createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
 import type { Storage } from "./storage.js";
@@ -18,14 +18,14 @@ export interface ShardSet {
    * Closes a shard that goes elsewhere, or has gone: the connections of its devices end, and what can still be kept is.
    * Nothing happens if it is not here.
    */
-  close(shard: number): Promise<void>;
+  close(shard: number, why: "given" | "lost"): Promise<void>;
 }
 
 interface ShardSetDeps {
   readonly config: Config;
   readonly storage: Storage;
   readonly status: Pick<Status, "follow">;
-  readonly telling: Pick<Telling, "presence">;
+  readonly telling: Telling;
   readonly consuming: Omit<ConsumersStart, "storage">;
   readonly backlogFull: () => boolean;
   readonly holders: ShardHolders;
@@ -44,9 +44,10 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
   /** Under way: a shard that comes back meanwhile waits. */
   const closing = new Map<number, Promise<void>>();
 
-  async function begin(shard: Shard): Promise<void> {
+  async function begin(shard: Shard, takenOver: TakenOver): Promise<void> {
     const { number, saved } = shard;
-    const pipeline = createShardPipeline(shard, storage, telling, now, backlogFull);
+    const told = createShardTelling(telling, takenOver);
+    const pipeline = createShardPipeline(shard, storage, told, now, backlogFull);
     try {
       if (!config.holdSeries) await pipeline.start({ ...consuming, storage });
       await settleIssued({ db: metadata.db, now, node: number, held: saved.held, receipts });
@@ -58,7 +59,7 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
     pipelines.add(number, pipeline);
   }
 
-  async function close(number: number): Promise<void> {
+  async function close(number: number, why: "given" | "lost"): Promise<void> {
     const pipeline = pipelines.all.find(({ shard }) => shard.number === number);
     if (pipeline === undefined) return;
     const { shard, presence } = pipeline;
@@ -66,11 +67,12 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
     pipelines.remove(number);
     unfollow.get(number)?.();
     unfollow.delete(number);
+    if (why === "lost") pipeline.endTelling();
     shard.wills.close();
     await shard.connections.endAll("moved");
     // As they end, connections settle the messages that they held. A journal that takes nothing is not waited for.
     await shard.committed();
-    if (shard.journal.stopped === null) await presence.settle();
+    if (shard.journal.stopped === null) await Promise.all([presence.settle(), pipeline.settle()]);
     await pipeline.close();
     await series.letGo(number).catch(() => undefined);
     await shard.close();
@@ -78,19 +80,22 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
 
   return {
     pipelines,
-    begin,
+    begin: (shard) => begin(shard, { lastID: 0, isBroken: false }),
     open: async (number) => {
       await closing.get(number)?.catch(() => undefined);
       const shard = await storage.openShard(number);
       try {
-        await begin(shard);
+        const { journal, earlier } = shard;
+        // It was given in order, or there were connections, whose end has just been recorded.
+        const isBroken = journal.appendedID > earlier.lastID;
+        await begin(shard, { lastID: journal.appendedID, isBroken });
       } catch (error) {
         await shard.close();
         throw error;
       }
     },
-    close: (number) => {
-      const closed = closing.get(number) ?? close(number).finally(() => closing.delete(number));
+    close: (number, why) => {
+      const closed = closing.get(number) ?? close(number, why).finally(() => closing.delete(number));
       closing.set(number, closed);
       return closed;
     },

@@ -1,7 +1,7 @@
 /** Lists of shards that come and go while they are read. */
 import { createKeptLogs } from "../../src/journal-lists/kept-logs.js";
-import type { EventLogReading } from "../../store/events/events.js";
 import { logs } from "../../store/events/event-postings.js";
+import type { EventLogReading } from "../../store/events/events.js";
 import { assert, rejects, suite } from "../suite.js";
 
 const query = { log: logs.events, tenant: 1, devices: null, page: 1, limit: 10 } as const;
