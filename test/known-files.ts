@@ -11,6 +11,8 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/broker": 65,
   "api/live": 64,
   "cluster/whole-load": 75,
+  "cluster/kafka": 63,
+  "cluster/moving": 51,
   "flow/start-guards": 61,
   "flow/kafka-journal": 97,
   "console/live": 61,

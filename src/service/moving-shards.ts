@@ -50,7 +50,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     return Promise.all(cluster.others.map((node) => cluster.call(node, body, tellMs).catch(() => undefined)));
   }
 
-  /** Shards that other nodes are about to give: they have them still, and take nothing more for them. */
+  /** Shards that other nodes are about to give: whoever needs one waits for the node that gets it. */
   const given = new Map<number, { readonly node: number; readonly at: number }>();
   const isGiven = (shard: number, holder: number | null): boolean => {
     const found = given.get(shard);

@@ -86,7 +86,7 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
       const shard = await storage.openShard(number);
       try {
         const { journal, earlier } = shard;
-        // It was given in order, or there were connections, whose end has just been recorded.
+        // Not given in order: there were connections, whose end has just been recorded.
         const isBroken = journal.appendedID > earlier.lastID;
         await begin(shard, { lastID: journal.appendedID, isBroken });
       } catch (error) {
