@@ -48,8 +48,11 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
 
   const nodeAt = (place: number): RunningService => cluster.nodes[place] as RunningService;
 
-  async function ask(path: string): Promise<{ status: number; body: unknown; truncated: boolean }> {
-    const answer = await fetch(`${nodeAt(0).addresses.http}/api/v1/${path}`, {
+  async function ask(
+    path: string,
+    place = 0,
+  ): Promise<{ status: number; body: unknown; truncated: boolean }> {
+    const answer = await fetch(`${nodeAt(place).addresses.http}/api/v1/${path}`, {
       headers: { authorization: `Bearer ${cluster.apiKey}` },
     });
     const truncated = answer.headers.get("truncated") === "true";
@@ -95,9 +98,10 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     }
   }
 
-  async function list(seen: Seen): Promise<void> {
+  /** Whether it was whole. */
+  async function list(seen: Seen, place = 0): Promise<boolean> {
     const before = seen.payloads.slice(-lookedFor);
-    const { status, body, truncated } = await ask("device_events?_limit=1000");
+    const { status, body, truncated } = await ask("device_events?_limit=1000", place);
     assert.is(status, 200);
     const { items } = body as { items: Rec[] };
     if (truncated) seen.truncatedLists++;
@@ -106,6 +110,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     if (shown.size < items.length) seen.wrongLists.push("a message is there twice");
     const missing = before.filter((one) => !shown.has(one));
     if (!truncated && missing.length > 0) seen.wrongLists.push(`without a word: ${missing.join()}`);
+    return !truncated;
   }
 
   async function read(device: Rec, seen: Seen): Promise<void> {
@@ -115,7 +120,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
 
   /** Everything that is tried at the first node, while something happens to the others. */
   async function during(
-    happening: (stream: LiveStream) => Promise<void>,
+    happening: (seen: Seen, stream: LiveStream) => Promise<void>,
   ): Promise<{ seen: Seen; stream: LiveStream }> {
     const seen: Seen = {
       acknowledged: new Map(devices.map(({ deviceID }) => [deviceID, []])),
@@ -129,7 +134,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     };
     let over = false;
     const isOver = (): boolean => over;
-    const again = async (work: () => Promise<void>): Promise<void> => {
+    const again = async (work: () => Promise<unknown>): Promise<void> => {
       while (!over) {
         await work();
         await pause(50);
@@ -154,7 +159,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     const tried = Promise.all(trying);
     try {
       await until(() => seen.payloads.length > devicesCount, { what: "the first messages" });
-      await happening(stream);
+      await happening(seen, stream);
       await untilWhole();
       const enough = seen.payloads.length + 2 * devicesCount;
       await until(() => seen.payloads.length > enough, { what: "messages after that" });
@@ -168,21 +173,30 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
   const valuesOf = (stream: LiveStream, deviceID: unknown): number[] =>
     pointsOf(stream).flatMap((one) => (one.deviceID === deviceID ? [Number(one.value)] : []));
 
-  /** Nothing twice, each device's in order; what comes last is there. */
-  async function assertTold({ seen, stream }: { seen: Seen; stream: LiveStream }): Promise<void> {
+  /** Nothing twice; what comes last is there. */
+  async function assertToldOnce({ seen, stream }: { seen: Seen; stream: LiveStream }): Promise<void> {
     for (const [deviceID, values] of seen.acknowledged) {
       const last = values.at(-1);
       await until(() => last === undefined || valuesOf(stream, deviceID).includes(last), {
         what: `${last} of ${deviceID}`,
       });
       const told = valuesOf(stream, deviceID);
-      assert.equal(
-        told,
-        [...new Set(told)].sort((a, b) => a - b),
-      );
+      assert.is(new Set(told).size, told.length, "no point twice");
     }
     const events = named(stream, "message").map(({ eventID }) => eventID);
     assert.is(new Set(events).size, events.length, "no message twice");
+  }
+
+  /** The same, each device's in order. */
+  async function assertTold(found: { seen: Seen; stream: LiveStream }): Promise<void> {
+    await assertToldOnce(found);
+    for (const deviceID of found.seen.acknowledged.keys()) {
+      const told = valuesOf(found.stream, deviceID);
+      assert.equal(
+        told,
+        told.toSorted((a, b) => a - b),
+      );
+    }
   }
 
   /** What was acknowledged and not told, without a gap between what was told before it and after it. */
@@ -237,7 +251,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
   });
 
   test("a node that is killed: lists and figures say so until others have its shards, and live streams that they have missed something", async () => {
-    const found = await during(async (stream) => {
+    const found = await during(async (_, stream) => {
       await nodeAt(1).kill();
       await arrived(stream, "gap", 1);
       await untilListed();
@@ -249,5 +263,20 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     await assertTold(found);
     assert.equal(missedWithoutGap(found), []);
     stream.close();
+  });
+
+  test("a node that stands still while others take its shards: it does not list what it has no more, nor tell it again", async () => {
+    const found = await during(async (seen) => {
+      nodeAt(1).signal("SIGSTOP");
+      // It does not answer meanwhile: a whole list is one without it.
+      await until(() => list(seen), { what: "its shards at the others" });
+      const newer = seen.payloads.length + devicesCount;
+      await until(() => seen.payloads.length > newer, { what: "messages that it does not know" });
+      nodeAt(1).signal("SIGCONT");
+      await until(() => list(seen, 1), { what: "a whole list at the node that goes on" });
+    });
+    assert.equal(found.seen.wrongLists, []);
+    await assertToldOnce(found);
+    found.stream.close();
   });
 });

@@ -2,7 +2,9 @@
 
 import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
 import { rateSeconds } from "../../ingest/rates.js";
+import type { Answer, Route } from "../../src/http/route.js";
 import { createFigures, figuresHere, type NodeFigures } from "../../src/live/figures.js";
+import { overviewRoutes } from "../../src/routes/overview.js";
 import { assert, suite } from "../suite.js";
 
 const seconds = (...newest: readonly number[]): number[] => [
@@ -144,5 +146,44 @@ suite("figures of all nodes", (test) => {
   test("what are no figures is missing", async () => {
     const nodes = { others: [1], call: async () => ({ rates: null }) };
     assert.is((await createFigures({ ...here, ...clock }, nodes)(1)).truncated, true);
+  });
+});
+
+/** The first tenant runs the deployment. */
+const deploymentTenant = 1;
+
+suite("the overview of all nodes", (test) => {
+  test("says that something is missing where it is of the tenant or of the deployment", async () => {
+    const told = (missingOf: number | null | undefined, role: "admin" | "viewer") => {
+      const { meter, status } = processOf([1]);
+      const figures = createFigures({ ...processOf([1]), now: () => 0, monotonic: () => 0 }, null);
+      const deps = {
+        db: { snapshot: async () => [] },
+        meter,
+        status: { ...status, notReady: () => null, degraded: () => ({}) },
+        build: { version: "1" },
+        config: { influx: null },
+        figures: async (tenant: number | null) => ({
+          ...(await figures(tenant)),
+          truncated: tenant === missingOf,
+        }),
+      };
+      const [{ spec }] = overviewRoutes(deps as never) as [Route];
+      return spec.handle({
+        caller: { tenant: deploymentTenant, role },
+        writing: { stamp: String },
+      } as never) as Promise<Answer>;
+    };
+    const isTruncated = async (...asked: Parameters<typeof told>): Promise<boolean> =>
+      (await told(...asked)).headers?.Truncated === "true";
+    assert.equal(
+      [await isTruncated(undefined, "admin"), await isTruncated(undefined, "viewer")],
+      [false, false],
+    );
+    assert.equal(
+      [await isTruncated(deploymentTenant, "admin"), await isTruncated(deploymentTenant, "viewer")],
+      [true, true],
+    );
+    assert.equal([await isTruncated(null, "admin"), await isTruncated(null, "viewer")], [true, false]);
   });
 });
