@@ -1,5 +1,6 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { ShardHolders } from "../ingest/directory/by-shard.js";
 import { type Clock, systemClock } from "../store/lib/clock.js";
 import { checkBackupSettings } from "./backup/backups.js";
 import { type Config, engineOf } from "./config/config.js";
@@ -36,11 +37,14 @@ export async function serve(
   let moving: MovingShards | null = null;
   const onShardEnded = (shard: number, reason: Error): void =>
     moving === null ? fatal(reason) : moving.ended(shard, reason);
-  // Where each node keeps its own journal, its shard has its number.
-  const holderOf = (shard: number): number | null =>
-    config.ownShards === null ? (moving?.holderOf(shard) ?? null) : shard;
+  const { ownShards } = config;
+  const holders: ShardHolders =
+    ownShards === null
+      ? { of: (shard) => moving?.holderOf(shard) ?? null, areKnown: () => moving?.areHoldersKnown() ?? false }
+      : // Where each node keeps its own journal, its shard has its number.
+        { of: (shard) => (ownShards.includes(shard) ? null : shard), areKnown: () => true };
   const storage = await openStorage(config, log, clock, fatal, onShardEnded);
-  const pipelines = await startPipelines(storage, config, build, log, clock, fatal, holderOf);
+  const pipelines = await startPipelines(storage, config, build, log, clock, fatal, holders);
   const servers = await openServers({
     config,
     build,
@@ -49,9 +53,12 @@ export async function serve(
     pipelines,
     log,
     clock,
-    lookAtShards: async () => moving?.refresh(),
+    shardNews: {
+      look: async () => moving?.refresh(),
+      gives: (node, shard) => moving?.gives(node, shard),
+    },
   });
-  if (config.ownShards === null && config.cluster !== null && servers.cluster !== null) {
+  if (ownShards === null && config.cluster !== null && servers.cluster !== null) {
     moving = await startMovingShards({
       settings: config.cluster,
       shards: config.shards.length,
@@ -62,6 +69,8 @@ export async function serve(
       log,
       fatal,
     });
+    // Who has which shard is known from here on.
+    pipelines.moving.pipelines.look();
   }
   const { http, https, listeners } = servers;
   const addresses = { http, https, ...listenerAddresses(config.host, listeners.ports) };
@@ -77,6 +86,7 @@ export async function serve(
       pipelines.beginClosing();
       // Other nodes take the shards meanwhile, and what comes for them is passed on.
       await moving?.close();
+      pipelines.endTelling();
       await servers.close();
       await pipelines.close();
       await storage.close();

@@ -11,6 +11,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/broker": 65,
   "api/live": 64,
   "cluster/whole-load": 75,
+  "cluster/moving": 66,
   "flow/start-guards": 61,
   "flow/kafka-journal": 97,
   "console/live": 61,

@@ -142,7 +142,7 @@ export function createClients<L extends ClientLink>(
       count(meter.ended, found.denial);
       return { reason: found.denial };
     }
-    const context = await shards.of(found);
+    const context = await shards.whenPlaced(found);
     // Requests come to the node of their device's shard; one that has just got another parent comes again.
     if (context instanceof Elsewhere || context.accept.full) return { reason: "unavailable" };
     // What the feed brought since the answer was given has found no client to throw out.

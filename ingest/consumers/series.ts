@@ -21,6 +21,8 @@ export interface SeriesConsumerOptions extends PointWriterOptions, DecoderOption
   readonly listener?: DecodedListener;
   /** Told of points once they can be read; not of those that `replay` writes anew. */
   readonly onStored?: (points: readonly Point[]) => void;
+  /** Told of the id of the journal up to which every point can be read, as it grows, after `onStored`. */
+  readonly onSettled?: (id: number) => void;
   readonly narrow: Narrow;
   /** A record that has been set aside has no points. */
   readonly isAside: (id: number) => boolean;
@@ -43,6 +45,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   const writer = createPointWriter(options, signal);
   const pauses = createPauses();
   let settledID = from;
+  options.onSettled?.(from);
 
   function settle(through: number): void {
     settledID = Math.max(settledID, through);
@@ -60,6 +63,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
         countStored(options.meter, stored);
         for (const { series: of } of refused) options.meter.rates.refused(of.tenant, "series", 1);
         options.onStored?.(stored);
+        options.onSettled?.(settledID);
       };
       return writer.write(points, through, settled, sourceOf);
     },
@@ -96,6 +100,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     await writeAll();
     batch.through = lastID;
     settle(lastID);
+    options.onSettled?.(settledID);
   }
 
   const running = followJournal(

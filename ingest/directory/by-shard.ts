@@ -2,6 +2,7 @@
 import { depthMax } from "./below.js";
 import type { Directory } from "./directory.js";
 import type { DeviceEntry } from "./entries.js";
+import { createShardWaits, type ShardWaits } from "./shard-waits.js";
 
 /** The place of a shard that this process does not have. */
 export class Elsewhere {
@@ -12,6 +13,16 @@ export class Elsewhere {
   ) {}
 }
 
+/** Where all shards are now, by their numbers. */
+export interface ShardPlaces {
+  /** Those that are here for certain. */
+  readonly here: readonly number[];
+  /** By the number of the process that has them. */
+  readonly elsewhere: ReadonlyMap<number, readonly number[]>;
+  /** Nobody has them, they are on their way, or it is not known who has them. */
+  readonly nowhere: readonly number[];
+}
+
 /** Something of each shard that this process has, found by device. Shards may come and go. */
 export interface ByShard<T> {
   /** Of the shards that are here now. */
@@ -19,30 +30,46 @@ export interface ByShard<T> {
   /** There is no other shard, here or elsewhere, and this one stays. */
   readonly isSingle: boolean;
   of(device: DeviceEntry): Promise<T | Elsewhere>;
+  /** The same, for whoever can wait: if nobody has the shard, once somebody has, or after a while. */
+  whenPlaced(device: DeviceEntry): Promise<T | Elsewhere>;
+  /** Resolves once somebody has the shard of this number, or after a while. */
+  untilPlaced(shard: number): Promise<void>;
   /** The same at once; null if devices above it are not at hand. */
   peek(device: DeviceEntry): T | Elsewhere | null;
   /** `of` is called once for each shard: for those that are here now, and as soon as one comes. */
   map<U>(of: (one: T) => U): ByShard<U>;
+  /** Does something for each shard: for those that are here now, and as soon as one comes. */
+  each(action: (one: T) => void): void;
+  places(): ShardPlaces;
 }
 
 /** The same, for whoever opens and closes shards. */
-interface OpenShards<T> extends ByShard<T> {
+export interface OpenShards<T> extends ByShard<T>, Pick<ShardWaits, "look"> {
   /** The shard of that number is here from now on. */
   add(shard: number, one: T): void;
   /** It is here no more: whoever asks for a device of it is sent elsewhere. */
   remove(shard: number): void;
+  /** Nobody waits for a shard any more. */
+  endWaits(): void;
 }
 
-interface ShardPlaces {
+/** What is known of the processes that share the shards. */
+export interface ShardHolders {
+  /** The other process that has the shard; null: none. */
+  of(shard: number): number | null;
+  /** Whether that is known of late: if not, others may have taken what is here. */
+  areKnown(): boolean;
+}
+
+interface Sharing {
   /** The numbers of all shards, here or elsewhere, in an order that every process has. */
   readonly numbers: readonly number[];
-  /** The other process that has the shard; null: none. */
-  readonly holderOf: (shard: number) => number | null;
+  readonly holders: ShardHolders;
   readonly directory: Pick<Directory, "get" | "peek">;
 }
 
 /** None is here yet. */
-export function openShards<T>({ numbers, holderOf, directory }: ShardPlaces): OpenShards<T> {
+export function openShards<T>({ numbers, holders, directory }: Sharing): OpenShards<T> {
   const numberOf = (topmost: number): number => numbers[topmost % numbers.length] ?? 0;
   /** A single shard has all devices: nobody needs to be asked. */
   const [only] = numbers.length === 1 ? numbers : [];
@@ -69,28 +96,64 @@ export function openShards<T>({ numbers, holderOf, directory }: ShardPlaces): Op
     return numberOf(top.id);
   }
 
-  return opened<T>({ isSingle: only !== undefined, find, peek, holderOf });
+  const here = new Map<number, T>();
+  const waits = createShardWaits({ isPlaced: (shard) => here.has(shard) || holders.of(shard) !== null });
+
+  function places(): ShardPlaces {
+    const own: number[] = [];
+    const elsewhere = new Map<number, number[]>();
+    const nowhere: number[] = [];
+    const isCertain = holders.areKnown();
+    for (const shard of numbers) {
+      const holder = holders.of(shard);
+      if (holder !== null) elsewhere.set(holder, [...(elsewhere.get(holder) ?? []), shard]);
+      else (here.has(shard) && isCertain ? own : nowhere).push(shard);
+    }
+    return { here: own, elsewhere, nowhere };
+  }
+
+  const opening = opened<T>(here, { isSingle: only !== undefined, find, peek, holders, waits, places });
+  return {
+    ...opening,
+    // A spread would freeze it.
+    get all() {
+      return opening.all;
+    },
+    add: (shard, one) => {
+      opening.add(shard, one);
+      waits.look();
+    },
+    look: waits.look,
+    endWaits: waits.end,
+  };
 }
 
-interface Finding {
-  readonly isSingle: boolean;
+interface Finding extends Pick<ByShard<unknown>, "isSingle" | "places"> {
   /** The number of a device's shard. */
   readonly find: (device: DeviceEntry) => Promise<number>;
   readonly peek: (device: DeviceEntry) => number | null;
-  readonly holderOf: ShardPlaces["holderOf"];
+  readonly holders: ShardHolders;
+  readonly waits: Pick<ShardWaits, "untilPlaced">;
 }
 
-function opened<T>(finding: Finding): OpenShards<T> {
-  const { isSingle, find, peek, holderOf } = finding;
-  const here = new Map<number, T>();
+function opened<T>(
+  here: Map<number, T>,
+  finding: Finding,
+): ByShard<T> & Pick<OpenShards<T>, "add" | "remove"> {
+  const { isSingle, find, peek, holders, waits, places } = finding;
   let all: readonly T[] = [];
   const followers: Pick<OpenShards<T>, "add" | "remove">[] = [];
-  const at = (shard: number): T | Elsewhere => here.get(shard) ?? new Elsewhere(holderOf(shard), shard);
+  const at = (shard: number): T | Elsewhere => here.get(shard) ?? new Elsewhere(holders.of(shard), shard);
 
   function add(shard: number, one: T): void {
     here.set(shard, one);
     all = [...here.values()];
     for (const follower of followers) follower.add(shard, one);
+  }
+
+  function follow(follower: Pick<OpenShards<T>, "add" | "remove">): void {
+    for (const [shard, one] of here) follower.add(shard, one);
+    followers.push(follower);
   }
 
   return {
@@ -99,20 +162,23 @@ function opened<T>(finding: Finding): OpenShards<T> {
     },
     isSingle,
     of: async (device) => at(await find(device)),
+    whenPlaced: async (device) => {
+      const shard = await find(device);
+      await waits.untilPlaced(shard);
+      return at(shard);
+    },
+    untilPlaced: waits.untilPlaced,
     peek: (device) => {
       const shard = peek(device);
       return shard === null ? null : at(shard);
     },
     map: <U>(of: (one: T) => U) => {
-      const mapped = opened<U>(finding);
-      const follower = {
-        add: (shard: number, one: T) => mapped.add(shard, of(one)),
-        remove: mapped.remove,
-      };
-      for (const [shard, one] of here) follower.add(shard, one);
-      followers.push(follower);
+      const mapped = opened<U>(new Map(), finding);
+      follow({ add: (shard, one) => mapped.add(shard, of(one)), remove: mapped.remove });
       return mapped;
     },
+    each: (action) => follow({ add: (_, one) => action(one), remove: () => undefined }),
+    places,
     add,
     remove: (shard) => {
       here.delete(shard);

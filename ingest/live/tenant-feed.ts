@@ -35,8 +35,8 @@ export interface TenantFeed {
   /** Points that have been stored. */
   publish(points: readonly LivePoint[]): void;
   tell(tenant: number, told: Told): void;
-  /** Something of the tenant was missed, at a time in milliseconds since 1970. */
-  miss(tenant: number, time: number): void;
+  /** Something of the tenant, or of any (null), was missed, at a time in milliseconds since 1970. */
+  miss(tenant: number | null, time: number): void;
   changed(change: Change): void;
   /** `after` is the number of the last event seen in this run. Null when there are too many streams. */
   subscribe(tenant: number, topics: readonly LiveTopic[], after: number | null): TenantSubscription | null;
@@ -94,10 +94,12 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
       feed.wake(topic);
     },
     miss: (tenant, time) => {
-      const topic = topicOf(tenant);
-      if (topic === undefined) return;
-      feed.append(topic, (number) => gapTold(number, time));
-      feed.wake(topic);
+      const found = tenant === null ? null : topicOf(tenant);
+      if (found === undefined) return;
+      for (const topic of found === null ? feed.all() : [found]) {
+        feed.append(topic, (number) => gapTold(number, time));
+        feed.wake(topic);
+      }
     },
     changed: ({ tenant, entity }) => {
       if (feed.size > 0 && scopeEntities.has(entity)) interests.change(tenant);

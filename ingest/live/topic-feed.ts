@@ -37,6 +37,7 @@ interface TopicFeed<Event extends Numbered> {
   /** Whether anybody's topic of this deviceID is listened to: the first look at each event. */
   has(deviceID: string): boolean;
   find(device: LiveDevice): Topic<Event> | undefined;
+  all(): Iterable<Topic<Event>>;
   /** Appends the event that `make` makes of its number; returns its bytes, 0 if there is no room for it. */
   append(topic: Topic<Event>, make: (number: number) => Event): number;
   /** The next event is not held: whoever waits for it has fallen behind. */
@@ -85,6 +86,7 @@ export function createTopicFeed<Event extends Numbered>(
     },
     has: topics.has,
     find: topics.find,
+    all: topics.all,
     append: (topic, make) => {
       const event = make(++newest);
       if (!memory.append(topic, event)) return 0;

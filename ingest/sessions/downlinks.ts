@@ -169,7 +169,7 @@ export function downlinksOfShards(
   return {
     reach: async (device, ...asked) => {
       const entry = directory.peek(device) ?? (await directory.get(device));
-      const found = entry === undefined ? null : await shards.of(entry);
+      const found = entry === undefined ? null : await shards.whenPlaced(entry);
       return found === null || found instanceof Elsewhere ? null : found.reach(device, ...asked);
     },
     // Those above the device were at hand when it was asked how far the message would get.

@@ -49,6 +49,7 @@ export function createApp(deps: AppDeps): Hono {
       const client = { address: addressOf(context), isSecure: isSecure(context, proxies), certificate: null };
       return deps.cluster.ask(node, { request: context.req.raw, json, client });
     },
+    untilPlaced: async (shard) => deps.cluster?.untilPlaced(shard),
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
   mountConsole(app, (digest) => framersOf(deps, digest));

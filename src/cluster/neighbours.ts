@@ -1,5 +1,5 @@
 /** The other processes of the cluster: who keeps which device, and the ways to them. */
-import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
+import { type ByShard, Elsewhere, type ShardPlaces } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
@@ -11,10 +11,14 @@ export interface Cluster extends Neighbours, Pick<Links, "ask" | "call" | "openE
   readonly others: readonly number[];
   /** Called with what goes wrong between nodes and is told to no caller. */
   readonly onFault: (error: Error) => void;
-  /** Where the device of this record id is kept; null: here. */
+  /** Where all shards are now. */
+  places(): ShardPlaces;
+  /** Where the device of this record id is kept; null: here. Waits a while for one that is kept nowhere. */
   placeOf(device: number): Promise<Elsewhere | null>;
-  /** @throws KeptElsewhere if another node keeps the device of this record id */
+  /** @throws KeptElsewhere if another node keeps the device of this record id, or none now */
   atKeeper(device: number): Promise<void>;
+  /** Resolves once a node has the shard of this number, or after a while. */
+  untilPlaced(shard: number): Promise<void>;
 }
 
 export function createNeighbours(
@@ -23,8 +27,11 @@ export function createNeighbours(
   links: Links,
   { others, onFault }: Pick<Cluster, "others" | "onFault">,
 ): Cluster {
-  async function elsewhere(device: DeviceEntry | undefined): Promise<Elsewhere | null> {
-    const found = device === undefined ? null : await shards.of(device);
+  async function elsewhere(
+    device: DeviceEntry | undefined,
+    find: (device: DeviceEntry) => Promise<object>,
+  ): Promise<Elsewhere | null> {
+    const found = device === undefined ? null : await find(device);
     return found instanceof Elsewhere ? found : null;
   }
   return {
@@ -33,15 +40,18 @@ export function createNeighbours(
     onFault,
     keeperOf: async (username) => {
       const device = username === undefined ? undefined : await directory.findByUsername(username);
-      const found = await elsewhere(device);
+      const found = await elsewhere(device, shards.whenPlaced);
       return found === null || device === undefined
         ? null
         : { node: found.node, tenant: device.device.tenant };
     },
-    placeOf: async (id) => elsewhere(await directory.get(id)),
+    placeOf: async (id) => elsewhere(await directory.get(id), shards.whenPlaced),
+    places: shards.places,
+    untilPlaced: shards.untilPlaced,
     atKeeper: async (id) => {
-      const found = await elsewhere(await directory.get(id));
-      if (found !== null) throw new KeptElsewhere(found.node);
+      // Whoever waits here would hold its place among those for whom answers are made.
+      const found = await elsewhere(await directory.get(id), shards.of);
+      if (found !== null) throw new KeptElsewhere(found.node, found.shard);
     },
   };
 }

@@ -9,7 +9,7 @@ import { readClusterState } from "../../store/metadata/cluster/cluster-state.js"
 import type { Db } from "../../store/metadata/db/db.js";
 import { createMetadataReach, type MetadataReach } from "./metadata-reach.js";
 import { takeOwnNumber } from "./node-number.js";
-import { beatMs } from "./node-watch.js";
+import { beatMs, deadMs } from "./node-watch.js";
 import { createShardMoves } from "./shard-moves.js";
 import { planShards } from "./shard-plan.js";
 import type { ShardStepsDeps } from "./shard-steps.js";
@@ -18,6 +18,8 @@ import { createShardView } from "./shard-view.js";
 export interface ShardLeases {
   /** The node that has the shard; null: nobody, or it is on its way. */
   holderOf(shard: number): number | null;
+  /** Whether that has been looked at so lately that no other node can have taken what this one has since. */
+  areHoldersKnown(): boolean;
   /** The service has closed the shard, since its log says that another node has it. */
   dropped(shard: number): void;
   /** Looks now instead of at the next beat, because another node has freed a shard for instance. */
@@ -32,10 +34,15 @@ interface ShardLeasesDeps extends Omit<ShardStepsDeps, "db"> {
   readonly shards: number;
   /** The numbers of all nodes, this one's among them. */
   readonly nodes: readonly number[];
+  /** It has been looked at who has which shard. */
+  seen?(): void;
   /** Another process has taken this one's number while it did not beat: this one is to end. */
   replaced(): void;
   readonly sleep?: typeof systemSleep;
 }
+
+/** Others take what a node has once they have seen no beat of it for `deadMs`; it beats before it looks. */
+const knownMs = deadMs - beatMs;
 
 /** Resolves after the first look, with shards on their way. @throws ConfigError if another process has the number */
 export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeases> {
@@ -46,14 +53,19 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   const moves = createShardMoves(deps, view, reach);
   const stopped = new AbortController();
   const inTurn = createLock();
+  /** When the last look began that has had an answer. */
+  let seenAt = Number.NEGATIVE_INFINITY;
 
   async function look(): Promise<void> {
     view.beginRead();
+    const begunAt = clock.monotonic();
     const state = await reach.attempt(() => readClusterState(db));
     if (state === null) return view.miss();
     reach.isBack();
     view.see(state);
+    seenAt = begunAt;
     moves.follow(planShards(view.picture()));
+    deps.seen?.();
   }
 
   async function beat(): Promise<void> {
@@ -92,6 +104,7 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
 
   return {
     holderOf: (shard) => (view.isOwn(shard) && !moves.isOpen(shard) ? null : view.nodeOf(shard)),
+    areHoldersKnown: () => clock.monotonic() - seenAt < knownMs,
     dropped: (shard) => moves.dropped(shard),
     refresh: () => inTurn(async () => (stopped.signal.aborted ? undefined : look())),
     close: () => {

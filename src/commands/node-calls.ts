@@ -30,7 +30,8 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("isConnected"), topic: z.string(), targets }),
   z.strictObject({ call: z.literal("follow") }),
   z.strictObject({ call: z.literal("shards") }),
-  z.strictObject({ call: z.literal("list"), query: listQuery }),
+  z.strictObject({ call: z.literal("gives"), node: id, shard: id }),
+  z.strictObject({ call: z.literal("list"), query: listQuery, shards: z.array(id).readonly() }),
   z.strictObject({ call: z.literal("asides") }),
   z.strictObject({ call: z.literal("figures"), tenant: id.nullable() }),
   z.strictObject({ call: z.literal("resumes"), tenant: id, run: z.string(), after: id }),
@@ -38,8 +39,8 @@ const nodeCall = z.discriminatedUnion("call", [
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
 /**
- * One for each device of the call, in their order; of `route` the QoS that is granted, or null. None of `follow` and
- * `shards`.
+ * One for each device of the call, in their order; of `route` the QoS that is granted, or null. None of `follow`,
+ * `shards` and `gives`.
  */
 export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(targetsMax);
 export type NodeAnswers = z.infer<typeof nodeAnswers>;
@@ -49,12 +50,20 @@ export interface NodeCalls {
   take(link: Duplex): void;
 }
 
+/** What other nodes say of shards that move. */
+export interface ShardNews {
+  /** One has freed a shard, or opened one. */
+  readonly look: () => Promise<void>;
+  /** A node is about to give a shard to another. */
+  readonly gives: (node: number, shard: number) => void;
+}
+
 interface NodeCallsDeps {
   /** Of the devices that are kept here. */
   readonly commands: Commands;
   readonly directory: Pick<Directory, "get">;
-  /** What is kept here of a list. */
-  readonly list: (query: ListQuery) => Promise<ListAnswer>;
+  /** What is kept here of a list, of these shards. */
+  readonly list: (query: ListQuery, shards: readonly number[]) => Promise<ListAnswer>;
   /** Messages that are set aside here. */
   readonly asides: () => readonly Aside[];
   /** What the overview tells of this node's work. */
@@ -63,13 +72,12 @@ interface NodeCallsDeps {
   readonly resumes: TenantFeed["resumes"];
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
-  /** The node that asks has freed a shard. */
-  readonly lookAtShards: () => Promise<void>;
+  readonly shardNews: ShardNews;
   readonly onFault: (error: Error) => void;
 }
 
 export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
-  const { commands, directory, list, asides, figures, resumes, followed, lookAtShards, onFault } = deps;
+  const { commands, directory, list, asides, figures, resumes, followed, shardNews, onFault } = deps;
 
   async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
@@ -105,7 +113,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
   async function answer(
     call: NodeCall,
   ): Promise<NodeAnswers | ListAnswer | readonly Aside[] | NodeFigures | boolean> {
-    if (call.call === "list") return list(call.query);
+    if (call.call === "list") return list(call.query, call.shards);
     if (call.call === "asides") return asides();
     if (call.call === "figures") return figures(call.tenant);
     if (call.call === "resumes") return resumes(call.tenant, call.run, call.after);
@@ -114,7 +122,11 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
       return send({ topic, payload: Buffer.from(payload, "base64"), qos: asked, ttl }, logged);
     }
     if (call.call === "follow" || call.call === "shards") {
-      await (call.call === "follow" ? followed() : lookAtShards());
+      await (call.call === "follow" ? followed() : shardNews.look());
+      return [];
+    }
+    if (call.call === "gives") {
+      shardNews.gives(call.node, call.shard);
       return [];
     }
     const slice = createSlice();

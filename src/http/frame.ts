@@ -28,6 +28,8 @@ interface FrameDeps {
   readonly hangUp: (context: Context) => void;
   /** Lets another node of the cluster answer. `json`: the request's body, if it has one. */
   readonly askNode: (context: Context, node: number | null, json: unknown) => Promise<Answer>;
+  /** Resolves once a node of the cluster has the shard of that number, or after a while. */
+  readonly untilPlaced: (shard: number) => Promise<void>;
   /** Called once the caller has shown a right credential, before any of the body is read. */
   readonly onCaller: (context: Context, caller: Pick<Caller, "tenant">) => void;
   /** The deployment's variant; a request may ask for the other. */
@@ -140,16 +142,33 @@ async function serveTo(
     body: body && parseWith(body, json),
   };
   if (hold === null) return handle(input as never);
+  const { method, making } = one.spec;
+  const isWrite = method !== "get" && making === undefined;
+  const made = (): Promise<Answer> =>
+    isWrite
+      ? Promise.resolve(handle(input as never))
+      : hold.make(making ?? "rows", () => handle(input as never));
   try {
-    const { method, making } = one.spec;
-    const isWrite = method !== "get" && making === undefined;
-    if (isWrite) return await counted(await handle(input as never), hold, hold.force);
-    const made = hold.make(making ?? "rows", () => handle(input as never));
-    return await counted(await made, hold, hold.take);
+    const answered = await oncePlaced(made, deps);
+    return await counted(answered, hold, isWrite ? hold.force : hold.take);
   } catch (error) {
     hold.end();
     if (error instanceof KeptElsewhere) return deps.askNode(context, error.node, json);
     throw error;
+  }
+}
+
+/** Once more, after a while, if it has needed a shard that no node had: handlers ask for it before they do anything. */
+async function oncePlaced<T>(
+  action: () => Promise<T>,
+  { untilPlaced }: Pick<FrameDeps, "untilPlaced">,
+): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof KeptElsewhere) || error.node !== null || error.shard === null) throw error;
+    await untilPlaced(error.shard);
+    return action();
   }
 }
 

@@ -1,12 +1,13 @@
 /** A list of what all nodes of a cluster keep, merged where it is asked for. */
 import { z } from "@hono/zod-openapi";
+import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
 import type { EventPage } from "../../store/events/event-pages.js";
-import type { EventLogReading } from "../../store/events/events.js";
 import { byReceipt, mergeNewest } from "../../store/events/merge-newest.js";
 import { recordSize } from "../../store/journal/frame.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { contentBytes, copyRecord, decodeRecord, encodedRecord } from "../../store/journal/record-codecs.js";
 import { createPageBudget } from "../../store/metadata/db/page-bytes.js";
+import type { KeptLogs, KeptPage } from "./kept-logs.js";
 import { askOthers, type OtherNodes } from "./other-nodes.js";
 import { type ListQuery, ownList } from "./own-list.js";
 
@@ -15,18 +16,24 @@ const rowsMax = 5000;
 /** Of what one node answers: it is read in one turn of the loop. */
 const answerBytesMax = 2 * 1024 * 1024;
 /** The part of a node that is missing. */
-const missing: EventPage = { items: [], count: 0, truncated: true };
+const missing: KeptPage = { items: [], count: 0, truncated: true, shards: [] };
 
-/** What a node has of a list: its newest records, encoded one after another. */
-const answer = z.strictObject({ count: z.int().nonnegative(), truncated: z.boolean(), records: z.base64() });
+/** What a node has of a list: of which shards, and their newest records, encoded one after another. */
+const answer = z.strictObject({
+  shards: z.array(z.int().nonnegative()).readonly(),
+  count: z.int().nonnegative(),
+  truncated: z.boolean(),
+  records: z.base64(),
+});
 export type ListAnswer = z.infer<typeof answer>;
 
-/** Answers another node. */
+/** Answers another node, for those of these shards that are here. */
 export async function answerList(
-  events: Pick<EventLogReading, "list">,
+  kept: KeptLogs,
   query: ListQuery,
+  asked: readonly number[],
 ): Promise<ListAnswer> {
-  const { items, count, truncated } = await ownList(events, query);
+  const { items, count, truncated, shards } = await ownList(kept.of(asked), query);
   const budget = createPageBudget(answerBytesMax);
   const records: Buffer[] = [];
   for (const record of items) {
@@ -34,27 +41,45 @@ export async function answerList(
     if (!budget.fits(encoded.length)) break;
     records.push(encoded);
   }
-  return { count, truncated: truncated || budget.full, records: Buffer.concat(records).toString("base64") };
+  return {
+    shards,
+    count,
+    truncated: truncated || budget.full,
+    records: Buffer.concat(records).toString("base64"),
+  };
 }
 
-/** A node that does not answer is missing, and the page says so. */
+interface NodesWithShards extends Omit<OtherNodes, "others"> {
+  places(): ShardPlaces;
+}
+
+/**
+ * Each shard is asked of the node that has it, and of no other: so none is there twice, wherever it goes meanwhile. One
+ * that nobody has, or whose node does not answer for it, is missing, and the page says so.
+ */
 export async function listOfNodes(
-  events: Pick<EventLogReading, "list">,
+  kept: KeptLogs,
   query: ListQuery,
-  nodes: OtherNodes,
+  { places, call, onFault }: NodesWithShards,
 ): Promise<EventPage> {
   const { page, limit } = query;
   const end = page * limit;
   const fromStart: ListQuery = { ...query, page: 1, limit: Math.min(end, rowsMax) };
-  const asked = askOthers(nodes, { call: "list", query: fromStart }, (_, found) =>
-    decoded(answer.parse(found)),
+  const { here, elsewhere, nowhere } = places();
+  const shardsOf = (node: number): readonly number[] => elsewhere.get(node) ?? [];
+  const asked = askOthers(
+    { others: [...elsewhere.keys()], call, onFault },
+    (node) => ({ call: "list", query: fromStart, shards: shardsOf(node) }),
+    (node, found) => decoded(answer.parse(found), shardsOf(node)),
   );
-  const own = await ownList(events, fromStart);
+  const own = await ownList(kept.of(here), fromStart);
   const parts = [own, ...(await asked).map((part) => part ?? missing)];
   const count = parts.reduce((sum, part) => sum + part.count, 0);
-  const isPart = parts.some(({ truncated }) => truncated);
+  const found = parts.reduce((sum, { shards }) => sum + shards.length, 0);
+  const all = [...elsewhere.values(), here, nowhere].reduce((sum, shards) => sum + shards.length, 0);
+  const isPart = found < all || parts.some(({ truncated }) => truncated);
   const from = end - limit;
-  if (end > rowsMax) return { items: [], count, truncated: from < count };
+  if (end > rowsMax) return { items: [], count, truncated: from < count || found < all };
   const items: JournalRecord[] = [];
   const budget = createPageBudget();
   let place = 0;
@@ -74,7 +99,10 @@ async function* iterated(records: readonly JournalRecord[]): AsyncGenerator<Jour
   yield* records;
 }
 
-function decoded({ records, ...told }: ListAnswer): EventPage {
+/** @throws Error for what is no answer to what was asked */
+function decoded({ records, ...told }: ListAnswer, asked: readonly number[]): KeptPage {
+  if (new Set(told.shards).size < told.shards.length || !told.shards.every((one) => asked.includes(one)))
+    throw new Error("the answer is about shards that were not asked for");
   const bytes = Buffer.from(records, "base64");
   const items: JournalRecord[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -14,13 +14,13 @@ const askMs = 5000;
 /** One for each node; null for one that does not answer, or not with what it was asked for. */
 export function askOthers<Part>(
   { others, call, onFault }: OtherNodes,
-  body: object,
+  bodyFor: (node: number) => object,
   read: (node: number, answer: unknown) => Part,
   timeoutMs = askMs,
 ): Promise<(Part | null)[]> {
   return Promise.all(
     others.map((node) =>
-      call(node, body, timeoutMs)
+      call(node, bodyFor(node), timeoutMs)
         .then((answer) => read(node, answer))
         .catch((error: unknown) => {
           onFault(asError(error));

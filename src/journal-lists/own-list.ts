@@ -1,8 +1,7 @@
 /** A list of what this node keeps. */
 import { z } from "@hono/zod-openapi";
-import type { EventPage } from "../../store/events/event-pages.js";
+import type { EventPage, EventQuery } from "../../store/events/event-pages.js";
 import type { ReceivedSpan } from "../../store/events/event-source.js";
-import type { EventLogReading } from "../../store/events/events.js";
 import type { ConnectionRecord, JournalRecord, MessageRecord } from "../../store/journal/record.js";
 import type { Filter } from "../../store/metadata/db/table.js";
 import { attempts, common, connections, messages, receivedIn } from "./listings.js";
@@ -44,7 +43,10 @@ export type ListQuery = z.infer<typeof listQuery>;
 const devicesMax = 1000;
 
 /** Newest first. Filters that the listing does not know are none of its records'. */
-export function ownList(events: Pick<EventLogReading, "list">, query: ListQuery): Promise<EventPage> {
+export function ownList<Page extends EventPage>(
+  events: { list(query: EventQuery): Promise<Page> },
+  query: ListQuery,
+): Promise<Page> {
   const { tenant, devices, page, limit } = query;
   const { logs, holds, tests } = listings[query.listing];
   const many = devices !== null && devices.length > devicesMax ? new Set(devices) : null;

@@ -17,7 +17,7 @@ const answer = z.array(
 );
 
 interface AsidesOfNodes {
-  /** Ordered by journal id and follower. */
+  /** Ordered by journal id and follower, each once. */
   readonly items: readonly Aside[];
   /** Whether a node is missing. */
   readonly truncated: boolean;
@@ -26,11 +26,18 @@ interface AsidesOfNodes {
 }
 
 export async function asidesOfNodes(own: readonly Aside[], nodes: OtherNodes): Promise<AsidesOfNodes> {
-  const parts = await askOthers(nodes, { call: "asides" }, (node, found) =>
-    answer.parse(found).map((aside) => ({ node, aside })),
+  const parts = await askOthers(
+    nodes,
+    () => ({ call: "asides" }),
+    (node, found) => answer.parse(found).map((aside) => ({ node, aside })),
   );
   const there = parts.flatMap((part) => part ?? []);
-  const items = [...own, ...there.map(({ aside }) => aside)];
+  // A shard that has moved may have met the same message again, while its file has stayed where it was.
+  const items = [
+    ...new Map(
+      [...own, ...there.map(({ aside }) => aside)].map((aside) => [`${aside.id} ${aside.follower}`, aside]),
+    ).values(),
+  ];
   return {
     items: items.sort((a, b) => a.id - b.id || (a.follower < b.follower ? -1 : 1)),
     truncated: parts.includes(null),

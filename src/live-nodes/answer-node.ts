@@ -93,6 +93,7 @@ function toldOf(events: readonly TenantEvent[]): NodeEvent[] {
   return events.flatMap((event): NodeEvent[] => {
     const { number: _, bytes: __, ...told } = event;
     if (told.topic === "messages" || told.topic === "presence") return [told as NodeEvent];
+    if (told.topic === "gap") return [{ topic: "gap" }];
     if (told.topic !== "points") return [];
     const { value } = told;
     return [{ ...told, value: typeof value === "object" ? JSON.parse(decoder.decode(value)) : value }];

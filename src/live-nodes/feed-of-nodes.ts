@@ -103,15 +103,19 @@ function openTenantLinks(
 ): TenantLinks {
   const wants = new Map<number, AskingLine>();
   let newest = 0;
+  const miss = (): void => feed.miss(tenant, now());
   const links: readonly NodeLink[] = others.map((node) =>
     openNodeLink({
       tenant,
       open: () => openEvents(node),
       wanted: () => wants.values(),
       onEvents: (events) => {
-        for (const event of events) tellHere(feed, tenant, event);
+        for (const event of events) {
+          if (event.topic === "gap") miss();
+          else tellHere(feed, tenant, event);
+        }
       },
-      onMissed: () => feed.miss(tenant, now()),
+      onMissed: miss,
       onAway: onFault,
     }),
   );
@@ -152,7 +156,11 @@ function openTenantLinks(
   };
 }
 
-function tellHere(feed: Pick<TenantFeed, "publish" | "tell">, tenant: number, event: NodeEvent): void {
+function tellHere(
+  feed: Pick<TenantFeed, "publish" | "tell">,
+  tenant: number,
+  event: Exclude<NodeEvent, { topic: "gap" }>,
+): void {
   if (event.topic !== "points") return feed.tell(tenant, event);
   const { deviceID, field, time, value } = event;
   feed.publish([{ series: { tenant, deviceID, field }, time, value }]);

@@ -61,6 +61,8 @@ const nodeEvent = z.discriminatedUnion("topic", [
     ...ofDevice,
     deviceStatus: z.union([z.literal(0), z.literal(1)]),
   }),
+  // Something that the node keeps was missed.
+  z.strictObject({ topic: z.literal("gap") }),
 ]);
 export type NodeEvent = z.infer<typeof nodeEvent>;
 

@@ -1,5 +1,6 @@
 /** What the overview tells of the work of a process, and of all processes of a cluster. */
 import { z } from "@hono/zod-openapi";
+import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
 import type { Meter } from "../../ingest/meter.js";
 import { type Rated, rateSeconds } from "../../ingest/rates.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -12,6 +13,8 @@ const perSecond = z.array(count).max(rateSeconds).readonly();
 
 /** How a node answers another. */
 const nodeFigures = z.strictObject({
+  /** Of the shards that it has for certain. */
+  shards: z.array(count).readonly(),
   rates: z
     .strictObject({
       messages: perSecond,
@@ -30,10 +33,10 @@ const nodeFigures = z.strictObject({
 export type NodeFigures = z.infer<typeof nodeFigures>;
 type ShownRates = NonNullable<NodeFigures["rates"]>;
 
-export interface Figures extends NodeFigures {
+export interface Figures extends Omit<NodeFigures, "shards"> {
   /** Of the newest second of the rates, milliseconds since 1970. */
   readonly endTime: number;
-  /** Whether those of a node are missing. */
+  /** Whether those of a node or a shard are missing. */
   readonly truncated: boolean;
 }
 
@@ -46,15 +49,16 @@ interface FiguresDeps {
     readonly connections: number;
   };
   readonly status: Pick<Status, "figures">;
+  readonly shards: () => ShardPlaces;
 }
 
 /** Those of this process. */
-export function figuresHere({ meter, status }: FiguresDeps, tenant: number | null): NodeFigures {
+export function figuresHere({ meter, status, shards }: FiguresDeps, tenant: number | null): NodeFigures {
   const { rates, connections } = meter;
   const { lag, commit, disk } = status.figures();
   const rated: Rated | null = tenant === null ? rates.all() : rates.of(tenant);
   const { sinceWholeSecondMs } = rates;
-  return { rates: rated, sinceWholeSecondMs, connections, lag, commit, disk };
+  return { shards: shards().here, rates: rated, sinceWholeSecondMs, connections, lag, commit, disk };
 }
 
 /** They are asked for each second. */
@@ -68,7 +72,7 @@ export function createFigures(
   nodes: Pick<OtherNodes, "others" | "call"> | null,
 ): FiguresOf {
   const { now, monotonic } = deps;
-  const timed = (figures: NodeFigures) => ({
+  const timed = (figures: Omit<NodeFigures, "shards">) => ({
     ...figures,
     endTime: Math.round(now() - figures.sinceWholeSecondMs),
   });
@@ -90,16 +94,25 @@ export function createFigures(
     const answers = await askOthers(
       // That a node is away is said by what else needs it.
       { others: asked, call: ask, onFault: () => undefined },
-      { call: "figures", tenant },
+      () => ({ call: "figures", tenant }),
       (_, answer) => nodeFigures.parse(answer),
       askMs,
     );
     const found = answers.filter((one) => one !== null);
-    return { ...timed(together(figuresHere(deps, tenant), found)), truncated: found.length < others.length };
+    const own = figuresHere(deps, tenant);
+    const isWhole = found.length === others.length && areAllOnce([own, ...found], deps.shards());
+    return { ...timed(together(own, found)), truncated: !isWhole };
   };
 }
 
-function together(own: NodeFigures, others: readonly NodeFigures[]): NodeFigures {
+/** Whether each shard is at one node: none is on its way, and none is counted at the one it left as well. */
+function areAllOnce(all: readonly NodeFigures[], { here, elsewhere, nowhere }: ShardPlaces): boolean {
+  const shards = new Set([...here, ...nowhere, ...[...elsewhere.values()].flat()]);
+  const counted = all.flatMap((one) => one.shards);
+  return counted.length === shards.size && counted.every((shard) => shards.delete(shard));
+}
+
+function together(own: NodeFigures, others: readonly NodeFigures[]): Omit<NodeFigures, "shards"> {
   const all = [own, ...others];
   const sum = (of: (one: NodeFigures) => number): number => all.reduce((total, one) => total + of(one), 0);
   const most = (of: (one: NodeFigures) => number): number => Math.max(...all.map(of));

@@ -30,13 +30,14 @@ export function overviewWatched(
       const at = monotonic();
       if (at - seen.toldAt < tellMs - earlyMs) return;
       const known = at - seen.sizedAt < sizesMs ? seen.sizes : undefined;
-      const { overview } = await overviewOf(deps, tenant, overviewSeconds, known);
+      const { overview, truncated } = await overviewOf(deps, tenant, overviewSeconds, known);
       seen.toldAt = at;
       if (known === undefined) {
         const { products, groups } = overview;
         Object.assign(seen, { sizes: { products, groups }, sizedAt: at });
       }
-      deps.feed.tell(tenant, { topic: "overview", figures: JSON.stringify(overview) });
+      const told = truncated ? { ...overview, truncated } : overview;
+      deps.feed.tell(tenant, { topic: "overview", figures: JSON.stringify(told) });
     },
   };
 }

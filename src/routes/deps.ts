@@ -24,6 +24,7 @@ import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
 import type { SessionCookies } from "../http/session-cookie.js";
 import type { ShareAccess } from "../http/share-access.js";
+import type { KeptLogs } from "../journal-lists/kept-logs.js";
 import type { FiguresOf } from "../live/figures.js";
 import type { LiveWatch } from "../live/watch.js";
 import type { TileSource } from "../map-tiles/tile-source.js";
@@ -56,6 +57,8 @@ export interface AppDeps {
   readonly db: Db;
   readonly devices: DeviceStore;
   readonly events: EventLogReading;
+  /** The same, by shards: what this node has of a list of all. */
+  readonly kept: KeptLogs;
   readonly series: SeriesStore;
   readonly refs: SeriesRefs;
   /** Points at the moment that they are stored. */

@@ -13,6 +13,7 @@ import type { Caller } from "../http/caller.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
 import { ApiError } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
+import { KeptElsewhere } from "../http/kept-elsewhere.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { valueJson } from "../live/value-json.js";
@@ -186,17 +187,20 @@ async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerato
 
 /** Checks again, because a key may be withdrawn and a device deleted while a feed is open. */
 async function isStillTheirs(
-  { catalog, log }: AppDeps,
+  { catalog, cluster, log }: AppDeps,
   device: DeviceRef,
   callerAgain: () => Promise<Caller>,
 ): Promise<boolean> {
   try {
     const caller = await callerAgain();
     const now = await catalog.byIntID(caller.tenant, device.id);
+    // Its new points are told where it is kept: the client is sent there.
+    await cluster?.atKeeper(device.id);
     return now?.deviceID === device.deviceID;
   } catch (error) {
     // If this cannot be checked now, the feed ends too, and its client asks again.
-    const isKnown = error instanceof ApiError || error instanceof StoreError;
+    const isKnown =
+      error instanceof ApiError || error instanceof StoreError || error instanceof KeptElsewhere;
     if (!isKnown) log.error("live feed ended", { device: device.id, error });
     return false;
   }

@@ -31,8 +31,9 @@ export const commonFilters = { msgTime: time("msgTime"), ...stamps } as const;
 export function journalLists({
   db,
   events,
+  kept,
   cluster,
-}: Pick<AppDeps, "db" | "events" | "cluster">): JournalLists {
+}: Pick<AppDeps, "db" | "events" | "kept" | "cluster">): JournalLists {
   return {
     list: async <Name extends ListingName>(
       tenant: number,
@@ -44,7 +45,7 @@ export function journalLists({
       if (devices?.length === 1) await cluster?.atKeeper(devices[0] as number);
       const query: ListQuery = { listing, tenant, devices, filters: rowFilters(filters), page, limit };
       const isOfAll = cluster !== null && (devices === null || devices.length > 1);
-      const found = await (isOfAll ? listOfNodes(events, query, cluster) : ownList(events, query));
+      const found = await (isOfAll ? listOfNodes(kept, query, cluster) : ownList(events, query));
       const items = await withNames(db, found.items as ListedRecords[Name][], withProducts);
       return { ...found, items, truncated: found.truncated || truncated };
     },

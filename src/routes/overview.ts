@@ -4,6 +4,7 @@ import { engineOf } from "../config/config.js";
 import { isDeployment } from "../http/caller.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
+import type { Figures } from "../live/figures.js";
 import { overviewOf, rateIntervalMs, shownRates } from "../live/overview.js";
 import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
@@ -75,18 +76,18 @@ export function overviewRoutes(deps: AppDeps): Route[] {
       answer: { status: 200, schema: overview },
       handle: async ({ caller, writing }) => {
         const isOfDeployment = isDeployment(caller) && caller.role === "admin";
-        const { overview: own, truncated } = await overviewOf(deps, caller.tenant);
-        const body = { ...own, deployment: isOfDeployment ? await deploymentOf(deps, writing) : null };
-        const headers = { "Cache-Control": "no-store", ...(truncated ? { Truncated: "true" } : {}) };
+        const own = await overviewOf(deps, caller.tenant);
+        const all = isOfDeployment ? await deps.figures(null) : null;
+        const body = { ...own.overview, deployment: all && deploymentOf(deps, all, writing) };
+        const isPart = own.truncated || all?.truncated === true;
+        const headers = { "Cache-Control": "no-store", ...(isPart ? { Truncated: "true" } : {}) };
         return { status: 200, body, headers };
       },
     }),
   ];
 }
 
-async function deploymentOf(deps: AppDeps, { stamp }: Stamped): Promise<object> {
-  const { figures, status, build, config } = deps;
-  const all = await figures(null);
+function deploymentOf({ status, build, config }: AppDeps, all: Figures, { stamp }: Stamped): object {
   const { eventLoopDelayP99Ms, startedAt } = status.figures();
   const notReady = status.notReady();
   return {

@@ -10,12 +10,13 @@ import type { Backups } from "../backup/backups.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type Commands, createCommands } from "../commands/commands.js";
 import { startExpiry } from "../commands/issued.js";
-import { createNodeCalls, type NodeCalls } from "../commands/node-calls.js";
+import { createNodeCalls, type NodeCalls, type ShardNews } from "../commands/node-calls.js";
 import type { Receipts } from "../commands/receipts.js";
 import { startScheduler } from "../commands/scheduler.js";
 import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import { throughCluster } from "../commands/through-cluster.js";
 import type { DiskSpace } from "../http/disk-space.js";
+import type { KeptLogs } from "../journal-lists/kept-logs.js";
 import { answerList } from "../journal-lists/list-of-nodes.js";
 import { figuresHere } from "../live/figures.js";
 import type { Logger } from "../observability/log.js";
@@ -46,8 +47,9 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly shards: ByShard<Shard>;
   /** Null: the process is alone. */
   readonly cluster: Cluster | null;
-  /** Another node says that it has freed a shard. */
-  readonly lookAtShards: () => Promise<void>;
+  readonly shardNews: ShardNews;
+  /** The event logs that are kept here. */
+  readonly kept: KeptLogs;
   readonly faults: Faults;
   readonly receipts: Receipts;
   /** Why a shard takes nothing, or null. */
@@ -124,12 +126,13 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     nodeCalls: createNodeCalls({
       commands: commandsHere,
       directory,
-      list: (query) => answerList(history.events, query),
+      list: (query, asked) => answerList(deps.kept, query, asked),
       asides: deps.asides,
-      figures: (tenant) => figuresHere({ meter: metadata.meter, status: deps.status }, tenant),
+      figures: (tenant) =>
+        figuresHere({ meter: metadata.meter, status: deps.status, shards: shards.places }, tenant),
       resumes: deps.resumes,
       followed: metadata.followed,
-      lookAtShards: deps.lookAtShards,
+      shardNews: deps.shardNews,
       onFault: deps.faults("at a call of another node"),
     }),
     tasks,

@@ -32,7 +32,8 @@ export interface Consumers {
   close(): Promise<void>;
 }
 
-interface ConsumersDeps extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored" | "onFailed">> {
+interface ConsumersDeps
+  extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored" | "onSettled" | "onFailed">> {
   readonly config: Config;
   readonly metadata: MetadataLayer;
   readonly shard: Shard;
@@ -70,6 +71,10 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const unfollow = metadata.follow(alerts.forget);
   aside.replaysBy(number, "alerts", alerts.replay);
   aside.replaysBy(number, "series", (record) => writeLate(deps, record));
+  const stopAlerts = async (): Promise<void> => {
+    unfollow();
+    await alerts.close();
+  };
   const series = await startSeriesConsumer({
     ...shared,
     now: clock.now,
@@ -84,18 +89,21 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     narrow: aside.narrow(shard, "series"),
     isAside: (id) => aside.isAside("series", id),
     onStored: deps.onStored,
+    onSettled: deps.onSettled,
     onTrouble: (error) => {
       status.note("series", error?.message ?? null);
       if (error !== null) aside.letOthersOn(number);
     },
+  }).catch(async (error: unknown) => {
+    await stopAlerts();
+    throw error;
   });
   return {
     series,
     alerts,
     close: async () => {
-      unfollow();
       await series.close();
-      await alerts.close();
+      await stopAlerts();
     },
   };
 }

@@ -134,7 +134,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     contexts: ways.map(({ context }) => context),
   });
   identity.renewWhenDue();
-  pipelines.map(({ shard }) => shard.onCommit(listeners.afterCommit));
+  pipelines.each(({ shard }) => shard.onCommit(listeners.afterCommit));
   const ids = createShares<number>(idBytesMax);
   const clients = ways.map(({ shard, context, waiting }) => ({
     ...context,

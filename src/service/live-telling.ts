@@ -5,17 +5,22 @@ import { type LiveTopic, refusedOf, type Told } from "../../ingest/live/tenant-e
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { LiveCounts } from "../../ingest/live/topic-feed.js";
 import { isMessage, isRefused } from "../../store/journal/record.js";
+import type { Point } from "../../store/series/series.js";
 
 export interface Telling {
   /** Each message, as the series consumer has decoded it. */
   readonly message: DecodedListener["offer"];
+  /** Points that can be read from now on. */
+  points(points: readonly Point[]): void;
   /** A device has come or gone. */
   presence(device: number, deviceStatus: 0 | 1): void;
+  /** Something of any tenant was missed. */
+  missed(): void;
 }
 
 /** @param now milliseconds since 1970 */
 export function createTelling(
-  feeds: readonly Pick<TenantFeed, "wants" | "tell">[],
+  feeds: readonly Pick<TenantFeed, "wants" | "tell" | "publish" | "miss">[],
   directory: Pick<Directory, "get">,
   now: () => number,
 ): Telling {
@@ -40,6 +45,9 @@ export function createTelling(
         refused,
       });
     },
+    points: (points) => {
+      for (const feed of feeds) feed.publish(points);
+    },
     presence: (id, deviceStatus) => {
       if (!wants("presence")) return;
       const time = now();
@@ -52,11 +60,64 @@ export function createTelling(
       // A stream that misses this shows what it asks for again.
       void find().catch(() => undefined);
     },
+    missed: () => {
+      for (const feed of feeds) feed.miss(null, now());
+    },
   };
 }
 
 /** A policy has refused the whole message. */
 const policyRefusal = [{ reason: "policy", count: 1 }] as const;
+
+/** What is told of one shard. */
+export interface ShardTelling extends Pick<Telling, "message" | "points" | "presence"> {
+  /** All points up to this id of the journal can be read, and have been told if they are to be. */
+  settled(id: number): void;
+  /** The shard has been lost to another process, which tells of it from now on. */
+  end(): void;
+}
+
+/** The records of a shard that another process had. */
+export interface TakenOver {
+  /** The last of them. */
+  readonly lastID: number;
+  /** Whether that process did not end what it had begun: devices may have gone without a word. */
+  readonly isBroken: boolean;
+}
+
+/**
+ * Each record is told by the process that has taken it, and by no other: what another had may have been told, and is
+ * passed over. If there are messages among that, which may not have been told either, streams are told that they have
+ * missed something once all of it can be read.
+ */
+export function createShardTelling(telling: Telling, { lastID, isBroken }: TakenOver): ShardTelling {
+  let isMissed = isBroken;
+  let isThrough = false;
+  let isOver = false;
+  return {
+    message: (previousID, record, device, decoded) => {
+      if (isOver) return;
+      if (record.id > lastID) telling.message(previousID, record, device, decoded);
+      else if (isMessage(record)) isMissed = true;
+    },
+    points: (points) => {
+      if (isThrough && !isOver) telling.points(points);
+      // Whose they are is not known.
+      else if (points.length > 0) isMissed = true;
+    },
+    presence: (device, deviceStatus) => {
+      if (!isOver) telling.presence(device, deviceStatus);
+    },
+    settled: (id) => {
+      if (isThrough || id < lastID) return;
+      isThrough = true;
+      if (isMissed && !isOver) telling.missed();
+    },
+    end: () => {
+      isOver = true;
+    },
+  };
+}
 
 /** The figures of all feeds together. */
 export function countsOf(...feeds: readonly { counts(): LiveCounts }[]): { counts(): LiveCounts } {

@@ -19,18 +19,18 @@ export interface Live {
 
 interface LiveDeps {
   readonly storage: Storage;
-  readonly pipelines: Pick<Pipelines, "tenantLive" | "status">;
+  readonly pipelines: Pick<Pipelines, "tenantLive" | "status" | "ofShards">;
   readonly log: Logger;
   readonly clock: Clock;
 }
 
 /** @param cluster null: the process is alone */
 export function openLive(
-  { storage, pipelines: { tenantLive, status }, log, clock }: LiveDeps,
+  { storage, pipelines: { tenantLive, status, ofShards }, log, clock }: LiveDeps,
   cluster: Cluster | null,
 ): Live {
   const { db, meter } = storage.metadata;
-  const figures = createFigures({ meter, status, ...clock }, cluster);
+  const figures = createFigures({ meter, status, shards: ofShards.places, ...clock }, cluster);
   const liveWatch = createLiveWatch({ db, feed: tenantLive, figures, log });
   if (cluster === null) return { tenantLive, liveWatch, figures };
   const { others, openEvents } = cluster;

@@ -1,5 +1,6 @@
 /** Shards come to this process and go while it runs, as the nodes of the cluster agree. */
 import type { Clock } from "../../store/lib/clock.js";
+import { pause } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type ShardLeases, startShardLeases } from "../cluster/shard-leases.js";
@@ -11,6 +12,10 @@ import type { ShardSet } from "./shard-set.js";
 export interface MovingShards extends Pick<ShardLeases, "refresh" | "close"> {
   /** The other node that has the shard; null: none, or it is on its way. */
   holderOf(shard: number): number | null;
+  /** Whether that has been looked at of late: if not, others may have taken what is here. */
+  areHoldersKnown(): boolean;
+  /** Another node is about to give the shard. */
+  gives(node: number, shard: number): void;
   /** The shard's journal takes nothing more for good. */
   ended(shard: number, reason: Error): void;
 }
@@ -20,27 +25,40 @@ interface MovingShardsDeps {
   /** How many there are. */
   readonly shards: number;
   readonly db: Db;
-  readonly set: Pick<ShardSet, "open" | "close">;
+  readonly set: Pick<ShardSet, "open" | "close" | "pipelines">;
   readonly cluster: Pick<Cluster, "others" | "call">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly fatal: (error: Error) => void;
 }
 
-/** What nodes are told of a shard that is free is worth little after that: they look by themselves then. */
+/** What nodes are told of a shard is worth little after that: they look by themselves then. */
 const tellMs = 1000;
+/** How long a shard waits to be given until the others know of it: they then wait for whoever gets it. */
+const untilToldMs = 250;
+/** So long after it is said that a shard is about to be given, its node is asked again. */
+const givingMsMax = 5000;
 
 /** @throws ConfigError if another process has this node's number */
 export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingShards> {
   const { settings, shards, db, set, cluster, clock, log, fatal } = deps;
   const { self, nodes } = settings;
 
-  /** Whoever is to have the shard need not wait for its next beat. */
-  function tellOthers(): void {
-    for (const node of cluster.others) {
-      // A node that does not answer looks by itself.
-      cluster.call(node, { call: "shards" }, tellMs).catch(() => undefined);
-    }
+  /** Whoever is to have a shard that is free, or waits for one that is open now, need not wait for its next beat. */
+  function tellOthers(body: object = { call: "shards" }): Promise<unknown> {
+    // A node that does not answer looks by itself.
+    return Promise.all(cluster.others.map((node) => cluster.call(node, body, tellMs).catch(() => undefined)));
+  }
+
+  /** Shards that other nodes are about to give: whoever needs one waits for the node that gets it. */
+  const given = new Map<number, { readonly node: number; readonly at: number }>();
+  const isGiven = (shard: number, holder: number | null): boolean => {
+    const found = given.get(shard);
+    return found?.node === holder && clock.monotonic() - (found?.at ?? 0) < givingMsMax;
+  };
+  function seen(): void {
+    for (const shard of given.keys()) if (!isGiven(shard, leases.holderOf(shard))) given.delete(shard);
+    set.pipelines.look();
   }
 
   async function timed(what: string, shard: number, work: Promise<void>): Promise<void> {
@@ -56,10 +74,17 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     identity: { number: self.number, owner: newOwner() },
     clock,
     log,
-    take: (shard) => timed("a shard is open", shard, set.open(shard)),
-    give: (shard) => timed("a shard is closed", shard, set.close(shard)),
-    lost: set.close,
-    freed: tellOthers,
+    take: async (shard) => {
+      await timed("a shard is open", shard, set.open(shard));
+      void tellOthers();
+    },
+    give: async (shard) => {
+      await Promise.race([tellOthers({ call: "gives", node: self.number, shard }), pause(untilToldMs)]);
+      await timed("a shard is closed", shard, set.close(shard, "given"));
+    },
+    lost: (shard) => set.close(shard, "lost"),
+    freed: () => void tellOthers(),
+    seen,
     replaced: () =>
       fatal(new Error(`another process is node ${self.number} now: each needs a number of its own`)),
   });
@@ -67,14 +92,22 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
   return {
     holderOf: (shard) => {
       const holder = leases.holderOf(shard);
-      return holder === self.number ? null : holder;
+      return holder === self.number || isGiven(shard, holder) ? null : holder;
     },
+    areHoldersKnown: leases.areHoldersKnown,
     refresh: leases.refresh,
-    close: leases.close,
+    close: async () => {
+      await leases.close();
+      // Nothing more is seen of where they go.
+      set.pipelines.endWaits();
+    },
+    gives: (node, shard) => {
+      if (shard < shards) given.set(shard, { node, at: clock.monotonic() });
+    },
     ended: (shard, reason) => {
       log.warn("a shard's journal takes nothing more here", { shard, error: reason });
       void set
-        .close(shard)
+        .close(shard, "lost")
         .catch((error: unknown) => log.error("cannot close a shard", { shard, error }))
         .then(() => leases.dropped(shard));
     },

@@ -1,14 +1,14 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
-import type { ByShard } from "../../ingest/directory/by-shard.js";
+import type { ByShard, ShardHolders } from "../../ingest/directory/by-shard.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { type DeviceIngest, ingestElsewhere } from "../../store/metadata/devices/ingest.js";
-import type { Point } from "../../store/series/series.js";
 import type { Holder } from "../background/hold.js";
 import { type Config, engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
+import { createKeptLogs, type KeptLogs } from "../journal-lists/kept-logs.js";
 import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
 import { createStatus, type Status } from "../observability/status.js";
@@ -22,8 +22,10 @@ import type { Storage } from "./storage.js";
 
 export interface Pipelines {
   readonly ofShards: ByShard<ShardPipeline>;
+  /** The event logs of its shards. */
+  readonly kept: KeptLogs;
   /** Takes and gives shards while the process runs. */
-  readonly moving: Pick<ShardSet, "open" | "close">;
+  readonly moving: ShardSet;
   /** Why a shard takes nothing, or null. */
   stopped(): string | null;
   /** Points at the moment that they are stored. */
@@ -48,8 +50,10 @@ export interface Pipelines {
    * which everything is on disk.
    */
   hold(seconds: number, holder: Holder): Promise<readonly number[]>;
-  /** Marks the service as ending; live feeds end. */
+  /** Marks the service as ending; streams end. */
   beginClosing(): void;
+  /** All shards that go to other nodes have gone: nothing more is told to them. */
+  endTelling(): void;
   /** Closes the consumers. */
   close(): Promise<void>;
 }
@@ -61,7 +65,7 @@ export async function startPipelines(
   log: Logger,
   clock: Clock,
   fatal: (error: Error) => void,
-  holderOf: (shard: number) => number | null,
+  holders: ShardHolders,
 ): Promise<Pipelines> {
   const { metadata, series, aside, refill, damage } = storage;
   const { db, meter } = metadata;
@@ -100,19 +104,14 @@ export async function startPipelines(
     startedAt: now(),
     monotonic,
   });
-  const onStored = (points: readonly Point[]): void => {
-    live.publish(points);
-    tenantLive.publish(points);
-    keptLive.publish(points);
-  };
   const set = createShardSet({
     config,
     storage,
     status,
     telling,
-    consuming: { config, status, gate, onStored, onDecoded: telling.message, clock, fatal },
+    consuming: { config, status, gate, onStored: live.publish, clock, fatal },
     backlogFull,
-    holderOf,
+    holders,
   });
   const { pipelines } = set;
   for (const shard of storage.shards) await set.begin(shard);
@@ -146,6 +145,10 @@ export async function startPipelines(
 
   return {
     ofShards: pipelines,
+    kept: createKeptLogs(
+      () => pipelines.places().here,
+      () => pipelines.all.map(({ shard }) => shard.events),
+    ),
     moving: set,
     stopped,
     live,
@@ -182,8 +185,8 @@ export async function startPipelines(
       refill.stop();
       live.close();
       tenantLive.close();
-      keptLive.close();
     },
+    endTelling: keptLive.close,
     close: async () => {
       await Promise.all(pipelines.all.map((one) => one.close()));
       await maintained.close();

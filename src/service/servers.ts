@@ -5,6 +5,7 @@ import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { createApp } from "../api/app.js";
 import { listenCluster } from "../cluster/listener.js";
+import type { ShardNews } from "../commands/node-calls.js";
 import type { Config } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { connectionLimits, openFilesMax } from "../host/descriptors.js";
@@ -45,8 +46,7 @@ interface ServersDeps {
   readonly build: BuildInfo;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Another node says that it has freed a shard. */
-  readonly lookAtShards: () => Promise<void>;
+  readonly shardNews: ShardNews;
 }
 
 export async function openServers(deps: ServersDeps): Promise<Servers> {
@@ -151,7 +151,7 @@ function connectionLimitsOf(config: Config, log: Logger): { readonly http: numbe
 
 /** Opens commands, and the background work for callers. */
 function openWork(
-  { config, storage, pipelines, log, clock, lookAtShards }: ServersDeps,
+  { config, storage, pipelines, log, clock, shardNews }: ServersDeps,
   { broker, cluster }: Endpoints,
   refs: SeriesRefs,
 ): Promise<CommandsAndTasks> {
@@ -163,7 +163,8 @@ function openWork(
     metadata,
     shards: pipelines.ofShards.map(({ shard }) => shard),
     cluster,
-    lookAtShards,
+    shardNews,
+    kept: pipelines.kept,
     faults: storage.faults,
     receipts,
     stopped: pipelines.stopped,
@@ -228,6 +229,7 @@ function openApi(
     shares: createShareAccess(metadata.db, clock),
     authority: metadata.authority,
     events: storage.events,
+    kept: pipelines.kept,
     series,
     refs,
     directory: metadata.directory,

@@ -1,14 +1,14 @@
-import type { SeriesConsumerOptions } from "../../ingest/consumers/series.js";
 import { createPresence, type Presence } from "../../ingest/directory/presence.js";
-import type { DecodedListener } from "../../ingest/followers/decoded.js";
 import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Clock } from "../../store/lib/clock.js";
+import { pause } from "../../store/lib/turns.js";
+import type { Point } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
 import type { Status } from "../observability/status.js";
 import { type Consumers, startConsumers } from "./consumers.js";
-import type { Telling } from "./live-telling.js";
+import type { ShardTelling } from "./live-telling.js";
 import type { Shard } from "./shard.js";
 import type { Storage } from "./storage.js";
 
@@ -26,12 +26,17 @@ export interface ShardPipeline {
   readonly alertsID: number;
   readonly savedAlertsID: number;
   start(deps: ConsumersStart): Promise<Consumers>;
+  /** Waits until all that is committed can be read, but not for long. */
+  settle(): Promise<void>;
+  /** Another process tells of the shard from now on. */
+  endTelling(): void;
   /** Closes the consumers. The shard stays open. */
   close(): Promise<void>;
 }
 
-export interface ConsumersStart extends Required<Pick<SeriesConsumerOptions, "onStored">> {
-  readonly onDecoded: DecodedListener["offer"];
+export interface ConsumersStart {
+  /** Told of points once they can be read. */
+  readonly onStored: (points: readonly Point[]) => void;
   readonly config: Config;
   readonly storage: Storage;
   readonly status: Status;
@@ -40,11 +45,15 @@ export interface ConsumersStart extends Required<Pick<SeriesConsumerOptions, "on
   readonly fatal: (error: Error) => void;
 }
 
+/** Points go to the store together, a few times a second. */
+const settleStepMs = 10;
+const settleMsMax = 500;
+
 /** `backlogFull`: what the consumers have not taken yet fills its bound on disk. */
 export function createShardPipeline(
   shard: Shard,
   { metadata: { db, meter } }: Pick<Storage, "metadata">,
-  telling: Pick<Telling, "presence">,
+  telling: ShardTelling,
   now: () => number,
   backlogFull: () => boolean,
 ): ShardPipeline {
@@ -69,10 +78,16 @@ export function createShardPipeline(
     get savedAlertsID() {
       return consumers?.alerts.savedID ?? 0;
     },
-    start: async ({ storage, ...deps }) => {
+    start: async ({ storage, onStored, ...deps }) => {
       const { metadata, series, aside, onFailed, times } = storage;
       consumers = await startConsumers({
         ...deps,
+        onStored: (points) => {
+          onStored(points);
+          telling.points(points);
+        },
+        onSettled: telling.settled,
+        onDecoded: telling.message,
         shard,
         metadata,
         series,
@@ -83,6 +98,16 @@ export function createShardPipeline(
       });
       return consumers;
     },
+    settle: async () => {
+      const end = performance.now() + settleMsMax;
+      while (
+        consumers !== null &&
+        consumers.series.settledID < journal.committedID &&
+        performance.now() < end
+      )
+        await pause(settleStepMs);
+    },
+    endTelling: telling.end,
     close: async () => {
       await consumers?.close();
     },

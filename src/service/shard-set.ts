@@ -1,15 +1,15 @@
 /** The shards of this process, each with its pipeline: those that it has for good, and those that come and go. */
-import { type ByShard, openShards } from "../../ingest/directory/by-shard.js";
+import { type OpenShards, openShards, type ShardHolders } from "../../ingest/directory/by-shard.js";
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
 import type { Status } from "../observability/status.js";
-import type { Telling } from "./live-telling.js";
+import { createShardTelling, type TakenOver, type Telling } from "./live-telling.js";
 import type { Shard } from "./shard.js";
 import { type ConsumersStart, createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
 import type { Storage } from "./storage.js";
 
 export interface ShardSet {
-  readonly pipelines: ByShard<ShardPipeline>;
+  readonly pipelines: Omit<OpenShards<ShardPipeline>, "add" | "remove">;
   /** Starts what follows the journal of a shard that is open, and lets its devices in. */
   begin(shard: Shard): Promise<void>;
   /** Opens a shard that has come to this process. If it rejects, nothing of it is left open. */
@@ -18,36 +18,36 @@ export interface ShardSet {
    * Closes a shard that goes elsewhere, or has gone: the connections of its devices end, and what can still be kept is.
    * Nothing happens if it is not here.
    */
-  close(shard: number): Promise<void>;
+  close(shard: number, why: "given" | "lost"): Promise<void>;
 }
 
 interface ShardSetDeps {
   readonly config: Config;
   readonly storage: Storage;
   readonly status: Pick<Status, "follow">;
-  readonly telling: Pick<Telling, "presence">;
+  readonly telling: Telling;
   readonly consuming: Omit<ConsumersStart, "storage">;
   readonly backlogFull: () => boolean;
-  /** The other process that has a shard; null: none. */
-  readonly holderOf: (shard: number) => number | null;
+  readonly holders: ShardHolders;
 }
 
 export function createShardSet(deps: ShardSetDeps): ShardSet {
-  const { config, storage, status, telling, consuming, backlogFull, holderOf } = deps;
+  const { config, storage, status, telling, consuming, backlogFull, holders } = deps;
   const { metadata, series, receipts } = storage;
   const { now } = consuming.clock;
   const pipelines = openShards<ShardPipeline>({
     numbers: config.shards,
-    holderOf,
+    holders,
     directory: metadata.directory,
   });
   const unfollow = new Map<number, () => void>();
   /** Under way: a shard that comes back meanwhile waits. */
   const closing = new Map<number, Promise<void>>();
 
-  async function begin(shard: Shard): Promise<void> {
+  async function begin(shard: Shard, takenOver: TakenOver): Promise<void> {
     const { number, saved } = shard;
-    const pipeline = createShardPipeline(shard, storage, telling, now, backlogFull);
+    const told = createShardTelling(telling, takenOver);
+    const pipeline = createShardPipeline(shard, storage, told, now, backlogFull);
     try {
       if (!config.holdSeries) await pipeline.start({ ...consuming, storage });
       await settleIssued({ db: metadata.db, now, node: number, held: saved.held, receipts });
@@ -59,7 +59,7 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
     pipelines.add(number, pipeline);
   }
 
-  async function close(number: number): Promise<void> {
+  async function close(number: number, why: "given" | "lost"): Promise<void> {
     const pipeline = pipelines.all.find(({ shard }) => shard.number === number);
     if (pipeline === undefined) return;
     const { shard, presence } = pipeline;
@@ -67,11 +67,12 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
     pipelines.remove(number);
     unfollow.get(number)?.();
     unfollow.delete(number);
+    if (why === "lost") pipeline.endTelling();
     shard.wills.close();
     await shard.connections.endAll("moved");
     // As they end, connections settle the messages that they held. A journal that takes nothing is not waited for.
     await shard.committed();
-    if (shard.journal.stopped === null) await presence.settle();
+    if (shard.journal.stopped === null) await Promise.all([presence.settle(), pipeline.settle()]);
     await pipeline.close();
     await series.letGo(number).catch(() => undefined);
     await shard.close();
@@ -79,19 +80,22 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
 
   return {
     pipelines,
-    begin,
+    begin: (shard) => begin(shard, { lastID: 0, isBroken: false }),
     open: async (number) => {
       await closing.get(number)?.catch(() => undefined);
       const shard = await storage.openShard(number);
       try {
-        await begin(shard);
+        const { journal, earlier } = shard;
+        // Not given in order: there were connections, whose end has just been recorded.
+        const isBroken = journal.appendedID > earlier.lastID;
+        await begin(shard, { lastID: journal.appendedID, isBroken });
       } catch (error) {
         await shard.close();
         throw error;
       }
     },
-    close: (number) => {
-      const closed = closing.get(number) ?? close(number).finally(() => closing.delete(number));
+    close: (number, why) => {
+      const closed = closing.get(number) ?? close(number, why).finally(() => closing.delete(number));
       closing.set(number, closed);
       return closed;
     },

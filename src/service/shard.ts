@@ -140,6 +140,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
   const commits = createListeners<[]>();
   const closed = createListeners<[]>();
   const place = { number, dir: shardDir(deps.config, number) };
+  closers.add(async () => aside.forget(number));
   await mkdir(place.dir, { recursive: true });
   await clearPresence(db, number);
   const { journal, events } = await openJournalAndEvents(place, deps, closers, commits.tell);
@@ -164,6 +165,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
     },
   });
   started = wills;
+  closers.add(async () => wills.close());
   const connections = createConnections({ registry, now });
   const unfollow = [
     directory.onDevice((id, entry) => connections.check(id, entry)),

@@ -180,9 +180,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   async function close(): Promise<void> {
     closing = true;
-    patient.stopTrying();
+    const begun = patient.stopTrying();
     // A caller that learns of a commit, or waited for it, may append more.
     for (; committing !== null; await nextTurn()) await committing.catch(() => undefined);
+    await begun;
     closed = true;
     try {
       await writer.close();

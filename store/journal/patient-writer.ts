@@ -27,10 +27,13 @@ interface PatientWriter {
   readonly stopped: string | null;
   /** Resolves once the disk has taken the batch; rejects only after `stopTrying`. */
   write(batch: Batch): Promise<{ segment: Segment; position: number }>;
-  /** Begins a segment with this id as its first. If the disk is full now, the segment is made by the first write. */
+  /**
+   * Begins a segment with this id as its first. If that fails it is tried again with each look at the disk, until the
+   * first write, which makes the segment itself.
+   */
   begin(firstID: number): Promise<void>;
-  /** From now on a failed write is not tried again. */
-  stopTrying(): void;
+  /** From now on what has failed is not tried again. Resolves once no segment is being begun. */
+  stopTrying(): Promise<void>;
 }
 
 export function createPatientWriter(writer: JournalWriter, options: PatientWriterOptions): PatientWriter {
@@ -38,6 +41,11 @@ export function createPatientWriter(writer: JournalWriter, options: PatientWrite
   let isWriting = false;
   let isClosing = false;
   let freeCheckedAt = 0;
+  /** The first id of a segment that could not be begun. */
+  let unbegun: number | null = null;
+  let isBeginning = false;
+  /** The segment that is being begun, or was last; never rejects. */
+  let begun: Promise<unknown> = Promise.resolve();
 
   async function checkFree(bytes: number): Promise<void> {
     const now = performance.now();
@@ -73,22 +81,34 @@ export function createPatientWriter(writer: JournalWriter, options: PatientWrite
   }
 
   async function probe(): Promise<void> {
-    if (isWriting || isClosing) return;
+    if (isWriting || isClosing || isBeginning) return;
     freeCheckedAt = 0;
-    const reason = await checkFree(0).then(
+    let reason = await checkFree(0).then(
       () => null,
       (error: unknown) => asError(error).message,
     );
+    if (reason === null && unbegun !== null && !isWriting && !isClosing) reason = await tryToBegin(unbegun);
     if (!isWriting && !isClosing) setStopped(reason);
   }
   const probing = setInterval(() => void probe(), freeCheckMs);
 
-  async function begin(firstID: number): Promise<void> {
-    try {
-      await writer.begin(firstID);
-    } catch (error) {
-      setStopped(asError(error).message);
-    }
+  /** Why it cannot be begun; null: it is. */
+  function tryToBegin(firstID: number): Promise<string | null> {
+    isBeginning = true;
+    const outcome = writer.begin(firstID).then(
+      () => {
+        unbegun = null;
+        return null;
+      },
+      (error: unknown) => {
+        unbegun = firstID;
+        return asError(error).message;
+      },
+    );
+    begun = outcome.finally(() => {
+      isBeginning = false;
+    });
+    return outcome;
   }
 
   return {
@@ -98,15 +118,21 @@ export function createPatientWriter(writer: JournalWriter, options: PatientWrite
     write: async (batch) => {
       isWriting = true;
       try {
+        await begun;
+        unbegun = null;
         return await writeUntilTaken(batch);
       } finally {
         isWriting = false;
       }
     },
-    begin,
-    stopTrying: () => {
+    begin: async (firstID) => {
+      const reason = await tryToBegin(firstID);
+      if (reason !== null) setStopped(reason);
+    },
+    stopTrying: async () => {
       isClosing = true;
       clearInterval(probing);
+      await begun;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { createAnswerRoom } from "../../src/http/answer-room.js";
 import { mountRoutes } from "../../src/http/frame.js";
+import { KeptElsewhere } from "../../src/http/kept-elsewhere.js";
 import { route } from "../../src/http/route.js";
 import { createSessionCookies } from "../../src/http/session-cookie.js";
 import { createWritings } from "../../src/http/writing.js";
@@ -11,6 +12,29 @@ import { refused, type World, worldSuite } from "../world.js";
 import { badValues, deepJson } from "./resource.js";
 
 const products = "/api/v1/products";
+
+/** What routes are framed by, in a process that is alone, for a caller who may do everything. */
+function frameOf(deps: Partial<Parameters<typeof mountRoutes>[2]> = {}): Parameters<typeof mountRoutes>[2] {
+  const { authenticator, shares, log } = inertDeps();
+  const caller = { tenant: 1, userIntID: 1, username: "u", role: "admin" } as never;
+  return {
+    authenticator: { ...authenticator, caller: async () => caller },
+    shares,
+    log,
+    variant: "A",
+    requestID: () => "1",
+    addressOf: () => "",
+    cookies: createSessionCookies("frame"),
+    isSecure: () => false,
+    askNode: () => Promise.reject(new Error("alone")),
+    untilPlaced: () => Promise.reject(new Error("alone")),
+    hangUp: () => undefined,
+    onCaller: () => undefined,
+    writingOf: createWritings(String),
+    room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
+    ...deps,
+  };
+}
 
 suite("HEAD", (test) => {
   test("nothing of the answer is written, and what it has opened is closed", async () => {
@@ -25,7 +49,7 @@ suite("HEAD", (test) => {
     const opened = () => new ReadableStream<Uint8Array>({ cancel: () => void closed++ });
     const told = { access: "public", tag: "t", summary: "s", answer: { status: 200 } } as const;
     const app = new Hono();
-    const { authenticator, shares, log, answers } = inertDeps();
+    const { authenticator, answers } = inertDeps();
     mountRoutes(
       app,
       [
@@ -42,21 +66,7 @@ suite("HEAD", (test) => {
           }),
         }),
       ],
-      {
-        authenticator,
-        shares,
-        log,
-        variant: "A",
-        requestID: () => "1",
-        addressOf: () => "",
-        cookies: createSessionCookies("frame"),
-        isSecure: () => false,
-        askNode: () => Promise.reject(new Error("alone")),
-        hangUp: () => undefined,
-        onCaller: () => undefined,
-        writingOf: createWritings(String),
-        room: answers,
-      },
+      frameOf({ authenticator, room: answers }),
     );
     const head = async (path: string) => {
       const { status, headers, body } = await app.request(path, { method: "HEAD" });
@@ -67,6 +77,81 @@ suite("HEAD", (test) => {
     assert.equal(await head("/file"), [200, "text/csv", "7", null]);
     assert.is(closed, 1);
     assert.equal(await (await app.request("/list")).json(), [{ id: 1 }, { id: 1 }, { id: 1 }]);
+  });
+});
+
+suite("a device that no node keeps", (test) => {
+  /** A call for a device of shard 3, which `steps` say where to find, one after the other: null, nowhere. */
+  async function ask(method: "get" | "post", ...steps: readonly (number | null | "here")[]) {
+    const told = { tag: "t", summary: "s", answer: { status: 200 } } as const;
+    const happened: string[] = [];
+    const places = [...steps];
+    const app = new Hono();
+    mountRoutes(
+      app,
+      [
+        route({
+          method,
+          path: "/one",
+          access: "read",
+          ...told,
+          handle: () => {
+            const place = places.shift() ?? null;
+            if (place !== "here") throw new KeptElsewhere(place, 3);
+            return { status: 200, body: { here: true } };
+          },
+        }),
+      ],
+      frameOf({
+        askNode: async (_, node) => {
+          happened.push(`asked ${node}`);
+          return { status: 200, body: { node } };
+        },
+        untilPlaced: async (shard) => {
+          happened.push(`waited for ${shard}`);
+        },
+      }),
+    );
+    const answer = await app.request("/one", { method: method.toUpperCase() });
+    return [...happened, await answer.json()];
+  }
+
+  test("is asked for again, once, after a while: here, at the node that has it then, or at none", async () => {
+    for (const method of ["get", "post"] as const) {
+      assert.equal(await ask(method, "here"), [{ here: true }]);
+      assert.equal(await ask(method, 2), ["asked 2", { node: 2 }]);
+      assert.equal(await ask(method, null, "here"), ["waited for 3", { here: true }]);
+      assert.equal(await ask(method, null, 2), ["waited for 3", "asked 2", { node: 2 }]);
+      assert.equal(await ask(method, null, null), ["waited for 3", "asked null", { node: null }]);
+    }
+  });
+
+  test("does not hold one of the places in which answers are made while it is waited for", async () => {
+    const told = { tag: "t", summary: "s", answer: { status: 200 } } as const;
+    let isPlaced = (): void => undefined;
+    const placed = new Promise<void>((resolve) => {
+      isPlaced = resolve;
+    });
+    let isHere = false;
+    const app = new Hono();
+    const one = (path: string, handle: () => { status: 200; body: object }) =>
+      route({ method: "get", path, access: "read", ...told, handle });
+    mountRoutes(
+      app,
+      [
+        one("/away", () => {
+          if (!isHere) throw new KeptElsewhere(null, 3);
+          return { status: 200, body: { here: true } };
+        }),
+        one("/here", () => ({ status: 200, body: { other: true } })),
+      ],
+      frameOf({ untilPlaced: () => placed }),
+    );
+    const waiting = Array.from({ length: 100 }, () => app.request("/away"));
+    assert.equal(await (await app.request("/here")).json(), { other: true });
+    isHere = true;
+    isPlaced();
+    for (const answer of waiting) assert.equal(await (await answer).json(), { here: true });
   });
 });
 
@@ -81,28 +166,12 @@ suite("answers of routes", (test) => {
     };
     const told = { tag: "t", summary: "s", answer: { status: 200 } } as const;
     const app = new Hono();
-    const { authenticator, shares, log } = inertDeps();
-    const caller = { tenant: 1, userIntID: 1, username: "u", role: "admin" } as never;
     mountRoutes(
       app,
       (["get", "post"] as const).map((method) =>
         route({ method, path: "/one", access: "read", ...told, handle: () => ({ status: 200, body }) }),
       ),
-      {
-        authenticator: { ...authenticator, caller: async () => caller },
-        shares,
-        log,
-        variant: "A",
-        requestID: () => "1",
-        addressOf: () => "",
-        cookies: createSessionCookies("frame"),
-        isSecure: () => false,
-        askNode: () => Promise.reject(new Error("alone")),
-        hangUp: () => undefined,
-        onCaller: () => undefined,
-        writingOf: createWritings(String),
-        room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
-      },
+      frameOf(),
     );
     for (const method of ["GET", "POST"]) {
       read = 0;

@@ -475,6 +475,26 @@ suite("leases of shards", (test) => {
     );
   });
 
+  test("a node that stood still, or could not look, does not know who has what before others can have taken it", async () => {
+    const [one, two] = await startTwo();
+    for (const [other, away] of [
+      [one, () => Object.assign(two, { isPaused: true })],
+      [two, () => Object.assign(one, { isCutOff: true })],
+    ] as const) {
+      const node = away();
+      assert.is(node.leases.areHoldersKnown(), true);
+      // The first that is taken is the moment that counts.
+      while (opened(other).length <= shards / 2) await nodes.pass(500);
+      assert.is(node.leases.areHoldersKnown(), false);
+      assert.is(other.leases.areHoldersKnown(), true);
+      Object.assign(node, { isPaused: false, isCutOff: false });
+      await nodes.pass(beatMs);
+      assert.is(node.leases.areHoldersKnown(), true);
+      await nodes.pass(10 * beatMs);
+      assert.equal(counts(await nodes.rows()), [3, 3, 0]);
+    }
+  });
+
   test("nodes that die, pause, stop and come again in any order end with all shards open once", async () => {
     const [one, two] = await startTwo();
     const three = await nodes.start(3);

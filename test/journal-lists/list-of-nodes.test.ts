@@ -1,5 +1,7 @@
 /** Pages merged from what several nodes answer. */
 import fc from "fast-check";
+import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
+import type { KeptLogs } from "../../src/journal-lists/kept-logs.js";
 import { answerList, listOfNodes } from "../../src/journal-lists/list-of-nodes.js";
 import type { ListQuery } from "../../src/journal-lists/own-list.js";
 import type { EventPage, EventQuery } from "../../store/events/event-pages.js";
@@ -7,17 +9,25 @@ import type { JournalRecord } from "../../store/journal/record.js";
 import { journalRecord, textOf } from "../store/journal/support.js";
 import { assert, suite } from "../suite.js";
 
-/** A node's log: records newest first, by what its own list answers. */
-function logOf(records: readonly JournalRecord[], isTruncated = false) {
+/** What a node keeps: records newest first; of the shards that it has. */
+function keptOf(
+  records: readonly JournalRecord[],
+  isTruncated = false,
+  has: readonly number[] | null = null,
+): KeptLogs {
   return {
-    list: async ({ page, limit }: EventQuery): Promise<EventPage> => {
-      const items = records.slice((page - 1) * limit, page * limit);
-      return { items, count: records.length, truncated: isTruncated };
-    },
+    of: (asked) => ({
+      list: async ({ page, limit }: EventQuery) => {
+        const items = records.slice((page - 1) * limit, page * limit);
+        const shards = asked.filter((shard) => has?.includes(shard) ?? true);
+        return { items, count: records.length, truncated: isTruncated, shards };
+      },
+    }),
   };
 }
 
-type Log = ReturnType<typeof logOf>;
+/** The shard of the node that asks. */
+const own = 99;
 
 const queryOf = (page: number, limit: number): ListQuery => ({
   listing: "messages",
@@ -30,17 +40,21 @@ const queryOf = (page: number, limit: number): ListQuery => ({
 
 /** Other nodes, asked as over a link: what they answer is JSON. */
 function nodesOf(
-  logs: readonly Log[],
+  logs: readonly KeptLogs[],
   answers: (node: number, answer: unknown) => unknown = (_, one) => one,
 ) {
   const faults: string[] = [];
   return {
     faults,
     asked: {
-      others: logs.map((_, i) => i),
+      places: (): ShardPlaces => ({
+        here: [own],
+        elsewhere: new Map(logs.map((_, node) => [node, [2 * node, 2 * node + 1]])),
+        nowhere: [],
+      }),
       call: async (node: number, body: object) => {
-        const { query } = body as { query: ListQuery };
-        const answer = await answerList(logs[node] as Log, query);
+        const { query, shards } = body as { query: ListQuery; shards: number[] };
+        const answer = await answerList(logs[node] as KeptLogs, query, shards);
         return answers(node, JSON.parse(JSON.stringify(answer)));
       },
       onFault: (error: Error) => void faults.push(error.message),
@@ -70,9 +84,9 @@ suite("a list of all nodes", (test) => {
           const all = kept
             .map((one) => one.record)
             .sort((a, b) => b.receivedAt - a.receivedAt || b.id - a.id);
-          const { asked, faults } = nodesOf([1, 2, 3].map((node) => logOf(ofNode(node))));
+          const { asked, faults } = nodesOf([1, 2, 3].map((node) => keptOf(ofNode(node))));
           for (let page = 1; page <= Math.ceil(all.length / limit) + 1; page++) {
-            const found = await listOfNodes(logOf(ofNode(0)), queryOf(page, limit), asked);
+            const found = await listOfNodes(keptOf(ofNode(0)), queryOf(page, limit), asked);
             const items = all.slice((page - 1) * limit, page * limit);
             assert.equal(shown(found), shown({ items, count: 0, truncated: false }));
             assert.equal([found.count, found.truncated, faults], [all.length, false, []]);
@@ -83,16 +97,18 @@ suite("a list of all nodes", (test) => {
     ));
 
   test("a node that does not answer, or answers what is none, is missing, told of, and the list says so", async () => {
-    const logs = [10, 20, 30].map((id) => logOf([record(id, id)]));
+    const logs = [10, 20, 30].map((id) => keptOf([record(id, id)]));
     const bad: readonly unknown[] = [
       {},
       null,
-      { count: -1, truncated: false, records: "" },
-      { count: 1, truncated: false, records: Buffer.alloc(9, 255).toString("base64") },
+      { shards: [2, 3], count: -1, truncated: false, records: "" },
+      { shards: [2, 2], count: 0, truncated: false, records: "" },
+      { shards: [2, 4], count: 0, truncated: false, records: "" },
+      { shards: [2, 3], count: 1, truncated: false, records: Buffer.alloc(9, 255).toString("base64") },
     ];
     for (const wrong of bad) {
       const { asked, faults } = nodesOf(logs, (node, answer) => (node === 1 ? wrong : answer));
-      const found = await listOfNodes(logOf([record(40, 40)]), queryOf(1, 10), asked);
+      const found = await listOfNodes(keptOf([record(40, 40)]), queryOf(1, 10), asked);
       assert.equal(
         found.items.map(({ id }) => id),
         [40, 30, 10],
@@ -101,23 +117,57 @@ suite("a list of all nodes", (test) => {
     }
     const { asked } = nodesOf(logs);
     const away = { ...asked, call: () => Promise.reject(new Error("away")) };
-    const alone = await listOfNodes(logOf([record(40, 40)]), queryOf(1, 10), away);
+    const alone = await listOfNodes(keptOf([record(40, 40)]), queryOf(1, 10), away);
     assert.equal([alone.items.length, alone.truncated], [1, true]);
   });
 
+  test("a shard is asked of the node that has it, and missing while none has it or that one has it no more", async () => {
+    const at = { here: [1, 5], elsewhere: new Map([[0, [2, 3]]]), nowhere: [] as number[] };
+    const calls: unknown[] = [];
+    const ask = (there: readonly number[], here: readonly number[], places: ShardPlaces = at) => {
+      const { asked } = nodesOf([keptOf([record(1, 1)], false, there)]);
+      const call = (node: number, body: object) => {
+        calls.push((body as { shards: unknown }).shards);
+        return asked.call(node, body);
+      };
+      return listOfNodes(keptOf([record(2, 2)], false, here), queryOf(1, 10), {
+        ...asked,
+        call,
+        places: () => places,
+      });
+    };
+    const isTruncated = async (...asked: Parameters<typeof ask>): Promise<boolean> => {
+      const found = await ask(...asked);
+      assert.is(found.count, 2);
+      return found.truncated;
+    };
+    // What has come to a node since is not asked of it.
+    assert.is(await isTruncated([2, 3, 1], [1, 5, 2]), false);
+    assert.equal(calls, [[2, 3]]);
+    assert.is(await isTruncated([3], [1, 5]), true);
+    assert.is(await isTruncated([2, 3], [5]), true);
+    assert.is(await isTruncated([2, 3], [1, 5], { ...at, nowhere: [4] }), true);
+  });
+
+  test("a page behind the newest 5,000 says what is missing too", async () => {
+    const { asked } = nodesOf([keptOf([])]);
+    const places = () => ({ here: [own], elsewhere: new Map(), nowhere: [1] });
+    assert.is((await listOfNodes(keptOf([]), queryOf(7, 1000), { ...asked, places })).truncated, true);
+  });
+
   test("what a node cannot answer whole makes the list truncated", async () => {
-    const { asked } = nodesOf([logOf([record(1, 1)], true)]);
-    assert.is((await listOfNodes(logOf([]), queryOf(1, 10), asked)).truncated, true);
+    const { asked } = nodesOf([keptOf([record(1, 1)], true)]);
+    assert.is((await listOfNodes(keptOf([]), queryOf(1, 10), asked)).truncated, true);
     // Three of a megabyte are more than an answer has.
-    const large = nodesOf([logOf([3, 2, 1].map((id) => record(id, id, 700_000)))]);
-    const found = await listOfNodes(logOf([]), queryOf(1, 10), large.asked);
+    const large = nodesOf([keptOf([3, 2, 1].map((id) => record(id, id, 700_000)))]);
+    const found = await listOfNodes(keptOf([]), queryOf(1, 10), large.asked);
     assert.equal([found.items.length, found.count, found.truncated], [2, 3, true]);
   });
 
   test("a page that ends behind the newest 5,000 is empty, and truncated where there is something", async () => {
     const newest = Array.from({ length: 5500 }, (_, i) => record(10_000 - i, 10_000 - i));
-    const { asked } = nodesOf([logOf([])]);
-    const at = (page: number) => listOfNodes(logOf(newest), queryOf(page, 1000), asked);
+    const { asked } = nodesOf([keptOf([])]);
+    const at = (page: number) => listOfNodes(keptOf(newest), queryOf(page, 1000), asked);
     assert.equal([(await at(5)).items.length, (await at(5)).truncated], [1000, false]);
     assert.equal([(await at(6)).items.length, (await at(6)).truncated], [0, true]);
     assert.equal([(await at(7)).items.length, (await at(7)).truncated], [0, false]);

@@ -2,11 +2,19 @@
 
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { MessageTold, TenantEvent } from "../../ingest/live/tenant-events.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { TopicFeedOptions } from "../../ingest/live/topic-feed.js";
 import { answerNode } from "../../src/live-nodes/answer-node.js";
 import { createFeedOfNodes, type FeedOfNodes } from "../../src/live-nodes/feed-of-nodes.js";
+import {
+  createShardTelling,
+  createTelling,
+  type ShardTelling,
+  type TakenOver,
+} from "../../src/service/live-telling.js";
+import { journalRecord } from "../store/journal/support.js";
 import { assert, suite, until } from "../suite.js";
 
 const tenant = 1;
@@ -289,6 +297,50 @@ suite("the live feed of several nodes", (test) => {
     assert.is(here.feed.subscribe(tenant, ["messages"], null), null);
     for (let n = 0; n < 3; n++) await listen(there).subscription.ready();
     assert.is(there.feed.subscribe(tenant, ["messages"], null), null);
+  });
+
+  test("a shard that moves is told of once, whoever has it; what may have been told or not is missed", async () => {
+    await startAll();
+    const [, first, second] = three();
+    const listening = nodes.map((node) => listen(node));
+    for (const { subscription } of listening) assert.is(await subscription.ready(), true);
+    const device = { id: 1, device: { deviceID: "d" } } as DeviceEntry;
+    const shardAt = ({ kept, heard }: Node, takenOver: TakenOver): ShardTelling => {
+      const telling = createTelling([heard, kept], { get: async () => device }, () => 4712);
+      return createShardTelling(telling, takenOver);
+    };
+    const numbers = (from: number, through: number): number[] =>
+      Array.from({ length: through - from + 1 }, (_, i) => from + i);
+    const take = (shard: ShardTelling, from: number, through: number): void => {
+      for (const id of numbers(from, through)) {
+        const record = { ...journalRecord(id, id), tenant };
+        shard.message(id - 1, record, device, null);
+        shard.settled(id);
+      }
+    };
+    const all = async (...expected: readonly unknown[]): Promise<void> => {
+      for (const { ids } of listening) {
+        await until(() => ids().length >= expected.length, { what: `event ${expected.length}` });
+        assert.equal(ids(), expected);
+      }
+    };
+    const before = shardAt(first, { lastID: 0, isBroken: false });
+    take(before, 1, 50);
+    await all(...numbers(1, 50));
+    // Given in order, with all of it told.
+    const after = shardAt(second, { lastID: 50, isBroken: false });
+    after.settled(50);
+    take(after, 51, 105);
+    await all(...numbers(1, 105));
+    // Taken over while its owner stood still, which has told all but the last five, and is told so later.
+    const again = shardAt(first, { lastID: 110, isBroken: true });
+    take(again, 101, 120);
+    await all(...numbers(1, 105), "gap", ...numbers(111, 120));
+    after.end();
+    take(after, 106, 110);
+    after.presence(1, 0);
+    take(again, 121, 121);
+    await all(...numbers(1, 105), "gap", ...numbers(111, 121));
   });
 
   test("whoever is told faster than it takes misses something, is told so, and holds up nobody", async () => {

@@ -1,6 +1,10 @@
 /** What the overview tells of all nodes of a cluster. */
+
+import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
 import { rateSeconds } from "../../ingest/rates.js";
+import type { Answer, Route } from "../../src/http/route.js";
 import { createFigures, figuresHere, type NodeFigures } from "../../src/live/figures.js";
+import { overviewRoutes } from "../../src/routes/overview.js";
 import { assert, suite } from "../suite.js";
 
 const seconds = (...newest: readonly number[]): number[] => [
@@ -8,11 +12,13 @@ const seconds = (...newest: readonly number[]): number[] => [
   ...newest,
 ];
 
+/** `work` is what it has of everything. */
 function processOf(
   messages: readonly number[] | null,
   refused: readonly object[] = [],
   work = 1,
   sinceWholeSecondMs = 0,
+  places: ShardPlaces = { here: [], elsewhere: new Map(), nowhere: [] },
 ) {
   const rated = messages && { messages: seconds(...messages), points: seconds(...messages, 0), refused };
   return {
@@ -20,6 +26,7 @@ function processOf(
       rates: { of: () => rated as never, all: () => rated as never, sinceWholeSecondMs },
       connections: work,
     },
+    shards: () => places,
     status: {
       figures: () =>
         ({
@@ -122,8 +129,61 @@ suite("figures of all nodes", (test) => {
     assert.equal([connections, truncated], [6, false]);
   });
 
+  test("are of each shard once, or not whole", async () => {
+    const at = (here: readonly number[], ...rest: readonly [(readonly number[])?, (readonly number[])?]) => {
+      const [there = [], nowhere = []] = rest;
+      return processOf([1], [], 1, 0, { here, elsewhere: new Map([[0, there]]), nowhere });
+    };
+    const isWhole = async (asking: ReturnType<typeof at>, asked: ReturnType<typeof at>): Promise<boolean> =>
+      !(await createFigures({ ...asking, ...clock }, nodesOf([asked]))(1)).truncated;
+    assert.is(await isWhole(at([1, 2], [3, 4]), at([3, 4])), true);
+    assert.is(await isWhole(at([1, 2], [3, 4]), at([3])), false, "one is not there any more, or not yet");
+    assert.is(await isWhole(at([1], [3, 4], [2]), at([3, 4])), false, "one is at no node");
+    assert.is(await isWhole(at([1, 2], [3, 4]), at([2, 3, 4])), false, "one is at two");
+    assert.is(await isWhole(at([1, 2], [3], [4]), at([3, 4])), true, "the other knows better");
+  });
+
   test("what are no figures is missing", async () => {
     const nodes = { others: [1], call: async () => ({ rates: null }) };
     assert.is((await createFigures({ ...here, ...clock }, nodes)(1)).truncated, true);
+  });
+});
+
+/** The first tenant runs the deployment. */
+const deploymentTenant = 1;
+
+suite("the overview of all nodes", (test) => {
+  test("says that something is missing where it is of the tenant or of the deployment", async () => {
+    const told = (missingOf: number | null | undefined, role: "admin" | "viewer") => {
+      const { meter, status } = processOf([1]);
+      const figures = createFigures({ ...processOf([1]), now: () => 0, monotonic: () => 0 }, null);
+      const deps = {
+        db: { snapshot: async () => [] },
+        meter,
+        status: { ...status, notReady: () => null, degraded: () => ({}) },
+        build: { version: "1" },
+        config: { influx: null },
+        figures: async (tenant: number | null) => ({
+          ...(await figures(tenant)),
+          truncated: tenant === missingOf,
+        }),
+      };
+      const [{ spec }] = overviewRoutes(deps as never) as [Route];
+      return spec.handle({
+        caller: { tenant: deploymentTenant, role },
+        writing: { stamp: String },
+      } as never) as Promise<Answer>;
+    };
+    const isTruncated = async (...asked: Parameters<typeof told>): Promise<boolean> =>
+      (await told(...asked)).headers?.Truncated === "true";
+    assert.equal(
+      [await isTruncated(undefined, "admin"), await isTruncated(undefined, "viewer")],
+      [false, false],
+    );
+    assert.equal(
+      [await isTruncated(deploymentTenant, "admin"), await isTruncated(deploymentTenant, "viewer")],
+      [true, true],
+    );
+    assert.equal([await isTruncated(null, "admin"), await isTruncated(null, "viewer")], [true, false]);
   });
 });

@@ -79,12 +79,14 @@ suite("the shard of a device", (test) => {
   test("is elsewhere before the shard has come and after it has gone, also in what has been made of it", async () => {
     const directory = directoryOf([null, null, 2]);
     const holders = new Map<number, number>([[7, 3]]);
-    const holderOf = (shard: number) => holders.get(shard) ?? null;
-    const shards = openShards<string>({ numbers: [5, 7], holderOf, directory });
+    const of = (shard: number) => holders.get(shard) ?? null;
+    const shards = openShards<string>({ numbers: [5, 7], holders: { of, areKnown: () => true }, directory });
     const [first, , below] = directory.entries as [DeviceEntry, DeviceEntry, DeviceEntry];
     const made: string[] = [];
     const lengths = shards.map((name) => made.push(name));
     const again = lengths.map((length) => `${length}th`);
+    const each: string[] = [];
+    shards.each((name) => void each.push(name));
     const all = () => [shards.all, lengths.all, again.all];
 
     assert.equal(await again.of(first), new Elsewhere(3, 7));
@@ -105,7 +107,62 @@ suite("the shard of a device", (test) => {
     assert.equal(all(), [["five"], [2], ["2th"]]);
     shards.add(7, "seven again");
     assert.equal([again.peek(first), made], ["3th", ["seven", "five", "seven again"]]);
+    assert.equal(each, made);
     assert.equal(shards.isSingle, false);
+  });
+
+  test("is at one place, as it is known of late", () => {
+    const holders = new Map<number, number>([
+      [6, 2],
+      [7, 3],
+      [8, 2],
+    ]);
+    let areKnown = true;
+    const shards = openShards<string>({
+      numbers: [4, 5, 6, 7, 8],
+      holders: { of: (shard) => holders.get(shard) ?? null, areKnown: () => areKnown },
+      directory: directoryOf([null]),
+    });
+    const elsewhere = new Map([
+      [2, [6, 8]],
+      [3, [7]],
+    ]);
+    assert.equal(shards.places(), { here: [], elsewhere, nowhere: [4, 5] });
+    shards.add(4, "four");
+    const named = shards.map((name) => name.length);
+    assert.equal(named.places(), { here: [4], elsewhere, nowhere: [5] });
+    areKnown = false;
+    assert.equal(shards.places(), { here: [], elsewhere, nowhere: [4, 5] });
+    // Taken by another, which is known before it is closed here.
+    areKnown = true;
+    holders.set(4, 3);
+    assert.equal(shards.places().here, []);
+    assert.equal(shards.places().elsewhere.get(3), [4, 7]);
+  });
+
+  test("is waited for while nobody has it, until it is here or elsewhere", async () => {
+    const directory = directoryOf([null, null]);
+    const holders = new Map<number, number>();
+    const of = (shard: number) => holders.get(shard) ?? null;
+    const shards = openShards<string>({ numbers: [5, 7], holders: { of, areKnown: () => true }, directory });
+    const lengths = shards.map((name) => name.length);
+    const [first, second] = directory.entries as [DeviceEntry, DeviceEntry];
+    const found = Promise.all([
+      shards.whenPlaced(first),
+      lengths.whenPlaced(first),
+      lengths.whenPlaced(second),
+    ]);
+    shards.look();
+    assert.equal(await lengths.of(first), new Elsewhere(null, 7));
+    shards.add(7, "seven");
+    holders.set(5, 3);
+    shards.look();
+    assert.equal(await found, ["seven", 5, new Elsewhere(3, 5)]);
+    shards.remove(7);
+    const none = shards.whenPlaced(first);
+    shards.endWaits();
+    assert.equal(await none, new Elsewhere(null, 7));
+    assert.equal(await shards.whenPlaced(first), new Elsewhere(null, 7));
   });
 });
 

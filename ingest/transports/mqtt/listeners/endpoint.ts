@@ -57,7 +57,7 @@ export function createEndpoint(
   const shared = {
     ...base,
     turns,
-    contextOf: (device: DeviceEntry): Promise<MqttContext | Elsewhere> => contexts.of(device),
+    contextOf: (device: DeviceEntry): Promise<MqttContext | Elsewhere> => contexts.whenPlaced(device),
     takesNothing: () => takeNothing(shards),
     markDirty: (connection: Attended) => {
       dirty.add(connection);

@@ -1,0 +1,40 @@
+/** The event logs of the shards that this process has, which come and go. */
+import type { EventPage, EventQuery } from "../../store/events/event-pages.js";
+import type { EventLogReading } from "../../store/events/events.js";
+import { mergeEventLogs } from "../../store/events/merged-logs.js";
+
+export interface KeptPage extends EventPage {
+  /** The numbers of the shards that it is of. */
+  readonly shards: readonly number[];
+}
+
+export interface KeptLogs {
+  /** Of these shards, those that are here while a list is read. */
+  of(shards: readonly number[]): { list(query: EventQuery): Promise<KeptPage> };
+}
+
+/**
+ * @param here the numbers of the shards that are here for certain
+ * @param logs of all shards that are here
+ */
+export function createKeptLogs(
+  here: () => readonly number[],
+  logs: () => readonly EventLogReading[],
+): KeptLogs {
+  async function list(asked: readonly number[], query: EventQuery): Promise<KeptPage> {
+    const shards = here().filter((shard) => asked.includes(shard));
+    const read = logs().filter((log) => log.shards.some((shard) => shards.includes(shard)));
+    try {
+      return { ...(await mergeEventLogs(read).list(query)), shards };
+    } catch (error) {
+      // The log of a shard that has gone is closed: it is missing, and the others are read again without it.
+      const left = here();
+      if (shards.every((shard) => left.includes(shard))) throw error;
+      return list(
+        shards.filter((shard) => left.includes(shard)),
+        query,
+      );
+    }
+  }
+  return { of: (shards) => ({ list: (query) => list(shards, query) }) };
+}

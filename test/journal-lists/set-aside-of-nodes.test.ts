@@ -1,0 +1,37 @@
+/** Messages that are set aside, as all nodes tell of them. */
+import { asidesOfNodes } from "../../src/journal-lists/set-aside-of-nodes.js";
+import type { Aside } from "../../store/journal/set-aside.js";
+import { assert, suite } from "../suite.js";
+
+const aside = (id: number, follower: Aside["follower"] = "series"): Aside => ({
+  follower,
+  id,
+  device: 1,
+  topic: "t",
+  receivedAt: 1,
+  reason: "it never ends",
+  asideAt: 1,
+});
+
+suite("messages that nodes have set aside", (test) => {
+  test("are listed once, in order, also where a message has been set aside at two nodes", async () => {
+    const parts = new Map([
+      [2, [aside(5), aside(3, "alerts"), aside(3)]],
+      [3, [aside(1), aside(5)]],
+    ]);
+    const nodes = {
+      others: [2, 3],
+      call: async (node: number) => parts.get(node),
+      onFault: (error: Error) => {
+        throw error;
+      },
+    };
+    const found = await asidesOfNodes([aside(4), aside(1)], nodes);
+    assert.equal(
+      found.items.map(({ id, follower }) => `${id} ${follower}`),
+      ["1 series", "3 alerts", "3 series", "4 series", "5 series"],
+    );
+    assert.is(found.truncated, false);
+    assert.equal([found.nodes.get(3), found.nodes.get(4)], [2, undefined]);
+  });
+});
