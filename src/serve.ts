@@ -51,11 +51,13 @@ export async function serve(
     clock,
     lookAtShards: async () => moving?.refresh(),
   });
-  if (config.ownShards === null && config.cluster !== null && servers.cluster !== null) {
+  const { brokers } = storage;
+  if (config.ownShards === null && config.cluster !== null && servers.cluster !== null && brokers !== null) {
     moving = await startMovingShards({
       settings: config.cluster,
       shards: config.shards.length,
       db: storage.metadata.db,
+      brokers,
       set: pipelines.moving,
       cluster: servers.cluster,
       clock,

@@ -58,6 +58,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "cluster/http": 30,
   "console/admin": 29,
   "ingest/transports/mqtt/listeners/transports": 29,
+  "cluster/shard-leases": 28,
   "store/series/embedded/embedded": 29,
   "published/mosquitto": 29,
   "published/mqtt-brokers": 29,

@@ -1,6 +1,8 @@
 /** Shards come to this process and go while it runs, as the nodes of the cluster agree. */
+import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { Db } from "../../store/metadata/db/db.js";
+import { type BrokersWatch, watchBrokers } from "../cluster/brokers-watch.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type ShardLeases, startShardLeases } from "../cluster/shard-leases.js";
 import type { ClusterSettings } from "../config/cluster.js";
@@ -20,6 +22,8 @@ interface MovingShardsDeps {
   /** How many there are. */
   readonly shards: number;
   readonly db: Db;
+  /** Is closed with what is returned. */
+  readonly brokers: BrokersReach;
   readonly set: Pick<ShardSet, "open" | "close">;
   readonly cluster: Pick<Cluster, "others" | "call">;
   readonly clock: Clock;
@@ -32,7 +36,7 @@ const tellMs = 1000;
 
 /** @throws ConfigError if another process has this node's number */
 export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingShards> {
-  const { settings, shards, db, set, cluster, clock, log, fatal } = deps;
+  const { settings, shards, db, brokers, set, cluster, clock, log, fatal } = deps;
   const { self, nodes } = settings;
 
   /** Whoever is to have the shard need not wait for its next beat. */
@@ -49,8 +53,10 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     log.info(what, { shard, ms: Math.round(clock.monotonic() - startedAt) });
   }
 
+  let watch: BrokersWatch | null = null;
   const leases = await startShardLeases({
     db,
+    isAble: () => watch?.isAble !== false,
     shards,
     nodes: nodes.map(({ number }) => number),
     identity: { number: self.number, owner: newOwner() },
@@ -64,13 +70,18 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
       fatal(new Error(`another process is node ${self.number} now: each needs a number of its own`)),
   });
 
+  watch = watchBrokers({ brokers, monotonic: clock.monotonic, log });
+
   return {
     holderOf: (shard) => {
       const holder = leases.holderOf(shard);
       return holder === self.number ? null : holder;
     },
     refresh: leases.refresh,
-    close: leases.close,
+    close: async () => {
+      await leases.close();
+      await watch?.close();
+    },
     ended: (shard, reason) => {
       log.warn("a shard's journal takes nothing more here", { shard, error: reason });
       void set
