@@ -20,10 +20,12 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
+/** `environment`: of all nodes; `own`: of the node of a place beside it. */
 export async function startCluster(
   dir: string,
   influx: InfluxServer,
   environment: Readonly<Record<string, string>> = {},
+  own: (place: number) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<Cluster> {
   const ports = await Promise.all(numbers.map(freePort));
   const masterKey = randomBytes(32);
@@ -43,7 +45,11 @@ export async function startCluster(
   const start = async (place: number): Promise<RunningService> => {
     const dataDir = join(dir, `node-${place}`);
     await mkdir(dataDir, { recursive: true });
-    const service = await startService(dataDir, { ...shared, NODE_NUMBER: String(numbers[place]) });
+    const service = await startService(dataDir, {
+      ...shared,
+      ...own(place),
+      NODE_NUMBER: String(numbers[place]),
+    });
     nodes[place] = service;
     return service;
   };
