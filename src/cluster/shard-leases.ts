@@ -62,7 +62,7 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
     view.see(state);
     const picture = view.picture();
     const plan = planShards(picture);
-    const isCutOff = picture.sharing.length > 0 && picture.emptying.includes(identity.number);
+    const isCutOff = !isAble() && picture.sharing.length > 0 && picture.emptying.includes(identity.number);
     moves.follow(isCutOff ? { take: [], give: [] } : plan);
     if (cutOff.hasLasted(isCutOff)) moves.giveUp(plan.give);
   }

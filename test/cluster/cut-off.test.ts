@@ -1,4 +1,8 @@
-/** A node that alone cannot reach the brokers gives its shards to the others; where nobody reaches them nothing moves. */
+/**
+ * A node that alone cannot reach the brokers gives its shards to the others, and one that cannot open any leaves them to
+ * the others; where nobody reaches the brokers nothing moves.
+ */
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
@@ -17,13 +21,15 @@ const cutPlace = 1;
 const devicesCount = 12;
 
 influxKafkaSuite(
-  "a node cut off from the brokers",
+  "a node that cannot have shards",
   (test, { influx, brokers }) => {
     let dir: Awaited<ReturnType<typeof openTempDir>>;
     let way: Way;
     let cluster: Cluster;
     let db: Db;
     let balancer: Awaited<ReturnType<typeof startBalancer>>;
+    /** Of single nodes, by place. */
+    const ownSettings = new Map<number, Readonly<Record<string, string>>>();
     /** A test's own, since numbers begin at 0 in each. */
     let devices: Rec[][];
     test.before(async () => {
@@ -31,15 +37,16 @@ influxKafkaSuite(
       const kafka = await brokers();
       way = await openWay(kafka);
       const settings = (addresses: readonly string[]) => ({ JOURNAL_URL: `kafka://${addresses.join()}/cut` });
+      ownSettings.set(cutPlace, settings(way.addresses));
       cluster = await startCluster(
         dir.path,
         await influx(),
         { ...settings(kafka.addresses), JOURNAL_SHARDS: String(shards) },
-        (place) => (place === cutPlace ? settings(way.addresses) : {}),
+        (place) => ownSettings.get(place) ?? {},
       );
       db = await openDb({ url: `file:${join(dir.path, "metadata.db")}`, shared: true, migrates: false });
-      const all = await provision(nodeAt(0), 2 * devicesCount);
-      devices = [all.slice(devicesCount), all.slice(0, devicesCount)];
+      const all = await provision(nodeAt(0), 3 * devicesCount);
+      devices = [0, 1, 2].map((i) => all.slice(i * devicesCount, (i + 1) * devicesCount));
       balancer = await startBalancer(() => cluster.nodes.map(({ mqtt }) => new URL(mqtt).host));
     });
     test.after(async () => {
@@ -129,6 +136,38 @@ influxKafkaSuite(
           (await db.all("select number from cluster_node where able = 0")).length === 0;
         await until(areAble, { what: "the nodes to find it out" });
         assert.equal([moves(), await shares()], [before, [2, 2, 2, 0]]);
+      });
+    });
+
+    test("a node that can open no shard keeps none from the others, and gets its share once it can", async () => {
+      await until(areShared("2,2,2,0"), { what: "shares" });
+      const place = 2;
+      await publishDuring(async (acknowledged) => {
+        await nodeAt(place).stop();
+        const folder = join(dir.path, `node-${place}`, "shards");
+        await rm(folder, { recursive: true });
+        await writeFile(folder, "no folder");
+        const node = await cluster.start(place);
+        await until(() => said(node, "cannot open a shard") > 1, { what: "two attempts" });
+        await until(areShared("3,3,0,0"), { what: "the others to have all" });
+        await acknowledged();
+        assert.is(said(node, "a shard is open"), 0);
+        await rm(folder);
+        await until(areShared("2,2,2,0"), { what: "its share" });
+        await acknowledged();
+        await node.stop();
+        ownSettings.set(place, { FREE_BYTES_MIN: String(10 ** 15) });
+        const full = await cluster.start(place);
+        const isTold = () =>
+          full.logged.some((line) => JSON.stringify(line).includes("disk full: a shard needs"));
+        await until(isTold, { what: "an attempt" });
+        await until(areShared("3,3,0,0"), { what: "the others to have all" });
+        await acknowledged();
+        // What it is given and cannot open is away for moments.
+        await full.stop();
+        ownSettings.delete(place);
+        await cluster.start(place);
+        await until(areShared("2,2,2,0"), { what: "its share" });
       });
     });
   },
