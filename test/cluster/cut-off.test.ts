@@ -168,6 +168,7 @@ influxKafkaSuite(
         ownSettings.delete(place);
         await cluster.start(place);
         await until(areShared("2,2,2,0"), { what: "its share" });
+        await acknowledged();
       });
     });
   },
