@@ -58,11 +58,13 @@ export async function serve(
       gives: (node, shard) => moving?.gives(node, shard),
     },
   });
-  if (ownShards === null && config.cluster !== null && servers.cluster !== null) {
+  const { brokers } = storage;
+  if (ownShards === null && config.cluster !== null && servers.cluster !== null && brokers !== null) {
     moving = await startMovingShards({
       settings: config.cluster,
       shards: config.shards.length,
       db: storage.metadata.db,
+      brokers,
       set: pipelines.moving,
       cluster: servers.cluster,
       clock,

@@ -2,6 +2,7 @@
 
 /** Seconds that a file takes, of those above 20, longest first; all others are taken to be short. */
 export const knownSeconds: Readonly<Record<string, number>> = {
+  "cluster/cut-off": 110,
   "flow/backup": 95,
   "flow/sessions-kill": 73,
   "flow/move-series": 72,
@@ -61,6 +62,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "cluster/http": 30,
   "console/admin": 29,
   "ingest/transports/mqtt/listeners/transports": 29,
+  "cluster/shard-leases": 28,
   "store/series/embedded/embedded": 29,
   "published/mosquitto": 29,
   "published/mqtt-brokers": 29,

@@ -133,15 +133,16 @@ export function influxSuite(
   enlist(plan);
 }
 
-/** A suite that needs both; as each of them. */
+/** A suite that needs both; as each of them, with the cluster that `start` makes. */
 export function influxKafkaSuite(
   name: string,
   define: (
     test: Test,
     servers: { readonly influx: () => Promise<InfluxServer>; readonly brokers: () => Promise<Brokers> },
   ) => void,
+  start: () => Promise<Brokers> = () => startBrokers(3),
 ): void {
-  const [influx, brokers] = [onFirstUse(startInflux), onFirstUse(() => startBrokers(3))];
+  const [influx, brokers] = [onFirstUse(startInflux), onFirstUse(start)];
   const missing = async () => (await influxMissing()) ?? (await kafkaMissing());
   const servers = { influx: influx.get, brokers: brokers.get };
   const plan = collect(name, { influx: true, missing }, (test) => define(test, servers));

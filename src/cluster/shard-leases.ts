@@ -7,9 +7,11 @@ import { createLock } from "../../store/lib/turns.js";
 import { beatNode, markLeaving, removeNode } from "../../store/metadata/cluster/cluster-nodes.js";
 import { readClusterState } from "../../store/metadata/cluster/cluster-state.js";
 import type { Db } from "../../store/metadata/db/db.js";
+import { createCutOff } from "./cut-off.js";
 import { createMetadataReach, type MetadataReach } from "./metadata-reach.js";
 import { takeOwnNumber } from "./node-number.js";
 import { beatMs, deadMs } from "./node-watch.js";
+import { createRefusals } from "./refusals.js";
 import { createShardMoves } from "./shard-moves.js";
 import { planShards } from "./shard-plan.js";
 import type { ShardStepsDeps } from "./shard-steps.js";
@@ -30,6 +32,8 @@ export interface ShardLeases {
 
 interface ShardLeasesDeps extends Omit<ShardStepsDeps, "db"> {
   readonly db: Pick<Db, "write" | "snapshot">;
+  /** Whether this node reaches what keeps the shards' journals: while it does not, and another does, it has none. */
+  readonly isAble: () => boolean;
   /** How many there are. */
   readonly shards: number;
   /** The numbers of all nodes, this one's among them. */
@@ -46,11 +50,14 @@ const knownMs = deadMs - beatMs;
 
 /** Resolves after the first look, with shards on their way. @throws ConfigError if another process has the number */
 export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeases> {
-  const { db, shards, nodes, identity, clock, log, sleep = systemSleep } = deps;
+  const { db, shards, nodes, identity, clock, log, isAble, sleep = systemSleep } = deps;
   await takeOwnNumber({ db, identity, sleep });
   const reach = createMetadataReach(log);
   const view = createShardView({ shards, nodes, identity, monotonic: clock.monotonic });
-  const moves = createShardMoves(deps, view, reach);
+  const refusals = createRefusals(clock.monotonic);
+  const moves = createShardMoves(deps, view, reach, { refusals, isAble, say });
+  const cutOff = createCutOff(clock.monotonic);
+  let wasAble = true;
   const stopped = new AbortController();
   const inTurn = createLock();
   /** When the last look began that has had an answer. */
@@ -64,12 +71,26 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
     reach.isBack();
     view.see(state);
     seenAt = begunAt;
-    moves.follow(planShards(view.picture()));
+    const picture = view.picture();
+    const plan = planShards(picture);
+    const isCutOff = !isAble() && picture.sharing.length > 0 && picture.emptying.includes(identity.number);
+    moves.follow(isCutOff ? { take: [], give: [] } : plan);
+    if (cutOff.hasLasted(isCutOff)) moves.giveUp(plan.give);
     deps.seen?.();
   }
 
+  /** Says that this node is there, and what it cannot do; false: another process has its number; null: not now. */
+  function say(): Promise<boolean | null> {
+    const isAbleNow = isAble();
+    // What could not be opened while the brokers were away can be now.
+    if (isAbleNow && !wasAble) refusals.clear();
+    wasAble = isAbleNow;
+    const lacks = { isAble: isAbleNow, refuses: refusals.list(view.picture()) };
+    return reach.attempt(() => beatNode(db, identity, lacks));
+  }
+
   async function beat(): Promise<void> {
-    const isOwn = await reach.attempt(() => beatNode(db, identity));
+    const isOwn = await say();
     if (isOwn === null) return view.miss();
     if (isOwn) return look();
     stopped.abort();

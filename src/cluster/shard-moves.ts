@@ -1,13 +1,15 @@
 /** Which shards this node takes, gives and loses, after each look at who is to have them. */
 import type { MetadataReach } from "./metadata-reach.js";
 import type { ShardPlan } from "./shard-plan.js";
-import { createShardSteps, type Local, type ShardStepsDeps } from "./shard-steps.js";
+import { createShardSteps, type Local, type OwnState, type ShardStepsDeps } from "./shard-steps.js";
 import type { ShardView } from "./shard-view.js";
 
 interface ShardMoves {
   isOpen(shard: number): boolean;
   /** After a look: closes what others have taken, and moves on towards the plan. */
   follow(plan: ShardPlan): void;
+  /** Gives all of these at once: they serve nobody here. */
+  giveUp(shards: readonly number[]): void;
   /** The service has closed the shard, since its log says that another node has it. */
   dropped(shard: number): void;
   /** Takes nothing more; gives one after the other what is open. */
@@ -21,10 +23,15 @@ interface ShardMoves {
 /** On their way to this node at the same time. */
 const takesAtOnce = 2;
 
-export function createShardMoves(deps: ShardStepsDeps, view: ShardView, reach: MetadataReach): ShardMoves {
+export function createShardMoves(
+  deps: ShardStepsDeps,
+  view: ShardView,
+  reach: MetadataReach,
+  own: OwnState,
+): ShardMoves {
   const { log } = deps;
   const locals = new Map<number, Local>();
-  const steps = createShardSteps(deps, locals, view, reach);
+  const steps = createShardSteps(deps, locals, view, reach, own);
   const running = new Set<Promise<void>>();
   /** Of the last look, those still to be taken. */
   let wanted: number[] = [];
@@ -55,9 +62,11 @@ export function createShardMoves(deps: ShardStepsDeps, view: ShardView, reach: M
     }
   }
 
+  const canGive = (shard: number): boolean => locals.get(shard)?.phase === "open" && steps.mayGive(shard);
+
   /** One at a time, and no more than one a look: whoever gets it opens it meanwhile. */
   function giveNext(shards: readonly number[]): void {
-    const shard = shards.find((one) => locals.get(one)?.phase === "open" && steps.mayGive(one));
+    const shard = shards.find(canGive);
     if (giving || shard === undefined) return;
     giving = true;
     run(steps.give(shard), () => {
@@ -90,6 +99,14 @@ export function createShardMoves(deps: ShardStepsDeps, view: ShardView, reach: M
       wanted = [...unopened, ...plan.take].filter((shard) => !locals.has(shard) && steps.mayTake(shard));
       takeNext();
       giveNext(plan.give);
+    },
+    giveUp: (shards) => {
+      if (isEnding) return;
+      for (const shard of shards) {
+        if (canGive(shard)) run(steps.give(shard));
+        // A row of this process without a shard.
+        if (!locals.has(shard)) run(steps.free(shard));
+      }
     },
     dropped: (shard) => {
       const local = locals.get(shard);

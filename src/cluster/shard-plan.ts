@@ -1,14 +1,24 @@
 /**
  * Which shards a node takes and which it gives, so that all of them are held and each node has as many as any other, or
- * one more. It follows from what every node sees alike: two that have read the same never take the same shard.
+ * one more, as far as nodes take them. It follows from what every node sees alike: two that have read the same never take
+ * the same shard.
  */
+
+export interface SharingNode {
+  readonly number: number;
+  /** Shards that it does not want for the time being, since it could not open them. */
+  readonly refuses: ReadonlySet<number>;
+}
 
 export interface ShardPicture {
   /** The nodes that share the shards. */
-  readonly alive: readonly number[];
-  /** Nodes about to stop: what they hold stays theirs until they have given it, and they get nothing. */
-  readonly leaving: readonly number[];
-  /** By shard. A shard of nobody, or of a node that is neither alive nor leaving, is free. */
+  readonly sharing: readonly SharingNode[];
+  /**
+   * Nodes that are to have none, for they are about to stop or cannot keep anything: what they hold stays theirs until
+   * they have given it.
+   */
+  readonly emptying: readonly number[];
+  /** By shard. A shard of nobody, or of a node that is neither sharing nor emptying, is free. */
   readonly holders: readonly (number | null)[];
   /** The node that the plan is for. */
   readonly self: number;
@@ -17,54 +27,87 @@ export interface ShardPicture {
 export interface ShardPlan {
   /** Free ones that are to be this node's. */
   readonly take: readonly number[];
-  /** Those that it has beyond its share. */
+  /** Those that it has, and that another is to have. */
   readonly give: readonly number[];
 }
 
-export function planShards({ alive, leaving, holders, self }: ShardPicture): ShardPlan {
-  const counts = new Map(alive.toSorted((a, b) => a - b).map((node) => [node, 0]));
-  for (const holder of holders) if (holder !== null) raise(counts, holder);
-  const shares = fairShares(counts, holders.length);
-  const held = shardsOf(holders, (holder) => holder === self);
-  const free = shardsOf(
-    holders,
-    (holder) => holder === null || !(counts.has(holder) || leaving.includes(holder)),
-  );
+/** A node as it will be: with what comes to it, and without what it gives. */
+interface Filling extends SharingNode {
+  count: number;
+  /** Of those that it holds now. */
+  readonly kept: number[];
+}
+
+export function planShards({ sharing, emptying, holders, self }: ShardPicture): ShardPlan {
+  const nodes: Filling[] = sharing
+    .map(({ number, refuses }) => ({ number, refuses, count: 0, kept: [] }))
+    .toSorted((a, b) => a.number - b.number);
+  const free: number[] = [];
+  const emptied: number[] = [];
+  for (const [shard, holder] of holders.entries()) {
+    const node = nodes.find(({ number }) => number === holder);
+    if (node !== undefined) {
+      node.kept.push(shard);
+      node.count++;
+    } else if (holder !== null && emptying.includes(holder)) emptied.push(shard);
+    else free.push(shard);
+  }
+  const take = assign(free, nodes).flatMap(({ shard, to }) => (to === self ? [shard] : []));
+  const given = [
+    ...assign(emptied, nodes).map(({ shard }) => ({ shard, from: holders[shard] })),
+    ...level(nodes),
+  ];
   return {
-    take: free.filter(() => assignNext(counts, shares) === self),
-    give: held.slice(shares.get(self) ?? 0),
+    take: take.toSorted((a, b) => a - b),
+    give: given.flatMap(({ shard, from }) => (from === self ? [shard] : [])).toSorted((a, b) => a - b),
   };
 }
 
-/** How many each node is to have. The nodes with the most have the one more, so that as few as possible move. */
-function fairShares(counts: ReadonlyMap<number, number>, shards: number): ReadonlyMap<number, number> {
-  const least = Math.floor(shards / counts.size);
-  const withMore = shards % counts.size;
-  const fullestFirst = [...counts].toSorted(([a, ofA], [b, ofB]) => ofB - ofA || a - b);
-  return new Map(fullestFirst.map(([node], i) => [node, i < withMore ? least + 1 : least]));
+/**
+ * Each shard goes to the node with the fewest of those that take it, the first by number; to nobody if all refuse it.
+ * Those that few nodes take come first: others find a place anywhere.
+ */
+function assign(shards: readonly number[], nodes: readonly Filling[]): { shard: number; to: number }[] {
+  const takersOf = (shard: number) => nodes.filter(({ refuses }) => !refuses.has(shard));
+  return shards
+    .map((shard) => ({ shard, takers: takersOf(shard) }))
+    .toSorted((a, b) => a.takers.length - b.takers.length || a.shard - b.shard)
+    .flatMap(({ shard, takers }) => {
+      const to = leastOf(takers);
+      if (to === undefined) return [];
+      to.count++;
+      return [{ shard, to: to.number }];
+    });
 }
 
-/** The node that gets the next free shard: of those below their share the one with the fewest, the first by number. */
-function assignNext(counts: Map<number, number>, shares: ReadonlyMap<number, number>): number | null {
-  let next: number | null = null;
-  let fewest = Number.POSITIVE_INFINITY;
-  for (const [node, count] of counts) {
-    if (count >= fewest || count >= (shares.get(node) ?? 0)) continue;
-    next = node;
-    fewest = count;
+function leastOf(nodes: readonly Filling[]): Filling | undefined {
+  return nodes.reduce<Filling | undefined>(
+    (least, node) => (least === undefined || node.count < least.count ? node : least),
+    undefined,
+  );
+}
+
+/** The fullest gives to the emptiest that takes something of it, as long as that has two fewer at least. */
+function level(nodes: readonly Filling[]): { shard: number; from: number }[] {
+  const given: { shard: number; from: number }[] = [];
+  const givers = new Set(nodes);
+  while (givers.size > 0) {
+    const from = [...givers].reduce((most, node) => (node.count > most.count ? node : most));
+    const shard = giveOne(from, nodes);
+    if (shard === undefined) givers.delete(from);
+    else given.push({ shard, from: from.number });
   }
-  if (next !== null) raise(counts, next);
-  return next;
+  return given;
 }
 
-function raise(counts: Map<number, number>, node: number): void {
-  const count = counts.get(node);
-  if (count !== undefined) counts.set(node, count + 1);
-}
-
-function shardsOf(
-  holders: readonly (number | null)[],
-  isOne: (holder: number | null) => boolean,
-): readonly number[] {
-  return holders.flatMap((holder, shard) => (isOne(holder) ? [shard] : []));
+function giveOne(from: Filling, nodes: readonly Filling[]): number | undefined {
+  const emptier = nodes.filter(({ count }) => count <= from.count - 2).toSorted((a, b) => a.count - b.count);
+  for (const to of emptier) {
+    const at = from.kept.findLastIndex((shard) => !to.refuses.has(shard));
+    if (at < 0) continue;
+    from.count--;
+    to.count++;
+    return from.kept.splice(at, 1)[0];
+  }
+  return undefined;
 }

@@ -7,6 +7,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { Logger } from "../observability/log.js";
 import { createShardBackOffs } from "./back-offs.js";
 import type { MetadataReach } from "./metadata-reach.js";
+import type { Refusals } from "./refusals.js";
 import type { ShardView } from "./shard-view.js";
 
 /** What the service does with a shard. */
@@ -28,6 +29,15 @@ export interface ShardStepsDeps extends ShardHandlers {
   readonly log: Logger;
 }
 
+/** What the others are told of this node. */
+export interface OwnState {
+  readonly refusals: Pick<Refusals, "refuses" | "failed" | "worked">;
+  /** Whether shards can be opened here at all. */
+  isAble(): boolean;
+  /** Writes all of it for the others. */
+  say(): Promise<unknown>;
+}
+
 export interface Local {
   /** `claiming`: its row is being written; `opening`, `giving`, `losing`: the service works on it. */
   phase: "claiming" | "opening" | "open" | "giving" | "freeing" | "losing";
@@ -35,16 +45,20 @@ export interface Local {
   isLost: boolean;
 }
 
+const delayMs = { first: 1000, longest: 60_000 } as const;
+
 /** What is done with one shard, from one phase to the next. */
 export function createShardSteps(
   deps: ShardStepsDeps,
   locals: Map<number, Local>,
   view: ShardView,
   reach: MetadataReach,
+  { refusals, isAble, say }: OwnState,
 ) {
   const { db, identity, clock, log } = deps;
-  const takeBackOffs = createShardBackOffs(clock.monotonic);
-  const giveBackOffs = createShardBackOffs(clock.monotonic);
+  /** Of shards that the service has dropped. */
+  const dropBackOffs = createShardBackOffs(delayMs, clock.monotonic);
+  const giveBackOffs = createShardBackOffs(delayMs, clock.monotonic);
   /** Closed here, and their rows are still to be freed. */
   const unfreed = new Set<number>();
 
@@ -95,9 +109,9 @@ export function createShardSteps(
     free,
     lose,
     isUnfreed: (shard: number) => unfreed.has(shard),
-    mayTake: (shard: number) => !takeBackOffs.isWaiting(shard),
+    mayTake: (shard: number) => isAble() && !refusals.refuses(shard) && !dropBackOffs.isWaiting(shard),
     mayGive: (shard: number) => !giveBackOffs.isWaiting(shard),
-    wait: (shard: number) => takeBackOffs.failed(shard),
+    wait: (shard: number) => dropBackOffs.failed(shard),
     take: async (shard: number): Promise<void> => {
       const local = enter(shard, "claiming");
       if (!(await claim(shard)) || local.isLost) return void locals.delete(shard);
@@ -105,12 +119,15 @@ export function createShardSteps(
       try {
         await deps.take(shard);
       } catch (error) {
-        takeBackOffs.failed(shard);
+        refusals.failed(shard);
         log.warn("cannot open a shard", { shard, error: asError(error) });
+        // First, so that whoever finds the shard free leaves it to a node that takes it.
+        await say();
         return leave(shard, local);
       }
       if (local.isLost) return lose(shard, local);
-      takeBackOffs.worked(shard);
+      refusals.worked(shard);
+      dropBackOffs.worked(shard);
       local.phase = "open";
     },
     give: async (shard: number): Promise<void> => {

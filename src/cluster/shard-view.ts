@@ -1,6 +1,6 @@
 /** Who has which shard, as this node knows it: what it has read, and what it has written itself since. */
 import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
-import type { ClusterState } from "../../store/metadata/cluster/cluster-state.js";
+import type { ClusterState, NodeState } from "../../store/metadata/cluster/cluster-state.js";
 import { createNodeWatch } from "./node-watch.js";
 import type { ShardPicture } from "./shard-plan.js";
 
@@ -30,6 +30,8 @@ interface ShardViewDeps {
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
 }
+
+const none: ReadonlySet<number> = new Set();
 
 export function createShardView({ shards, nodes, identity, monotonic }: ShardViewDeps): ShardView {
   const self = identity.number;
@@ -78,12 +80,20 @@ export function createShardView({ shards, nodes, identity, monotonic }: ShardVie
     ownShards: () => numbers.filter(isOwn),
     nodeOf,
     picture: () => {
-      const others = nodes.flatMap((number) => (number === self ? [] : (watch.find(number) ?? [])));
-      const numbersOf = (isLeaving: boolean): number[] =>
-        others.filter((one) => one.isLeaving === isLeaving).map(({ number }) => number);
+      const own = watch.find(self);
+      // Once it stops it follows no plan any more.
+      const here = {
+        number: self,
+        refuses: own?.refuses ?? none,
+        isAble: own?.isAble ?? true,
+        isLeaving: false,
+      };
+      const there = [here, ...nodes.flatMap((number) => (number === self ? [] : (watch.find(number) ?? [])))];
+      const isSharing = ({ isAble, isLeaving }: Pick<NodeState, "isAble" | "isLeaving">): boolean =>
+        isAble && !isLeaving;
       return {
-        alive: [self, ...numbersOf(false)],
-        leaving: numbersOf(true),
+        sharing: there.filter(isSharing),
+        emptying: there.filter((one) => !isSharing(one)).map(({ number }) => number),
         holders: numbers.map(nodeOf),
         self,
       };

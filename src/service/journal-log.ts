@@ -2,6 +2,7 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { LinkSecurity } from "../../store/journal/kafka/link-security.js";
 import type { PartitionLog } from "../../store/journal/kafka/partition-log.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
@@ -23,6 +24,8 @@ export interface JournalLogs {
    * good. @throws ConfigError, StoreError UNAVAILABLE
    */
   keep(shard: number, dir: string, onEnded: (reason: Error) => void): Promise<SegmentKeeping>;
+  /** Whether the machines are there that keep them. */
+  readonly brokers: BrokersReach;
 }
 
 interface LogsDeps {
@@ -56,7 +59,8 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
   }
   await refuseLocalJournal(dataDir);
   // Who keeps the journal on one machine need not load the client.
-  const [{ openPartition }, { prepareTopic }] = await Promise.all([
+  const [{ createBrokersReach }, { openPartition }, { prepareTopic }] = await Promise.all([
+    import("../../store/journal/kafka/brokers-reach.js"),
     import("../../store/journal/kafka/partition.js"),
     import("../../store/journal/kafka/topic.js"),
   ]);
@@ -74,6 +78,7 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
   if (acceptsUnflushed) log.warn("journal: an acknowledgement means on two machines, not yet on their disks");
   const owner = newOwner();
   return {
+    brokers: createBrokersReach(place),
     keep: (shard, dir, onEnded) =>
       keepInLog({
         dir,

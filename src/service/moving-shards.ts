@@ -1,7 +1,9 @@
 /** Shards come to this process and go while it runs, as the nodes of the cluster agree. */
+import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { pause } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
+import { type BrokersWatch, watchBrokers } from "../cluster/brokers-watch.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type ShardLeases, startShardLeases } from "../cluster/shard-leases.js";
 import type { ClusterSettings } from "../config/cluster.js";
@@ -25,6 +27,8 @@ interface MovingShardsDeps {
   /** How many there are. */
   readonly shards: number;
   readonly db: Db;
+  /** Is closed with what is returned. */
+  readonly brokers: BrokersReach;
   readonly set: Pick<ShardSet, "open" | "close" | "pipelines">;
   readonly cluster: Pick<Cluster, "others" | "call">;
   readonly clock: Clock;
@@ -41,7 +45,7 @@ const givingMsMax = 5000;
 
 /** @throws ConfigError if another process has this node's number */
 export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingShards> {
-  const { settings, shards, db, set, cluster, clock, log, fatal } = deps;
+  const { settings, shards, db, brokers, set, cluster, clock, log, fatal } = deps;
   const { self, nodes } = settings;
 
   /** Whoever is to have a shard that is free, or waits for one that is open now, need not wait for its next beat. */
@@ -67,8 +71,10 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     log.info(what, { shard, ms: Math.round(clock.monotonic() - startedAt) });
   }
 
+  let watch: BrokersWatch | null = null;
   const leases = await startShardLeases({
     db,
+    isAble: () => watch?.isAble !== false,
     shards,
     nodes: nodes.map(({ number }) => number),
     identity: { number: self.number, owner: newOwner() },
@@ -89,6 +95,8 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
       fatal(new Error(`another process is node ${self.number} now: each needs a number of its own`)),
   });
 
+  watch = watchBrokers({ brokers, monotonic: clock.monotonic, log });
+
   return {
     holderOf: (shard) => {
       const holder = leases.holderOf(shard);
@@ -100,6 +108,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
       await leases.close();
       // Nothing more is seen of where they go.
       set.pipelines.endWaits();
+      await watch?.close();
     },
     gives: (node, shard) => {
       if (shard < shards) given.set(shard, { node, at: clock.monotonic() });

@@ -9,6 +9,7 @@ import { createIndexThread } from "../../store/events/event-indexer.js";
 import type { EventLog, EventLogReading } from "../../store/events/events.js";
 import { mergeEventLogs } from "../../store/events/merged-logs.js";
 import { createDamageLog, type DamageLog } from "../../store/files/damage.js";
+import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { createSessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import type { SeriesStore } from "../../store/series/series.js";
@@ -35,6 +36,8 @@ export interface Storage {
    * MISMATCH, CORRUPT; ConfigError
    */
   openShard(number: number): Promise<Shard>;
+  /** Which keep the journals; null: this machine does. */
+  readonly brokers: BrokersReach | null;
   /** Of all shards that are open. */
   readonly events: EventLogReading;
   readonly receipts: Receipts;
@@ -128,6 +131,7 @@ export async function openStorage(
     series,
     shards,
     openShard: open,
+    brokers: logs?.brokers ?? null,
     events: mergeEventLogs(eventLogs),
     receipts,
     held,

@@ -23,8 +23,12 @@ export interface TestNode {
   readonly open: Set<number>;
   /** What the service's next calls end with; by call. */
   readonly faults: Map<string, () => Promise<void>>;
+  /** Shards that the service cannot open. */
+  readonly cannotOpen: Set<number>;
   /** Ends its calls to the metadata with an error. */
   isCutOff: boolean;
+  /** Whether it reaches the brokers. */
+  isAble: boolean;
   /** What each answer of the metadata waits for, or fails with, on its way. */
   onAnswer: ((to: "read" | "write") => Promise<void>) | null;
   /** It gets no time: killed, if it stays so. */
@@ -93,7 +97,9 @@ export async function openLeaseNodes(
       lines: [] as string[],
       open: new Set<number>(),
       faults: new Map<string, () => Promise<void>>(),
+      cannotOpen: new Set<number>(),
       isCutOff: false,
+      isAble: true,
       onAnswer: null as TestNode["onAnswer"],
       isPaused: false,
     };
@@ -111,6 +117,7 @@ export async function openLeaseNodes(
         const fault = node.faults.get(call);
         node.faults.delete(call);
         await fault?.();
+        if (name === "take" && node.cannotOpen.has(shard)) throw new Error("damaged");
         then(shard);
       };
     const log = (msg: string): void => void node.lines.push(msg);
@@ -119,6 +126,7 @@ export async function openLeaseNodes(
         write: (statements) => reached("write", () => own.write(statements)),
         snapshot: (statements) => reached("read", () => own.snapshot(statements)),
       },
+      isAble: () => node.isAble,
       shards,
       nodes: numbers,
       identity: { number, owner },

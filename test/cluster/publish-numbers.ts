@@ -12,6 +12,7 @@ export async function publishNumbers(
   address: () => string,
   device: Rec,
   isOver: () => boolean,
+  onAcknowledged: () => void = () => undefined,
 ): Promise<readonly number[]> {
   const acknowledged: number[] = [];
   let n = 0;
@@ -32,6 +33,7 @@ export async function publishNumbers(
         const qos = value % 2 === 0 ? 1 : 2;
         await Promise.race([own.publishAsync("data", `{"n":${value}}`, { qos }), lost]);
         acknowledged.push(value);
+        onAcknowledged();
       }
     } catch {
       await pause(50);

@@ -276,22 +276,162 @@ suite("leases of shards", (test) => {
 
   test("a shard that cannot be opened is given back, and tried again after delays that grow", async () => {
     const one = await nodes.begin(1, "one");
-    const refuse = () => one.faults.set("take 0", () => Promise.reject(new Error("no log")));
-    refuse();
+    one.cannotOpen.add(0);
     await nodes.settle();
     assert.equal([opened(one), (await nodes.rows())[0]], [[1, 2, 3, 4, 5], null]);
     assert.equal(one.lines, ["cannot open a shard"]);
     const tries: number[] = [];
-    for (let beat = 1; beat <= 40; beat++) {
+    for (let beat = 1; beat <= 80; beat++) {
       const before = one.calls.length;
-      refuse();
       await nodes.pass(beatMs);
       if (one.calls.length > before) tries.push(beat);
     }
-    assert.equal(tries, [1, 2, 4, 8, 16, 32]);
-    one.faults.clear();
-    await nodes.pass(60_000);
+    assert.equal(tries, [5, 15, 35, 75]);
+    one.cannotOpen.clear();
+    await nodes.pass(120_000);
     assert.equal([opened(one).length, (await nodes.rows())[0]], [6, 1]);
+  });
+
+  /** A node that can open all but these. */
+  async function startUnable(number: number, cannotOpen: readonly number[]): Promise<TestNode> {
+    const node = await nodes.begin(number, `process of ${number}`);
+    for (const shard of cannotOpen) node.cannotOpen.add(shard);
+    await nodes.settle();
+    return node;
+  }
+
+  test("a shard that one node cannot open is another's at once, and then nothing moves", async () => {
+    const one = await startUnable(1, [0]);
+    const two = await nodes.start(2);
+    assert.equal([opened(two), one.freed, two.lines], [[0], [0], []], "without a beat in between");
+    await nodes.pass(5 * beatMs);
+    assert.equal([opened(one).length, opened(two).length, two.open.has(0)], [3, 3, true]);
+    const before = [...one.calls, ...two.calls];
+    // Longer than a node refuses a shard.
+    await nodes.pass(70 * beatMs);
+    assert.equal([...one.calls, ...two.calls], before);
+    assert.is(callsOf(one, "take 0").length, 1);
+    await two.leases.close();
+    await nodes.pass(beatMs);
+    assert.equal([callsOf(one, "take 0").length, opened(one)], [2, [1, 2, 3, 4, 5]], "there is nobody else");
+  });
+
+  test("a node that can open nothing has none, and takes those of others ever less often", async () => {
+    const [one, two] = await startTwo();
+    const gives = () => callsOf(one, "give").length + callsOf(two, "give").length;
+    const before = gives();
+    const three = await startUnable(3, [0, 1, 2, 3, 4, 5]);
+    await nodes.pass(50 * beatMs);
+    const tried = callsOf(three, "take").length;
+    // Each of the others gives one at a time: two after 0, 5, 15, 35 and 75 s.
+    assert.ok(tried >= 4 && tried <= 12 && gives() - before === tried, `${tried} tries`);
+    await nodes.pass(2 * beatMs);
+    assert.equal([opened(three), opened(one).length + opened(two).length], [[], 6]);
+    three.cannotOpen.clear();
+    await nodes.pass(50 * beatMs);
+    assert.equal(counts(await nodes.rows()), [2, 2, 2]);
+  });
+
+  test("a shard that nobody can open is free until one of them can", async () => {
+    const one = await startUnable(1, [0]);
+    const two = await startUnable(2, [0]);
+    await nodes.pass(20 * beatMs);
+    assert.equal([(await nodes.rows())[0], one.leases.holderOf(0)], [null, null]);
+    assert.equal([opened(one).length + opened(two).length, callsOf(two, "take 0").length > 1], [5, true]);
+    two.cannotOpen.clear();
+    await nodes.pass(130_000);
+    assert.equal([(await nodes.rows())[0], two.open.has(0)], [2, true]);
+    assert.equal([opened(one).length, opened(two).length], [3, 3]);
+  });
+
+  test("a node that alone cannot reach the brokers gives up its shards at once, and gets its share again", async () => {
+    const [one, two] = await startTwo();
+    two.isAble = false;
+    await nodes.pass(5 * beatMs);
+    assert.equal([opened(one), opened(two)], halves, "it may be so everywhere");
+    await nodes.pass(2 * beatMs);
+    assert.equal([opened(one), opened(two)], [[0, 1, 2, 3, 4, 5], []]);
+    assert.equal([callsOf(two, "give"), two.freed.length], [["give 3", "give 4", "give 5"], 3]);
+    const before = [...one.calls, ...two.calls];
+    await nodes.pass(20 * beatMs);
+    assert.equal([...one.calls, ...two.calls], before);
+    two.isAble = true;
+    await nodes.pass(6 * beatMs);
+    assert.equal([opened(one).length, opened(two).length], [3, 3]);
+    assert.equal([...one.lines, ...two.lines], []);
+  });
+
+  test("where no node reaches the brokers nothing moves, nor as they come back one after the other", async () => {
+    const [one, two] = await startTwo();
+    const three = await nodes.start(3);
+    await nodes.pass(6 * beatMs);
+    const all = [one, two, three];
+    const before = all.flatMap(({ calls }) => calls);
+    for (const node of all) {
+      node.isAble = false;
+      await nodes.pass(2 * beatMs);
+    }
+    await nodes.pass(60 * beatMs);
+    for (const node of all) {
+      node.isAble = true;
+      await nodes.pass(2 * beatMs);
+    }
+    await nodes.pass(20 * beatMs);
+    assert.equal([all.flatMap(({ calls }) => calls), counts(await nodes.rows())], [before, [2, 2, 2]]);
+  });
+
+  test("a free shard waits for a node that reaches the brokers, and what one has stays where all others stop", async () => {
+    const [one, two] = await startTwo();
+    two.isAble = false;
+    await nodes.pass(beatMs);
+    await one.leases.close();
+    await nodes.pass(20 * beatMs);
+    assert.equal(
+      [await nodes.rows(), opened(two)],
+      [
+        [null, null, null, 2, 2, 2],
+        [3, 4, 5],
+      ],
+    );
+    two.isAble = true;
+    await nodes.pass(beatMs);
+    assert.equal(opened(two), [0, 1, 2, 3, 4, 5]);
+  });
+
+  test("a node that cannot reach the brokers frees what it has not open, too", async () => {
+    const [one, two] = await startTwo();
+    two.isAble = false;
+    two.open.delete(3);
+    two.leases.dropped(3);
+    await nodes.pass(8 * beatMs);
+    assert.equal([opened(one), callsOf(two, "take 3").length], [[0, 1, 2, 3, 4, 5], 1]);
+  });
+
+  test("what could not be opened is tried at once when the brokers can be reached again", async () => {
+    const one = await startUnable(1, [0]);
+    await nodes.pass(6 * beatMs);
+    assert.is(callsOf(one, "take 0").length, 2);
+    one.isAble = false;
+    await nodes.pass(beatMs);
+    one.isAble = true;
+    one.cannotOpen.clear();
+    await nodes.pass(beatMs);
+    assert.equal([callsOf(one, "take 0").length, one.open.has(0)], [3, true]);
+  });
+
+  test("a process that takes the number of another lacks nothing of what that lacked", async () => {
+    const one = await startUnable(1, [0]);
+    one.isAble = false;
+    await nodes.pass(beatMs);
+    const lacks = () => nodes.db.all("select able, refuses from cluster_node");
+    assert.equal(await lacks(), [{ able: 0, refuses: "[0]" }]);
+    one.isPaused = true;
+    const second = nodes.begin(1, "second");
+    await nodes.settle();
+    await nodes.pass(3 * beatMs);
+    await second;
+    await nodes.settle();
+    assert.equal(await lacks(), [{ able: 1, refuses: "[]" }]);
   });
 
   test("a shard that cannot be closed stays, and is tried again", async () => {

@@ -1,6 +1,6 @@
 /** Who takes and gives which shard: what all see alike settles who takes, moves little, and comes to rest. */
 import fc from "fast-check";
-import { planShards } from "../../src/cluster/shard-plan.js";
+import { planShards, type SharingNode } from "../../src/cluster/shard-plan.js";
 import { assert, suite } from "../suite.js";
 
 type Holders = readonly (number | null)[];
@@ -12,6 +12,10 @@ const picture = fc.record({
   // 21 is no node of the cluster any more.
   holders: fc.array(fc.constantFrom(null, ...nodes, 21), { minLength: 1, maxLength: 40 }),
 });
+
+/** Nodes that take any shard. */
+const all = (numbers: readonly number[]): SharingNode[] =>
+  numbers.map((number) => ({ number, refuses: new Set() }));
 
 const countOf = (holders: Holders, node: number): number => holders.filter((one) => one === node).length;
 
@@ -47,10 +51,12 @@ suite("plan of the shards", (test) => {
   test("of one picture no two take the same shard, nobody takes what a living node has, and each free one has a taker", () => {
     fc.assert(
       fc.property(picture, fc.subarray(nodes), ({ alive, holders }, more) => {
-        const leaving = more.filter((node) => !alive.includes(node));
-        const taken = alive.flatMap((self) => planShards({ alive, leaving, holders, self }).take);
+        const emptying = more.filter((node) => !alive.includes(node));
+        const taken = alive.flatMap(
+          (self) => planShards({ sharing: all(alive), emptying, holders, self }).take,
+        );
         const free = holders.flatMap((holder, shard) =>
-          holder !== null && (alive.includes(holder) || leaving.includes(holder)) ? [] : [shard],
+          holder !== null && (alive.includes(holder) || emptying.includes(holder)) ? [] : [shard],
         );
         assert.equal(
           taken.toSorted((a, b) => a - b),
@@ -63,8 +69,9 @@ suite("plan of the shards", (test) => {
   test("the order in which nodes are named changes nothing", () => {
     fc.assert(
       fc.property(picture, fc.constantFrom(...nodes), ({ alive, holders }, self) => {
-        const plan = planShards({ alive, leaving: [], holders, self });
-        assert.equal(planShards({ alive: alive.toReversed(), leaving: [], holders, self }), plan);
+        const sharing = all(alive);
+        const plan = planShards({ sharing, emptying: [], holders, self });
+        assert.equal(planShards({ sharing: sharing.toReversed(), emptying: [], holders, self }), plan);
       }),
     );
   });
@@ -73,7 +80,7 @@ suite("plan of the shards", (test) => {
     fc.assert(
       fc.property(picture, ({ alive, holders }) => {
         const given = alive.map((self) => {
-          const { give } = planShards({ alive, leaving: [], holders, self });
+          const { give } = planShards({ sharing: all(alive), emptying: [], holders, self });
           for (const shard of give) assert.is(holders[shard], self);
           return give.length;
         });
@@ -82,21 +89,163 @@ suite("plan of the shards", (test) => {
     );
   });
 
-  test("a node that leaves gives all and takes nothing, and what it has is left to it", () => {
+  test("a node that is to have none gives what others take and takes nothing, and what it has is left to it", () => {
     const holders = [1, 1, 1, 2, 2, null];
-    const of = (self: number) => planShards({ alive: [2, 3], leaving: [1], holders, self });
+    const of = (self: number, sharing = all([2, 3])) => planShards({ sharing, emptying: [1], holders, self });
     assert.equal(of(1), { take: [], give: [0, 1, 2] });
     assert.equal(of(2), { take: [], give: [] });
     assert.equal(of(3), { take: [5], give: [] });
-    assert.equal(planShards({ alive: [], leaving: [1], holders: [1, null], self: 1 }), {
-      take: [],
-      give: [0],
-    });
+    const refusing = [2, 3].map((number) => ({ number, refuses: new Set([1, 5]) }));
+    assert.equal(of(1, refusing), { take: [], give: [0, 2] });
+    assert.equal(of(1, []), { take: [], give: [] }, "nobody could have them");
+  });
+
+  test("a free shard goes to the node with the fewest of those that take it, to nobody if there is none", () => {
+    const plan = (
+      holders: Holders,
+      refused: readonly (readonly [number, readonly number[]])[],
+      self: number,
+    ) =>
+      planShards({
+        sharing: refused.map(([number, shards]) => ({ number, refuses: new Set(shards) })),
+        emptying: [],
+        holders,
+        self,
+      });
+    const take = (...args: Parameters<typeof plan>) => plan(...args).take;
+    assert.equal(
+      take(
+        [null, 2],
+        [
+          [1, [0]],
+          [2, []],
+        ],
+        1,
+      ),
+      [],
+    );
+    assert.equal(
+      take(
+        [null, 2],
+        [
+          [1, [0]],
+          [2, []],
+        ],
+        2,
+      ),
+      [0],
+      "though 1 has fewer",
+    );
+    assert.equal(
+      take(
+        [null, 2, 3, 3],
+        [
+          [1, [0]],
+          [2, []],
+          [3, []],
+        ],
+        2,
+      ),
+      [0],
+    );
+    assert.equal(
+      take(
+        [null, 2, 3, 3],
+        [
+          [1, [0]],
+          [2, []],
+          [3, []],
+        ],
+        3,
+      ),
+      [],
+    );
+    for (const self of [1, 2])
+      assert.equal(
+        take(
+          [null, 2],
+          [
+            [1, [0]],
+            [2, [0]],
+          ],
+          self,
+        ),
+        [],
+      );
+    assert.equal(
+      take(
+        [null, null],
+        [
+          [1, []],
+          [2, [1]],
+        ],
+        1,
+      ),
+      [1],
+      "2 can have the other",
+    );
+    assert.equal(
+      take(
+        [null, null],
+        [
+          [1, []],
+          [2, [1]],
+        ],
+        2,
+      ),
+      [0],
+    );
+    const full = [2, 2, 2, 2] as const;
+    assert.equal(
+      plan(
+        full,
+        [
+          [1, []],
+          [2, []],
+        ],
+        2,
+      ).give,
+      [2, 3],
+    );
+    assert.equal(
+      plan(
+        full,
+        [
+          [1, [3]],
+          [2, []],
+        ],
+        2,
+      ).give,
+      [1, 2],
+    );
+    assert.equal(
+      plan(
+        full,
+        [
+          [1, [0, 2, 3]],
+          [2, []],
+        ],
+        2,
+      ).give,
+      [1],
+    );
+    assert.equal(
+      plan(
+        full,
+        [
+          [1, [0, 1, 2, 3]],
+          [2, []],
+        ],
+        2,
+      ).give,
+      [],
+      "it would come back",
+    );
   });
 
   test("a few pictures by hand", () => {
     const plan = (alive: readonly number[], holders: Holders, self: number) =>
-      planShards({ alive, leaving: [], holders, self });
+      planShards({ sharing: all(alive), emptying: [], holders, self });
     const none = { take: [], give: [] };
     assert.equal(plan([1], [null, null], 1), { take: [0, 1], give: [] });
     assert.equal(plan([1, 2], [null, null, null], 1), { take: [0, 2], give: [] });
@@ -118,21 +267,61 @@ suite("plan of the shards", (test) => {
       fc.property(picture, fc.array(step, { maxLength: 150 }), ({ alive, holders }, steps) => {
         const cluster = createModel(alive, holders);
         for (const { kind, node } of steps) cluster[kind](node);
-        let rounds = 0;
-        while (cluster.round()) assert.ok(++rounds <= 2 * holders.length + 2, `${rounds} rounds`);
+        comeToRest(cluster);
         assert.ok(isBalanced(cluster.holders, cluster.alive()), JSON.stringify(cluster.holders));
-        assert.is(cluster.round(), false);
       }),
       { numRuns: 300 },
     );
   });
+
+  test("where nodes cannot open some shards, each that one of them can is held in the end, and then nothing moves", () => {
+    const step = fc.record({
+      kind: fc.constantFrom("look", "look", "move", "move", "move", "die", "return", "leave"),
+      node: fc.constantFrom(...nodes),
+    });
+    const fault = fc.tuple(fc.constantFrom(...nodes), fc.nat({ max: 39 }));
+    const unable = fc.array(fault, { maxLength: 120 });
+    fc.assert(
+      fc.property(picture, fc.array(step, { maxLength: 80 }), unable, ({ alive, holders }, steps, faults) => {
+        const canOpen = (node: number, shard: number): boolean =>
+          !faults.some(([one, of]) => one === node && of === shard);
+        const cluster = createModel(
+          alive,
+          holders.map((node, shard) => (node !== null && canOpen(node, shard) ? node : null)),
+          canOpen,
+        );
+        for (const { kind, node } of steps) cluster[kind](node);
+        comeToRest(cluster);
+        for (const [shard, holder] of cluster.holders.entries()) {
+          const able = cluster.alive().filter((node) => canOpen(node, shard));
+          assert.ok(holder === null ? able.length === 0 : able.includes(holder), `${shard}: ${holder}`);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
 });
 
-/** Nodes that look now and act later, on what they saw, by compare-and-set. */
-function createModel(first: readonly number[], before: Holders) {
+/** Nobody moves anything any more. */
+function comeToRest(cluster: ReturnType<typeof createModel>): void {
+  let rounds = 0;
+  while (cluster.round()) assert.ok(++rounds <= 8 * cluster.holders.length + 8, `${rounds} rounds`);
+  assert.is(cluster.round(), false);
+}
+
+/**
+ * Nodes that look now and act later, on what they saw, by compare-and-set. One that finds that it cannot open a shard
+ * refuses it from then on.
+ */
+function createModel(
+  first: readonly number[],
+  before: Holders,
+  canOpen: (node: number, shard: number) => boolean = () => true,
+) {
   const holders = [...before];
   const states = new Map(nodes.map((node) => [node, first.includes(node) ? "alive" : "dead"]));
   const numbersOf = (state: string) => nodes.filter((node) => states.get(node) === state);
+  const refused = new Map(nodes.map((node) => [node, new Set<number>()]));
   /** What each is about to do, as it has seen it. */
   const planned = new Map<
     number,
@@ -142,8 +331,8 @@ function createModel(first: readonly number[], before: Holders) {
   const look = (self: number): void => {
     if (states.get(self) === "dead") return;
     const { take, give } = planShards({
-      alive: numbersOf("alive"),
-      leaving: numbersOf("leaving"),
+      sharing: numbersOf("alive").map((number) => ({ number, refuses: new Set(refused.get(number)) })),
+      emptying: numbersOf("leaving"),
       holders,
       self,
     });
@@ -157,7 +346,9 @@ function createModel(first: readonly number[], before: Holders) {
   const move = (self: number): boolean => {
     const next = states.get(self) === "dead" ? undefined : planned.get(self)?.shift();
     if (next === undefined || holders[next.shard] !== next.seen) return false;
-    holders[next.shard] = next.to;
+    const opens = next.to === null || canOpen(self, next.shard);
+    holders[next.shard] = opens ? next.to : null;
+    if (!opens) refused.get(self)?.add(next.shard);
     return true;
   };
 

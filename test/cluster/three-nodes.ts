@@ -22,10 +22,12 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
+/** `environment`: of all nodes; `own`: of the node of a place beside it. */
 export async function startCluster(
   dir: string,
   influx: InfluxServer,
   environment: Readonly<Record<string, string>> = {},
+  own: (place: number) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<Cluster> {
   const ports = await Promise.all(numbers.map(freePort));
   const masterKey = randomBytes(32);
@@ -41,7 +43,11 @@ export async function startCluster(
     CLUSTER_NODES: numbers.map((number, place) => `${number}@127.0.0.1:${ports[place]}`).join(),
     ...environment,
   };
-  const environmentOf = (place: number) => ({ ...shared, NODE_NUMBER: String(numbers[place]) });
+  const environmentOf = (place: number) => ({
+    ...shared,
+    ...own(place),
+    NODE_NUMBER: String(numbers[place]),
+  });
   const nodes: RunningService[] = [];
   const start = async (place: number): Promise<RunningService> => {
     const dataDir = join(dir, `node-${place}`);

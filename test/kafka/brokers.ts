@@ -10,7 +10,13 @@ import { promisify } from "node:util";
 import { freePort } from "../free-port.js";
 import { guardServer } from "../guard.js";
 import { findKafka } from "./find-kafka.js";
-import { type NodePorts, nodeProperties, type SecureListener, scramArguments } from "./node-properties.js";
+import {
+  type Detour,
+  type NodePorts,
+  nodeProperties,
+  type SecureListener,
+  scramArguments,
+} from "./node-properties.js";
 
 interface Broker {
   /** Its number in the cluster, from 1. */
@@ -18,6 +24,8 @@ interface Broker {
   readonly port: number;
   /** Of the listener over TLS, if the cluster has one. */
   readonly securePort: number;
+  /** Of the listener behind a way of its own, if the cluster has one. */
+  readonly detour: Detour;
   /** Undefined while it is not running. */
   readonly pid: number | undefined;
   /** SIGKILL, and waits for the end; the data stay as the kill left them. */
@@ -46,12 +54,13 @@ const javaFlags = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtL
 
 /**
  * A cluster of `count` nodes, each of them broker and controller, on free ports of 127.0.0.1; resolves when all serve.
- * Its folder is made in `parent`. `secure`: a second listener of each.
+ * Its folder is made in `parent`. `secure`, or a detour: a second listener of each.
  */
 export async function startBrokers(
   count: number,
   parent = tmpdir(),
   secure: SecureListener | null = null,
+  hasDetour = false,
 ): Promise<Brokers> {
   const found = await findKafka();
   if ("missing" in found) throw new Error(`cannot start Kafka: ${found.missing}`);
@@ -65,17 +74,17 @@ export async function startBrokers(
     const clusterID = randomBytes(16).toString("base64url");
     const ports: NodePorts[] = [];
     while (ports.length < count) {
-      const used = ports.flatMap(({ broker, controller, secure }) => [broker, controller, secure]);
-      const broker = await portBeside(used);
-      const controller = await portBeside([...used, broker]);
-      ports.push({ broker, controller, secure: await portBeside([...used, broker, controller]) });
+      ports.push(await nodePorts(ports));
     }
     for (const [i, own] of ports.entries()) {
       const home = join(dir, `node-${i + 1}`);
       await mkdir(home);
       const place = { dataDir: join(home, "data"), keystore: join(home, "keystore.pem") };
       if (secure !== null) await writeFile(place.keystore, secure.key + secure.cert);
-      await writeFile(join(home, "node.properties"), nodeProperties(i + 1, ports, place, secure));
+      await writeFile(
+        join(home, "node.properties"),
+        nodeProperties(i + 1, ports, place, { secure, hasDetour }),
+      );
       nodes.push(createNode(i + 1, own, { lib: found.lib, home, dir }));
     }
     const users = secure === null ? [] : scramArguments(secure);
@@ -95,6 +104,24 @@ export async function startBrokers(
     },
     close,
   };
+}
+
+/** Ports that no other node has. */
+async function nodePorts(others: readonly NodePorts[]): Promise<NodePorts> {
+  const used = others.flatMap(({ broker, controller, secure, detour }) => [
+    broker,
+    controller,
+    secure,
+    detour.listens,
+    detour.advertised,
+  ]);
+  const next = async (): Promise<number> => {
+    const port = await portBeside(used);
+    used.push(port);
+    return port;
+  };
+  const [broker, controller, secure] = [await next(), await next(), await next()];
+  return { broker, controller, secure, detour: { listens: await next(), advertised: await next() } };
 }
 
 async function portBeside(used: readonly number[]): Promise<number> {
@@ -118,6 +145,7 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
     id,
     port,
     securePort: ports.secure,
+    detour: ports.detour,
     get pid() {
       return child?.pid;
     },

@@ -3,6 +3,14 @@ export interface NodePorts {
   readonly controller: number;
   /** Of the listener over TLS, where there is one. */
   readonly secure: number;
+  /** Of the listener behind a way of its own, where there is one. */
+  readonly detour: Detour;
+}
+
+/** A listener that clients are told to look for at another port, from which a test passes them on, or does not. */
+export interface Detour {
+  readonly listens: number;
+  readonly advertised: number;
 }
 
 /** A second listener of each node: TLS, and a user who is proved by SASL. */
@@ -17,12 +25,17 @@ export interface SecureListener {
   readonly sessionMs: number;
 }
 
+interface Listeners {
+  readonly secure: SecureListener | null;
+  readonly hasDetour: boolean;
+}
+
 /** The configuration of node `id` of a cluster whose every node is broker and controller. */
 export function nodeProperties(
   id: number,
   ports: readonly NodePorts[],
   place: { readonly dataDir: string; readonly keystore: string },
-  secure: SecureListener | null,
+  { secure, hasDetour }: Listeners,
 ): string {
   const own = ports[id - 1];
   if (!own) throw new Error(`no ports of node ${id}`);
@@ -54,10 +67,21 @@ export function nodeProperties(
     "background.threads": 2,
     "num.recovery.threads.per.data.dir": 1,
     ...(secure === null ? {} : secureSettings(own, secure, place.keystore)),
+    ...(hasDetour ? detourSettings(own) : {}),
   };
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
     .join("");
+}
+
+/** Take the place of the settings of the same names. */
+function detourSettings({ broker, controller, detour }: NodePorts) {
+  const own = `BROKER://127.0.0.1:${broker}`;
+  return {
+    listeners: `${own},DETOUR://127.0.0.1:${detour.listens},CONTROLLER://127.0.0.1:${controller}`,
+    "advertised.listeners": `${own},DETOUR://127.0.0.1:${detour.advertised}`,
+    "listener.security.protocol.map": "BROKER:PLAINTEXT,DETOUR:PLAINTEXT,CONTROLLER:PLAINTEXT",
+  };
 }
 
 /** Beside the others, some of which they take the place of. */

@@ -1,5 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import { type Address, openLink } from "./broker-link.js";
+import { createKnownBrokers, withAddress } from "./known-brokers.js";
 import type { LinkSecurity } from "./link-security.js";
 import { calls, codes, describeCode, kindOf } from "./protocol.js";
 
@@ -39,12 +40,12 @@ export const attemptTimeMs = 1500;
 
 export function createLeaderFinder(options: FinderOptions, pin: TopicPin): LeaderFinder {
   const { topic, partition, clientID, answerBytesMax, security } = options;
-  let known: readonly Address[] = options.brokers;
+  const known = createKnownBrokers(options.brokers);
   let turn = 0;
 
   async function ask(timeMs: number) {
     const deadline = performance.now() + Math.min(timeMs, attemptTimeMs);
-    const address = known[turn % known.length];
+    const address = known.all[turn % known.all.length];
     if (address === undefined) throw new StoreError("UNAVAILABLE", "no broker is known");
     const left = () => deadline - performance.now();
     const link = await openLink(address, { clientID, timeMs: left(), answerBytesMax, security });
@@ -55,16 +56,10 @@ export function createLeaderFinder(options: FinderOptions, pin: TopicPin): Leade
     }
   }
 
-  /** The brokers of the cluster as it names them now, before those that we were given. */
-  function learn(brokers: readonly Address[]): void {
-    const isNew = ({ host, port }: Address) => !brokers.some((one) => one.host === host && one.port === port);
-    known = [...brokers, ...options.brokers.filter(isNew)];
-  }
-
   async function find(timeMs: number): Promise<Leader> {
     const { brokers, topics } = await ask(timeMs);
-    const named = brokers.filter(({ host, port }) => host !== "" && port > 0 && port < 65_536);
-    learn(named);
+    const named = withAddress(brokers);
+    known.learn(named);
     const found = topics.find(({ name }) => name === topic);
     if (found?.errorCode !== codes.none) {
       const code = found?.errorCode ?? codes.unknownTopic;

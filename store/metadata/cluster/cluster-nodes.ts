@@ -13,6 +13,14 @@ export interface NodeBeat extends NodeIdentity {
   readonly beat: number;
 }
 
+/** What others must know of a process that is there. */
+export interface NodeLacks {
+  /** Whether it reaches what keeps the shards' journals. */
+  readonly isAble: boolean;
+  /** Shards that it does not want for the time being, since it could not open them. */
+  readonly refuses: readonly number[];
+}
+
 type Writes = Pick<Db, "write">;
 
 /**
@@ -27,18 +35,24 @@ export async function takeNumber(
   return changesRow(
     db,
     `insert into cluster_node (number, owner, beat) values (?, ?, 1)
-     on conflict do update set owner = excluded.owner, beat = beat + 1, leaving = 0 where owner = ? and beat = ?`,
+     on conflict do update set owner = excluded.owner, beat = beat + 1, leaving = 0, able = 1, refuses = '[]'
+     where owner = ? and beat = ?`,
     [number, owner, seen?.owner ?? null, seen?.beat ?? null],
   );
 }
 
 /** Says that the process is there; false: another process has taken its number meanwhile. */
-export async function beatNode(db: Writes, { number, owner }: NodeIdentity): Promise<boolean> {
+export async function beatNode(
+  db: Writes,
+  { number, owner }: NodeIdentity,
+  { isAble, refuses }: NodeLacks,
+): Promise<boolean> {
   return changesRow(
     db,
-    `insert into cluster_node (number, owner, beat) values (?, ?, 1)
-     on conflict do update set beat = beat + 1 where owner = excluded.owner`,
-    [number, owner],
+    `insert into cluster_node (number, owner, beat, able, refuses) values (?, ?, 1, ?, ?)
+     on conflict do update set beat = beat + 1, able = excluded.able, refuses = excluded.refuses
+     where owner = excluded.owner`,
+    [number, owner, isAble ? 1 : 0, JSON.stringify(refuses)],
   );
 }
 

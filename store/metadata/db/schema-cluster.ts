@@ -17,3 +17,10 @@ export const clusterSchema: readonly string[] = [
     check ((node is null) = (owner is null))
   ) strict`,
 ];
+
+/** What a process of the cluster cannot do for the time being. */
+export const clusterLacksSchema: readonly string[] = [
+  // `able`: it reaches the brokers. `refuses`: shards that it does not want, since it could not open them: JSON.
+  "alter table cluster_node add column able integer not null default 1",
+  "alter table cluster_node add column refuses text not null default '[]'",
+];

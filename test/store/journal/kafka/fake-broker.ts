@@ -14,6 +14,9 @@ interface FakeBroker {
   readonly port: number;
   /** Appends that it has seen. */
   readonly appends: number;
+  /** That it has taken, and of those the ones that are open. */
+  readonly connections: number;
+  readonly open: number;
   /** Ends all connections. */
   hangUp(): void;
   close(): Promise<void>;
@@ -31,7 +34,9 @@ export async function startFakeBroker(
 ): Promise<FakeBroker> {
   const sockets = new Set<Socket>();
   let appends = 0;
+  let connections = 0;
   const server = createServer((socket) => {
+    connections++;
     sockets.add(socket);
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
@@ -51,6 +56,12 @@ export async function startFakeBroker(
     port: portOf(),
     get appends() {
       return appends;
+    },
+    get connections() {
+      return connections;
+    },
+    get open() {
+      return sockets.size;
     },
     hangUp,
     close: () => {

@@ -113,6 +113,30 @@ suite("journal in a log that fails", (test) => {
       await third.close();
     }));
 
+  test("one whose log does not answer closes all the same, and acknowledges nothing of what was under way", () =>
+    withTempDir(async (dir) => {
+      for (const [fate, expected] of [
+        ["refused", ["1 before"]],
+        ["unanswered", ["1 before", "2 under way"]],
+      ] as const) {
+        let isAway = false;
+        const log = createMemoryLog(() => (isAway ? fate : "kept"));
+        const former = await openInLog(join(dir, fate, "a"), log.connect());
+        await keep(former, { payload: Buffer.from("before") });
+        isAway = true;
+        const told: number[] = [];
+        for (const text of ["under way", "behind it"]) {
+          former.append(journalInput({ payload: Buffer.from(text) }), (id) => told.push(id));
+          await until(() => former.stopped !== null, { what: "the log to be away" });
+        }
+        await former.close();
+        isAway = false;
+        const next = await openInLog(join(dir, fate, "b"), log.connect());
+        assert.equal([told, await contents(next)], [[], expected]);
+        await next.close();
+      }
+    }));
+
   test("of two that claim the same epoch, the one whose claim comes second tries again", () =>
     withTempDir(async (dir) => {
       const log = createMemoryLog();
