@@ -92,6 +92,7 @@ const slowRooms = [
   "influxd",
   "ingest/transports/broker",
   "kafka",
+  "networks",
   "published",
   "store/journal/kafka",
 ];

@@ -10,6 +10,7 @@ import { inspect } from "node:util";
 import { findInfluxd, type InfluxServer, startInflux } from "./influxd/influxd.js";
 import { type Brokers, startBrokers } from "./kafka/brokers.js";
 import { findKafka } from "./kafka/find-kafka.js";
+import { networksMissing } from "./networks/networks.js";
 
 export * as assert from "uvu/assert";
 
@@ -162,6 +163,11 @@ export function kafkaSuite(
   const plan = collect(name, { influx: false, missing: kafkaMissing }, (test) => define(test, brokers.get));
   plan.after.push(brokers.close);
   enlist(plan);
+}
+
+/** A suite that needs network namespaces. Where there can be none, every test counts as skipped, with the reason. */
+export function networksSuite(name: string, define: (test: Test) => void): void {
+  enlist(collect(name, { influx: false, missing: async () => networksMissing() }, define));
 }
 
 /**
