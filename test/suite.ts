@@ -152,15 +152,18 @@ export function influxKafkaSuite(
 
 /**
  * A suite that needs Kafka. `brokers()` starts a cluster of three, or what `start` makes, on first use and closes it
- * after the suite. Without Java, or Maven to fetch Kafka, every test counts as skipped, with the reason.
+ * after the suite. Without Java, or Maven to fetch Kafka, or what `start` needs besides, every test counts as skipped,
+ * with the reason.
  */
 export function kafkaSuite(
   name: string,
   define: (test: Test, brokers: () => Promise<Brokers>) => void,
   start: () => Promise<Brokers> = () => startBrokers(3),
+  startMissing: () => string | undefined = () => undefined,
 ): void {
   const brokers = onFirstUse(start);
-  const plan = collect(name, { influx: false, missing: kafkaMissing }, (test) => define(test, brokers.get));
+  const missing = async () => (await kafkaMissing()) ?? startMissing();
+  const plan = collect(name, { influx: false, missing }, (test) => define(test, brokers.get));
   plan.after.push(brokers.close);
   enlist(plan);
 }

@@ -9,12 +9,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../free-port.js";
 import { guardServer } from "../guard.js";
+import type { Place } from "../networks/networks.js";
 import { findKafka } from "./find-kafka.js";
+import { compileLedger, type Disk, openDisk } from "./lossy-disk.js";
 import { type NodePorts, nodeProperties, type SecureListener, scramArguments } from "./node-properties.js";
 
 interface Broker {
   /** Its number in the cluster, from 1. */
   readonly id: number;
+  readonly host: string;
   readonly port: number;
   /** Of the listener over TLS, if the cluster has one. */
   readonly securePort: number;
@@ -22,6 +25,8 @@ interface Broker {
   readonly pid: number | undefined;
   /** SIGKILL, and waits for the end; the data stay as the kill left them. */
   kill(): Promise<void>;
+  /** SIGKILL, and its disk loses what was not synced. Of brokers that were started on such disks. */
+  cutPower(): Promise<void>;
   /** SIGSTOP: it holds its connections and answers nothing. */
   freeze(): void;
   /** SIGCONT. */
@@ -31,7 +36,7 @@ interface Broker {
 }
 
 export interface Brokers {
-  /** `127.0.0.1:PORT` of each. */
+  /** `host:port` of each. */
   readonly addresses: readonly string[];
   readonly nodes: readonly Broker[];
   /** The node of that number. */
@@ -40,19 +45,32 @@ export interface Brokers {
   close(): Promise<void>;
 }
 
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 const readyTimeMs = 60_000;
+const here: Place = { host: "127.0.0.1", command: [] };
 /** Short of memory and quick to start: they carry little. */
 const javaFlags = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"];
 
+interface BrokersOptions {
+  /** Where their folder is made; default the system's temporary one. */
+  readonly parent?: string;
+  /** A second listener of each. */
+  readonly secure?: SecureListener;
+  /** Where each of them runs; default here, at 127.0.0.1. */
+  readonly places?: readonly Place[];
+  /** Whether their disks lose, when their power is cut, what was not synced. */
+  readonly loseUnsynced?: boolean;
+}
+
 /**
- * A cluster of `count` nodes, each of them broker and controller, on free ports of 127.0.0.1; resolves when all serve.
- * Its folder is made in `parent`. `secure`: a second listener of each.
+ * A cluster of `count` nodes, each of them broker and controller, on free ports; resolves when all serve.
  */
-export async function startBrokers(
-  count: number,
-  parent = tmpdir(),
-  secure: SecureListener | null = null,
-): Promise<Brokers> {
+export async function startBrokers(count: number, options: BrokersOptions = {}): Promise<Brokers> {
+  const { parent = tmpdir(), secure = null, places = [], loseUnsynced = false } = options;
   const found = await findKafka();
   if ("missing" in found) throw new Error(`cannot start Kafka: ${found.missing}`);
   const dir = await mkdtemp(join(parent, "tidemark-kafka-"));
@@ -66,17 +84,20 @@ export async function startBrokers(
     const ports: NodePorts[] = [];
     while (ports.length < count) {
       const used = ports.flatMap(({ broker, controller, secure }) => [broker, controller, secure]);
+      const { host } = places[ports.length] ?? here;
       const broker = await portBeside(used);
       const controller = await portBeside([...used, broker]);
-      ports.push({ broker, controller, secure: await portBeside([...used, broker, controller]) });
+      ports.push({ host, broker, controller, secure: await portBeside([...used, broker, controller]) });
     }
+    const library = loseUnsynced ? await compileLedger(dir) : null;
     for (const [i, own] of ports.entries()) {
       const home = join(dir, `node-${i + 1}`);
       await mkdir(home);
       const place = { dataDir: join(home, "data"), keystore: join(home, "keystore.pem") };
       if (secure !== null) await writeFile(place.keystore, secure.key + secure.cert);
       await writeFile(join(home, "node.properties"), nodeProperties(i + 1, ports, place, secure));
-      nodes.push(createNode(i + 1, own, { lib: found.lib, home, dir }));
+      const disk = library === null ? null : openDisk(library, place.dataDir, join(home, "synced"));
+      nodes.push(createNode(i + 1, own, { lib: found.lib, home, dir, disk, ...(places[i] ?? here) }));
     }
     const users = secure === null ? [] : scramArguments(secure);
     await Promise.all(nodes.map((node) => node.format(clusterID, users)));
@@ -86,7 +107,7 @@ export async function startBrokers(
     throw error;
   }
   return {
-    addresses: nodes.map(({ port }) => `127.0.0.1:${port}`),
+    addresses: nodes.map(({ host, port }) => `${host}:${port}`),
     nodes,
     node: (id) => {
       const node = nodes[id - 1];
@@ -104,11 +125,20 @@ async function portBeside(used: readonly number[]): Promise<number> {
   }
 }
 
-/** @param place `dir` is the folder of the cluster, which goes if this process dies; `home` that of the node */
-function createNode(id: number, ports: NodePorts, place: { lib: string; home: string; dir: string }) {
-  const { lib, home, dir } = place;
+interface NodePlace extends Place {
+  readonly lib: string;
+  readonly home: string;
+  /** The folder of the cluster, which goes if this process dies. */
+  readonly dir: string;
+  /** Null: the machine's own. */
+  readonly disk: Disk | null;
+}
+
+function createNode(id: number, ports: NodePorts, place: NodePlace) {
+  const { lib, home, dir, host, disk } = place;
+  const [command, ...words] = [...place.command, "java", ...javaFlags, "-cp", join(lib, "*")] as const;
+  const env = { ...process.env, ...disk?.environment };
   const port = ports.broker;
-  const program = ["-cp", join(lib, "*")];
   const properties = join(home, "node.properties");
   let child: ChildProcess | undefined;
   const signal = (name: NodeJS.Signals) => {
@@ -116,6 +146,7 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
   };
   const node = {
     id,
+    host,
     port,
     securePort: ports.secure,
     get pid() {
@@ -124,21 +155,24 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
     format: async (clusterID: string, users: readonly string[]) => {
       // One word, since an id may begin with a hyphen.
       const args = ["format", `--cluster-id=${clusterID}`, "-c", properties, ...users];
-      const tool = [...javaFlags, ...program, "kafka.tools.StorageTool"];
-      await promisify(execFile)("java", [...tool, ...args], { timeout: readyTimeMs });
+      const tool = [...words, "kafka.tools.StorageTool", ...args];
+      await promisify(execFile)(command, tool, { timeout: readyTimeMs });
+      // Nobody cuts the power while a disk is being set up.
+      await disk?.syncAll();
     },
     start: async () => {
       if (child) throw new Error(`cannot start Kafka's node ${id}: it is running`);
       const log = openSync(join(home, "kafka.log"), "a");
-      child = spawn("java", [...javaFlags, ...program, "kafka.Kafka", properties], {
+      child = spawn(command, [...words, "kafka.Kafka", properties], {
         stdio: ["ignore", log, log],
         cwd: home,
+        env,
       });
       closeSync(log);
       child.on("error", () => {}); // `ready` reports it
       if (child.pid !== undefined) guardServer(child, child.pid, dir);
       try {
-        await ready(child, port, join(home, "kafka.log"));
+        await ready(child, { host, port }, join(home, "kafka.log"));
       } catch (error) {
         await node.kill();
         throw error;
@@ -152,6 +186,11 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
       ending.kill("SIGKILL");
       await ended;
     },
+    cutPower: async () => {
+      if (disk === null) throw new Error(`Kafka's node ${id} is on a disk that loses nothing`);
+      await node.kill();
+      await disk.loseUnsynced();
+    },
     freeze: () => signal("SIGSTOP"),
     thaw: () => signal("SIGCONT"),
   };
@@ -159,22 +198,24 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
 }
 
 /** A broker opens its port once it has caught up with the cluster. */
-async function ready(child: ChildProcess, port: number, logPath: string): Promise<void> {
+async function ready(child: ChildProcess, address: Address, logPath: string): Promise<void> {
   const deadline = performance.now() + readyTimeMs;
   const logged = () => readFileSync(logPath, "utf8").slice(-2000);
   while (performance.now() < deadline) {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
       throw new Error(`cannot start Kafka: it ended with ${child.exitCode ?? child.signalCode}\n${logged()}`);
     }
-    if (await isOpen(port)) return;
+    if (await isOpen(address)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`cannot start Kafka: port ${port} is not open after ${readyTimeMs} ms\n${logged()}`);
+  throw new Error(
+    `cannot start Kafka: port ${address.port} is not open after ${readyTimeMs} ms\n${logged()}`,
+  );
 }
 
-function isOpen(port: number): Promise<boolean> {
+function isOpen(address: Address): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
+    const socket = connect(address);
     const end = (open: boolean) => {
       socket.destroy();
       resolve(open);
