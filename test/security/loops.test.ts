@@ -45,6 +45,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/live-nodes/node-link": [4, "yields"],
   "src/service/live-telling": [1, "constant"],
   "src/commands/node-calls": [3, "yields"],
+  "src/cluster/link-watch": [2, "yields"],
   "src/cluster/links": [2, "startup"],
   "src/cluster/listener": [1, "startup"],
   "src/cluster/node-number": [2, "awaits"],
