@@ -128,7 +128,7 @@ export function influxSuite(
   name: string,
   define: (test: Test, influx: () => Promise<InfluxServer>) => void,
 ): void {
-  const influx = onFirstUse(startInflux);
+  const influx = onFirstUse(() => startInflux());
   const plan = collect(name, { influx: true, missing: influxMissing }, (test) => define(test, influx.get));
   plan.after.push(influx.close);
   enlist(plan);
@@ -142,7 +142,7 @@ export function influxKafkaSuite(
     servers: { readonly influx: () => Promise<InfluxServer>; readonly brokers: () => Promise<Brokers> },
   ) => void,
 ): void {
-  const [influx, brokers] = [onFirstUse(startInflux), onFirstUse(() => startBrokers(3))];
+  const [influx, brokers] = [onFirstUse(() => startInflux()), onFirstUse(() => startBrokers(3))];
   const missing = async () => (await influxMissing()) ?? (await kafkaMissing());
   const servers = { influx: influx.get, brokers: brokers.get };
   const plan = collect(name, { influx: true, missing }, (test) => define(test, servers));
@@ -171,6 +171,12 @@ export function kafkaSuite(
 /** A suite that needs network namespaces. Where there can be none, every test counts as skipped, with the reason. */
 export function networksSuite(name: string, define: (test: Test) => void): void {
   enlist(collect(name, { influx: false, missing: async () => networksMissing() }, define));
+}
+
+/** The same of a suite that runs brokers and InfluxDB in some. */
+export function clusterNetworksSuite(name: string, define: (test: Test) => void): void {
+  const missing = async () => networksMissing() ?? (await influxMissing()) ?? (await kafkaMissing());
+  enlist(collect(name, { influx: false, missing }, define));
 }
 
 /**

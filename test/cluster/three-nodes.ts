@@ -2,9 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type RunningService, startService } from "../flow/support.js";
+import { type RunningService, startServiceAt } from "../flow/support.js";
 import { freePort } from "../free-port.js";
 import type { InfluxServer } from "../influxd/influxd.js";
+import { here, type Place } from "../networks/networks.js";
 import type { Rec } from "../world.js";
 
 export const numbers = [1, 2, 5] as const;
@@ -20,10 +21,12 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
+/** @param places where each of them runs; default here */
 export async function startCluster(
   dir: string,
   influx: InfluxServer,
   environment: Readonly<Record<string, string>> = {},
+  places: readonly Place[] = numbers.map(() => here),
 ): Promise<Cluster> {
   const ports = await Promise.all(numbers.map(freePort));
   const masterKey = randomBytes(32);
@@ -36,14 +39,15 @@ export async function startCluster(
     INFLUX_TOKEN: influx.token,
     INFLUX_ORG: influx.org,
     INFLUX_BUCKET: influx.bucket,
-    CLUSTER_NODES: numbers.map((number, place) => `${number}@127.0.0.1:${ports[place]}`).join(),
+    CLUSTER_NODES: numbers.map((number, place) => `${number}@${places[place]?.host}:${ports[place]}`).join(),
     ...environment,
   };
   const nodes: RunningService[] = [];
   const start = async (place: number): Promise<RunningService> => {
     const dataDir = join(dir, `node-${place}`);
     await mkdir(dataDir, { recursive: true });
-    const service = await startService(dataDir, { ...shared, NODE_NUMBER: String(numbers[place]) });
+    const environment = { ...shared, NODE_NUMBER: String(numbers[place]) };
+    const service = await startServiceAt(places[place] ?? here, dataDir, environment);
     nodes[place] = service;
     return service;
   };

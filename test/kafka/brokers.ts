@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../free-port.js";
 import { guardServer } from "../guard.js";
-import type { Place } from "../networks/networks.js";
+import { here, type Place } from "../networks/networks.js";
 import { findKafka } from "./find-kafka.js";
 import { compileLedger, type Disk, openDisk } from "./lossy-disk.js";
 import { type NodePorts, nodeProperties, type SecureListener, scramArguments } from "./node-properties.js";
@@ -51,7 +51,6 @@ interface Address {
 }
 
 const readyTimeMs = 60_000;
-const here: Place = { host: "127.0.0.1", command: [] };
 /** Short of memory and quick to start: they carry little. */
 const javaFlags = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"];
 

@@ -7,6 +7,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { atDeath } from "../guard.js";
+import { which } from "../made-once.js";
 
 /** Where a process runs, and how the others reach it. */
 export interface Place {
@@ -14,6 +15,9 @@ export interface Place {
   /** What its command line begins with. */
   readonly command: readonly string[];
 }
+
+/** Where everything runs that has no network of its own. */
+export const here: Place = { host: "127.0.0.1", command: [] };
 
 export interface Networks {
   /** This process's address, as those in namespaces reach it. */
@@ -42,8 +46,7 @@ export function networksMissing(): string | undefined {
     : `no network namespaces with veth: ${String(stderr).trim().split("\n")[0]}`;
 }
 
-const run = promisify(execFile);
-const ip = (...words: readonly string[]) => run("ip", words);
+const ip = (...words: readonly string[]) => promisify(execFile)("ip", words);
 
 /** What is for measurements between networks (RFC 2544) is in nobody's use; each process takes another part of it. */
 const subnet = `198.${18 + ((process.pid >> 8) & 1)}.${process.pid & 255}`;
@@ -55,6 +58,8 @@ const forwards =
   "echo 1 > /proc/sys/net/ipv4/ip_forward; for one in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $one; done";
 
 export async function openNetworks(): Promise<Networks> {
+  // What runs there need not know our PATH.
+  const program = (await which("ip")) ?? "ip";
   const name = (of: string | number) => `tidemark-${process.pid}-${of}`;
   const letGo = atDeath(
     'for one in $(ip netns list | cut -d " " -f 1); do case "$one" in "$1"*) ip netns del "$one";; esac; done',
@@ -95,7 +100,7 @@ export async function openNetworks(): Promise<Networks> {
       await inRouter("link", "set", link, "up");
       await inRouter("route", "add", `${at}/32`, "dev", link);
       await inside("route", "add", "default", "via", routerHost, "dev", "eth0", "onlink");
-      return { host: at, command: ["ip", "netns", "exec", name(number)] };
+      return { host: at, command: [program, "netns", "exec", name(number)] };
     },
     cut,
     part: async (some, others) => {
