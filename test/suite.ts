@@ -141,9 +141,11 @@ export function influxKafkaSuite(
     test: Test,
     servers: { readonly influx: () => Promise<InfluxServer>; readonly brokers: () => Promise<Brokers> },
   ) => void,
+  start: () => Promise<Brokers> = () => startBrokers(3),
+  startMissing: () => string | undefined = () => undefined,
 ): void {
-  const [influx, brokers] = [onFirstUse(() => startInflux()), onFirstUse(() => startBrokers(3))];
-  const missing = async () => (await influxMissing()) ?? (await kafkaMissing());
+  const [influx, brokers] = [onFirstUse(() => startInflux()), onFirstUse(start)];
+  const missing = async () => (await influxMissing()) ?? (await kafkaMissing()) ?? startMissing();
   const servers = { influx: influx.get, brokers: brokers.get };
   const plan = collect(name, { influx: true, missing }, (test) => define(test, servers));
   plan.after.push(influx.close, brokers.close);

@@ -6,13 +6,17 @@ import { prepareTopic } from "../../../../store/journal/kafka/topic.js";
 import { isUnavailable } from "../../../../store/lib/errors.js";
 import { type Brokers, startBrokers } from "../../../kafka/brokers.js";
 import { lossyDiskMissing } from "../../../kafka/lossy-disk.js";
-import { assert, kafkaSuite, until } from "../../../suite.js";
+import { assert, kafkaSuite, rejects, until, withTempDir } from "../../../suite.js";
+import { openInLog } from "../replicated/support.js";
+import { keep } from "../support.js";
 
 const frameBytesMax = 64 * 1024;
 const never = new AbortController().signal;
 const partitions = 4;
 /** Of each partition, between one failure and the next. */
 const framesBetween = 40;
+
+const common = { clientID: "test", frameBytesMax };
 
 /** Bytes that belong to the number and to no other. */
 function frameOf(n: number): Buffer {
@@ -41,8 +45,7 @@ kafkaSuite(
 
     /** An appender to each partition of a new topic. */
     async function append(cluster: Brokers, topic: string, acceptsUnflushed: boolean): Promise<void> {
-      const addresses = cluster.nodes.map(({ host, port }) => ({ host, port }));
-      const place = { brokers: addresses, topic, clientID: "test", frameBytesMax };
+      const place = { ...common, brokers: cluster.nodes, topic };
       await prepareTopic({ ...place, partitions, replicas: 3, acceptsUnflushed }, never);
       for (let partition = 0; partition < partitions; partition++) {
         const log = openPartition({ ...place, partition, callTimeMs: 60_000 });
@@ -58,6 +61,10 @@ kafkaSuite(
         appenders.every((one, i) => framesIn(one) >= (before[i] ?? 0) + framesBetween);
       await until(isOn, { what: `frames to be acknowledged after ${after}`, timeoutMs: 90_000 });
     }
+    async function failAll({ nodes }: Brokers): Promise<void> {
+      await Promise.all(nodes.map((node) => node.cutPower()));
+      await Promise.all(nodes.map((node) => node.start()));
+    }
     const lost = async (): Promise<number> =>
       (await Promise.all(appenders.map((one) => one.lost()))).flat().length;
 
@@ -71,18 +78,36 @@ kafkaSuite(
         await node.start();
         await goOn(`node ${node.id} has come back`);
       }
-      await Promise.all(cluster.nodes.map((node) => node.cutPower()));
-      await Promise.all(cluster.nodes.map((node) => node.start()));
+      await failAll(cluster);
       await goOn("all have come back");
       assert.is(await lost(), 0);
     });
+
+    test("a folder with frames that the brokers have lost is not used with them, and nothing is appended", () =>
+      withTempDir(async (dir) => {
+        const cluster = await brokers();
+        const topic = "lost";
+        const place = { ...common, brokers: cluster.nodes, topic };
+        await prepareTopic({ ...place, partitions, replicas: 3, acceptsUnflushed: true }, never);
+        const open = (): PartitionLog => openPartition({ ...place, partition: 0, callTimeMs: 60_000 });
+        const journal = await openInLog(dir, open());
+        for (let i = 0; i < framesBetween; i++) await keep(journal);
+        await journal.close();
+        await failAll(cluster);
+        const log = open();
+        logs.push(log);
+        const end = await log.end();
+        assert.ok(end < framesBetween / 2, `${end} frames are left`);
+        for (let i = 0; i < 2; i++)
+          await rejects(() => openInLog(dir, open()), new RegExp(`lost frames: it ends at offset ${end},`));
+        assert.is(await log.end(), end);
+      }));
 
     test("of what is not flushed all goes once all brokers lose their power: these disks do lose something", async () => {
       const cluster = await brokers();
       await append(cluster, "unflushed", true);
       await goOn("the start");
-      await Promise.all(cluster.nodes.map((node) => node.cutPower()));
-      await Promise.all(cluster.nodes.map((node) => node.start()));
+      await failAll(cluster);
       await goOn("all have come back");
       const count = await lost();
       assert.ok(count >= partitions * framesBetween, `${count} were lost`);
