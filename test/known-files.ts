@@ -11,7 +11,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/history": 65,
   "flow/broker": 65,
   "api/live": 64,
-  "cluster/kafka": 63,
+  "cluster/kafka": 75,
   "flow/start-guards": 61,
   "flow/kafka-journal": 97,
   "console/live": 61,
