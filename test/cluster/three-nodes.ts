@@ -16,6 +16,8 @@ export interface Cluster {
   readonly ports: readonly number[];
   readonly masterKey: Uint8Array;
   readonly apiKey: string;
+  /** What the node of this place was started with, but for its DATA_DIR. */
+  environmentOf(place: number): Readonly<Record<string, string>>;
   /** Starts the node of this place again. */
   start(place: number): Promise<RunningService>;
   stop(): Promise<void>;
@@ -42,12 +44,12 @@ export async function startCluster(
     CLUSTER_NODES: numbers.map((number, place) => `${number}@${places[place]?.host}:${ports[place]}`).join(),
     ...environment,
   };
+  const environmentOf = (place: number) => ({ ...shared, NODE_NUMBER: String(numbers[place]) });
   const nodes: RunningService[] = [];
   const start = async (place: number): Promise<RunningService> => {
     const dataDir = join(dir, `node-${place}`);
     await mkdir(dataDir, { recursive: true });
-    const environment = { ...shared, NODE_NUMBER: String(numbers[place]) };
-    const service = await startServiceAt(places[place] ?? here, dataDir, environment);
+    const service = await startServiceAt(places[place] ?? here, dataDir, environmentOf(place));
     nodes[place] = service;
     return service;
   };
@@ -58,6 +60,7 @@ export async function startCluster(
     ports,
     masterKey,
     apiKey,
+    environmentOf,
     start,
     stop: async () => {
       await Promise.all(nodes.map((node) => node.stop()));
