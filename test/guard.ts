@@ -1,17 +1,22 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
 /**
- * Ends a server and removes its folder however this process dies, abort and SIGKILL included: a shell waits
- * for the end of a pipe that we hold, out of reach of Ctrl-C.
+ * Runs a script of the shell once this process has died, however it does, abort and SIGKILL included: the shell waits for
+ * the end of a pipe that we hold, out of reach of Ctrl-C and of whoever ends our process group. Returns what lets it go.
  */
-export function guardServer(child: ChildProcess, pid: number, dir: string): void {
-  const script = 'trap "" INT TERM HUP; read _; kill -9 "$1"; rm -rf "$2"';
-  const guard = spawn("/bin/sh", ["-c", script, "guard", String(pid), dir], {
+export function atDeath(script: string, ...words: readonly string[]): () => void {
+  const guard = spawn("/bin/sh", ["-c", `trap "" INT TERM HUP; read _; ${script}`, "guard", ...words], {
     stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
   });
   guard.on("error", () => {});
   guard.stdin?.on("error", () => {});
   guard.unref();
   if (guard.stdin && "unref" in guard.stdin) (guard.stdin as unknown as { unref(): void }).unref();
-  child.once("exit", () => guard.kill("SIGKILL"));
+  return () => guard.kill("SIGKILL");
+}
+
+/** Ends a server and removes its folder however this process dies. */
+export function guardServer(child: ChildProcess, pid: number, dir: string): void {
+  child.once("exit", atDeath('kill -9 "$1"; rm -rf "$2"', String(pid), dir));
 }

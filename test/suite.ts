@@ -10,6 +10,7 @@ import { inspect } from "node:util";
 import { findInfluxd, type InfluxServer, startInflux } from "./influxd/influxd.js";
 import { type Brokers, startBrokers } from "./kafka/brokers.js";
 import { findKafka } from "./kafka/find-kafka.js";
+import { networksMissing } from "./networks/networks.js";
 
 export * as assert from "uvu/assert";
 
@@ -127,7 +128,7 @@ export function influxSuite(
   name: string,
   define: (test: Test, influx: () => Promise<InfluxServer>) => void,
 ): void {
-  const influx = onFirstUse(startInflux);
+  const influx = onFirstUse(() => startInflux());
   const plan = collect(name, { influx: true, missing: influxMissing }, (test) => define(test, influx.get));
   plan.after.push(influx.close);
   enlist(plan);
@@ -141,9 +142,10 @@ export function influxKafkaSuite(
     servers: { readonly influx: () => Promise<InfluxServer>; readonly brokers: () => Promise<Brokers> },
   ) => void,
   start: () => Promise<Brokers> = () => startBrokers(3),
+  startMissing: () => string | undefined = () => undefined,
 ): void {
-  const [influx, brokers] = [onFirstUse(startInflux), onFirstUse(start)];
-  const missing = async () => (await influxMissing()) ?? (await kafkaMissing());
+  const [influx, brokers] = [onFirstUse(() => startInflux()), onFirstUse(start)];
+  const missing = async () => (await influxMissing()) ?? (await kafkaMissing()) ?? startMissing();
   const servers = { influx: influx.get, brokers: brokers.get };
   const plan = collect(name, { influx: true, missing }, (test) => define(test, servers));
   plan.after.push(influx.close, brokers.close);
@@ -152,17 +154,31 @@ export function influxKafkaSuite(
 
 /**
  * A suite that needs Kafka. `brokers()` starts a cluster of three, or what `start` makes, on first use and closes it
- * after the suite. Without Java, or Maven to fetch Kafka, every test counts as skipped, with the reason.
+ * after the suite. Without Java, or Maven to fetch Kafka, or what `start` needs besides, every test counts as skipped,
+ * with the reason.
  */
 export function kafkaSuite(
   name: string,
   define: (test: Test, brokers: () => Promise<Brokers>) => void,
   start: () => Promise<Brokers> = () => startBrokers(3),
+  startMissing: () => string | undefined = () => undefined,
 ): void {
   const brokers = onFirstUse(start);
-  const plan = collect(name, { influx: false, missing: kafkaMissing }, (test) => define(test, brokers.get));
+  const missing = async () => (await kafkaMissing()) ?? startMissing();
+  const plan = collect(name, { influx: false, missing }, (test) => define(test, brokers.get));
   plan.after.push(brokers.close);
   enlist(plan);
+}
+
+/** A suite that needs network namespaces. Where there can be none, every test counts as skipped, with the reason. */
+export function networksSuite(name: string, define: (test: Test) => void): void {
+  enlist(collect(name, { influx: false, missing: async () => networksMissing() }, define));
+}
+
+/** The same of a suite that runs brokers and InfluxDB in some. */
+export function clusterNetworksSuite(name: string, define: (test: Test) => void): void {
+  const missing = async () => networksMissing() ?? (await influxMissing()) ?? (await kafkaMissing());
+  enlist(collect(name, { influx: false, missing }, define));
 }
 
 /**

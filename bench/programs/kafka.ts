@@ -23,7 +23,7 @@ const bare = "client alone";
 
 /** The journal on three brokers of this machine that flush each frame. */
 export async function benchKafka(options: BenchOptions): Promise<Figure[]> {
-  const cluster = await startBrokers(3, options.dir);
+  const cluster = await startBrokers(3, { parent: options.dir });
   try {
     const figures: Figure[] = [];
     if (wants(options, "frames")) figures.push(...(await frameFigures(cluster, options)));

@@ -16,7 +16,7 @@ export async function withClusterOnKafka<T>(
   use: (all: Breakable) => Promise<T>,
 ): Promise<T> {
   const dir = await mkdtemp(join(parent, "cluster-"));
-  const brokers = await startBrokers(numbers.length, parent);
+  const brokers = await startBrokers(numbers.length, { parent, loseUnsynced: true });
   const influx = await startInflux();
   let cluster: Cluster | null = null;
   try {

@@ -6,9 +6,11 @@ import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import type { ClusterNode, ClusterSettings } from "../config/cluster.js";
 import { ApiError } from "../http/errors.js";
 import type { Answer } from "../http/route.js";
+import type { Logger } from "../observability/log.js";
 import { askNode, type Call } from "./ask-node.js";
 import { callNode } from "./call-node.js";
 import { forward, type Target } from "./forward.js";
+import { createLinkWatch } from "./link-watch.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
 import { aliveMs, linkKey, linkOptions, linkProtocols } from "./secret.js";
 
@@ -19,6 +21,8 @@ export interface Links extends Omit<Neighbours, "keeperOf"> {
   call(node: number | null, body: object, timeoutMs: number): Promise<unknown>;
   /** Opens a link for what happens to the devices that the node keeps. @throws Error if it cannot be reached */
   openEvents(node: number): Promise<Socket>;
+  /** A link that has come from the node: it is ended as those to the node are once that is silent. */
+  watch(node: number, link: Socket): void;
 }
 
 /** How long a node may take to answer; clients wait meanwhile. */
@@ -27,8 +31,8 @@ const connectTimeoutMs = 3000;
 /** Before the node itself closes a link that carries nothing. */
 const idleMs = 50_000;
 
-/** Links that carry one request after the other; one that is not there in time fails. */
-function agentOf(options: ConnectionOptions): Agent {
+/** Links that carry one request after the other; one that is not there in time fails. `onOpen` is told of each. */
+function agentOf(options: ConnectionOptions, onOpen: (socket: TLSSocket) => void): Agent {
   const agent = new Agent({
     keepAlive: true,
     keepAliveMsecs: aliveMs,
@@ -41,6 +45,7 @@ function agentOf(options: ConnectionOptions): Agent {
     const socket = make(...asked) as TLSSocket;
     const timer = setTimeout(() => socket.destroy(new Error("it does not answer")), connectTimeoutMs);
     for (const event of ["secureConnect", "close"]) socket.once(event, () => clearTimeout(timer));
+    socket.once("secureConnect", () => onOpen(socket));
     return socket;
   };
   return agent;
@@ -54,14 +59,18 @@ interface Other {
   readonly calls: Target;
 }
 
-export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links {
+export function createLinks(
+  { nodes, self, masterKey }: ClusterSettings,
+  log: Pick<Logger, "info" | "warn">,
+): Links {
+  const watch = createLinkWatch({ openEcho: (node) => openUnwatched(node, linkProtocols.echo), log });
   const others = new Map(nodes.filter((one) => one !== self).map((one) => [one.number, otherOf(one)]));
 
   function otherOf(node: ClusterNode): Other {
     const { number, host, port } = node;
     const key = linkKey(masterKey, number);
     const target = (protocol: string): Target => ({
-      agent: agentOf(linkOptions(key, self.number, protocol)),
+      agent: agentOf(linkOptions(key, self.number, protocol), (socket) => watch.add(number, socket)),
       host,
       port,
     });
@@ -77,13 +86,19 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
     throw new ApiError("SERVICE_UNAVAILABLE", why);
   }
 
-  async function open(number: number | null, protocol: string): Promise<TLSSocket> {
+  async function openUnwatched(number: number | null, protocol: string): Promise<TLSSocket> {
     const { node, key } = other(number);
     const { host, port } = node;
     const socket = connect({ host, port, ...linkOptions(key, self.number, protocol) });
     socket.setNoDelay(true);
     socket.setKeepAlive(true, aliveMs);
     return connected(socket, node);
+  }
+
+  async function open(number: number | null, protocol: string): Promise<TLSSocket> {
+    const socket = await openUnwatched(number, protocol);
+    if (number !== null) watch.add(number, socket);
+    return socket;
   }
 
   return {
@@ -103,7 +118,9 @@ export function createLinks({ nodes, self, masterKey }: ClusterSettings): Links 
     ask: async (number, call) => askNode(other(number).requests, call),
     call: async (number, body, timeoutMs) => callNode(other(number).calls, body, timeoutMs),
     openEvents: (number) => open(number, linkProtocols.live),
+    watch: watch.add,
     close: () => {
+      watch.close();
       for (const { requests, calls } of others.values()) {
         requests.agent.destroy();
         calls.agent.destroy();

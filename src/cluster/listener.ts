@@ -20,6 +20,8 @@ interface ListenerDeps {
   readonly log: Logger;
   /** Links at once, each of which is a client's. */
   readonly linksMax: number;
+  /** Told of each link by which a node asks for something. */
+  onLink(node: number, socket: Socket): void;
   /** Goes on with a client of MQTT that another node passes on. */
   onMqtt(socket: Socket, client: RelayedClient): void;
   /** Goes on with requests that another node passes on. */
@@ -36,23 +38,32 @@ const backlog = 4096;
 
 /** @throws ConfigError if the address is not available */
 export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener> {
-  const { settings, log, onMqtt, onHttp, onCalls, onLive } = deps;
+  const { settings, log, onLink, onMqtt, onHttp, onCalls, onLive } = deps;
   const { nodes, self, host, masterKey } = settings;
   const key = linkKey(masterKey, self.number);
   const members = new Set(nodes.map(({ number }) => String(number)));
   const instance = randomUUID();
   const sockets = new Set<Socket>();
+  /** Who is at the other end. */
+  const nodeOf = new WeakMap<TLSSocket, number>();
   const server = createServer(
     {
       ...linkSuites,
       ALPNProtocols: Object.values(linkProtocols),
       handshakeTimeout: helloTimeoutMs,
-      pskCallback: (_socket, identity) => (members.has(identity) ? key : null),
+      pskCallback: (socket, identity) => {
+        if (!members.has(identity)) return null;
+        nodeOf.set(socket, Number(identity));
+        return key;
+      },
     },
     (socket: TLSSocket) => {
       socket.on("error", () => socket.destroy());
       socket.setNoDelay(true);
       socket.setKeepAlive(true, aliveMs);
+      if (socket.alpnProtocol === linkProtocols.echo) return void socket.pipe(socket);
+      if (socket.alpnProtocol === linkProtocols.self) return void socket.end(instance);
+      onLink(nodeOf.get(socket) as number, socket);
       if (socket.alpnProtocol === linkProtocols.mqtt) {
         takeClient(socket, helloTimeoutMs).then(
           (client) => onMqtt(socket, client),
@@ -60,8 +71,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
         );
       } else if (socket.alpnProtocol === linkProtocols.http) onHttp(socket);
       else if (socket.alpnProtocol === linkProtocols.calls) onCalls(socket);
-      else if (socket.alpnProtocol === linkProtocols.live) onLive(socket);
-      else socket.end(instance);
+      else onLive(socket);
     },
   );
   // Of sockets that never came to a handshake, too.

@@ -6,7 +6,7 @@ import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import { KeptElsewhere } from "../http/kept-elsewhere.js";
 import type { Links } from "./links.js";
 
-export interface Cluster extends Neighbours, Pick<Links, "ask" | "call" | "openEvents"> {
+export interface Cluster extends Neighbours, Pick<Links, "ask" | "call" | "openEvents" | "watch"> {
   /** The numbers of the other nodes. */
   readonly others: readonly number[];
   /** Called with what goes wrong between nodes and is told to no caller. */

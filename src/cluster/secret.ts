@@ -26,6 +26,7 @@ export const linkProtocols = {
   http: "http/1.1",
   calls: "tidemark-calls",
   live: "tidemark-live",
+  echo: "tidemark-echo",
   self: "tidemark-self",
 } as const;
 

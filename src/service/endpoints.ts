@@ -164,8 +164,8 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   return { identity, listeners, cluster, broker, http, webSockets, sessions, brokerAccess };
 }
 
-function clusterOf({ metadata, pipelines, faults }: EndpointsDeps, settings: ClusterSettings): Cluster {
-  const links = createLinks(settings);
+function clusterOf({ metadata, pipelines, faults, log }: EndpointsDeps, settings: ClusterSettings): Cluster {
+  const links = createLinks(settings, log);
   const others = settings.nodes.filter((one) => one !== settings.self).map(({ number }) => number);
   metadata.db.afterWrite(createChangeNotices(others, links, changePollMs));
   const onFault = faults("at a call of another node");

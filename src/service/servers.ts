@@ -97,6 +97,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       settings: config.cluster,
       log,
       linksMax: connectionsMax.mqtt + connectionsMax.http,
+      onLink: (node, link) => endpoints.cluster?.watch(node, link),
       onMqtt: listeners.takeRelayed,
       onHttp: http.takeRelayed,
       onCalls: work.nodeCalls.take,

@@ -39,7 +39,7 @@ async function start(): Promise<void> {
   const dir = await openTempDir();
   closers.push(dir.close);
   say("three brokers of Kafka …");
-  const brokers = await startBrokers(3, dir.path);
+  const brokers = await startBrokers(3, { parent: dir.path });
   closers.push(brokers.close);
   say("InfluxDB …");
   const influx = await startInflux();

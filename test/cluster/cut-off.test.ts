@@ -42,7 +42,7 @@ influxKafkaSuite(
         dir.path,
         await influx(),
         { ...settings(kafka.addresses), JOURNAL_SHARDS: String(shards) },
-        (place) => ownSettings.get(place) ?? {},
+        { own: (place) => ownSettings.get(place) ?? {} },
       );
       db = await openDb({ url: `file:${join(dir.path, "metadata.db")}`, shared: true, migrates: false });
       const all = await provision(nodeAt(0), 3 * devicesCount);
@@ -172,5 +172,5 @@ influxKafkaSuite(
       });
     });
   },
-  () => startBrokers(3, undefined, null, true),
+  () => startBrokers(3, { hasDetour: true }),
 );

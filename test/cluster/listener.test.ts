@@ -37,6 +37,7 @@ suite("the nodes' port", (test) => {
       settings,
       log: log as never,
       linksMax: 4,
+      onLink: () => undefined,
       onMqtt: (socket, known) => told.mqtt.push({ socket, client: known }),
       onHttp: (socket) => told.http.push(socket),
       onCalls: (socket) => told.http.push(socket),
@@ -47,7 +48,10 @@ suite("the nodes' port", (test) => {
 
   const port = (): number => settings.self.port;
   const linksOfTwo = () =>
-    createLinks({ ...settings, self: settings.nodes[1] as (typeof settings.nodes)[0] });
+    createLinks(
+      { ...settings, self: settings.nodes[1] as (typeof settings.nodes)[0] },
+      { info: () => undefined, warn: () => undefined },
+    );
   const link = (protocol: string): Promise<TLSSocket> => {
     const socket = connectTls({
       port: port(),
@@ -120,6 +124,7 @@ suite("the nodes' port", (test) => {
       settings: { ...settings, host: "127.0.0.2" },
       log: { warn: () => undefined } as never,
       linksMax: 4,
+      onLink: () => undefined,
       onMqtt: () => undefined,
       onHttp: () => undefined,
       onCalls: () => undefined,

@@ -4,9 +4,12 @@ import { type AnyService, payloadsOf, valuesOf } from "../flow/support.js";
 import { assert } from "../suite.js";
 import type { Rec } from "../world.js";
 
+/** Of messages that name a time, the first. */
+const ownTimesFrom = 1_764_000_000_000;
+
 /**
- * Publishes numbers that are never used again, at QoS 1 and 2 in turn, a hundred at each address that lets it in, until
- * it is told to stop. Resolves with those that were acknowledged.
+ * Publishes numbers that are never used again, at QoS 1 and 2 in turn, half of them with times of their own, a hundred at
+ * each address that lets it in, until it is told to stop. Resolves with those that were acknowledged.
  */
 export async function publishNumbers(
   address: () => string,
@@ -31,7 +34,8 @@ export async function publishNumbers(
       for (let i = 0; i < 100 && !isOver(); i++) {
         const value = n++;
         const qos = value % 2 === 0 ? 1 : 2;
-        await Promise.race([own.publishAsync("data", `{"n":${value}}`, { qos }), lost]);
+        const time = value % 4 < 2 ? "" : `,"time":${ownTimesFrom + value}`;
+        await Promise.race([own.publishAsync("data", `{"n":${value}${time}}`, { qos }), lost]);
         acknowledged.push(value);
         onAcknowledged();
       }

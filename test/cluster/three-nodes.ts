@@ -2,9 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type RunningService, startService } from "../flow/support.js";
+import { type RunningService, startServiceAt } from "../flow/support.js";
 import { freePort } from "../free-port.js";
 import type { InfluxServer } from "../influxd/influxd.js";
+import { here, type Place } from "../networks/networks.js";
 import type { Rec } from "../world.js";
 
 export const numbers = [1, 2, 5] as const;
@@ -22,12 +23,19 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** `environment`: of all nodes; `own`: of the node of a place beside it. */
+interface ClusterOptions {
+  /** Of the node of a place, besides what all have. */
+  readonly own?: (place: number) => Readonly<Record<string, string>>;
+  /** Where each of them runs; default here. */
+  readonly places?: readonly Place[];
+}
+
+/** @param environment of all nodes */
 export async function startCluster(
   dir: string,
   influx: InfluxServer,
   environment: Readonly<Record<string, string>> = {},
-  own: (place: number) => Readonly<Record<string, string>> = () => ({}),
+  { own = () => ({}), places = numbers.map(() => here) }: ClusterOptions = {},
 ): Promise<Cluster> {
   const ports = await Promise.all(numbers.map(freePort));
   const masterKey = randomBytes(32);
@@ -40,7 +48,7 @@ export async function startCluster(
     INFLUX_TOKEN: influx.token,
     INFLUX_ORG: influx.org,
     INFLUX_BUCKET: influx.bucket,
-    CLUSTER_NODES: numbers.map((number, place) => `${number}@127.0.0.1:${ports[place]}`).join(),
+    CLUSTER_NODES: numbers.map((number, place) => `${number}@${places[place]?.host}:${ports[place]}`).join(),
     ...environment,
   };
   const environmentOf = (place: number) => ({
@@ -52,7 +60,7 @@ export async function startCluster(
   const start = async (place: number): Promise<RunningService> => {
     const dataDir = join(dir, `node-${place}`);
     await mkdir(dataDir, { recursive: true });
-    const service = await startService(dataDir, environmentOf(place));
+    const service = await startServiceAt(places[place] ?? here, dataDir, environmentOf(place));
     nodes[place] = service;
     return service;
   };

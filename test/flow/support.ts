@@ -9,6 +9,7 @@ import { readConfig } from "../../src/config/config.js";
 import { createLogger } from "../../src/observability/log.js";
 import { serve } from "../../src/serve.js";
 import { systemClock } from "../../store/lib/clock.js";
+import type { Place } from "../networks/networks.js";
 import { program, programEnvironment } from "../program.js";
 import { assert, until } from "../suite.js";
 import { listenersOff, type Rec, withShards } from "../world.js";
@@ -49,7 +50,18 @@ export function startService(
   environment: Readonly<Record<string, string>> = {},
   openFiles: number | null = null,
 ): Promise<RunningService> {
-  return start(program, dataDir, environment, openFiles);
+  return start(program, dataDir, environment, openFiles === null ? [] : limitedTo(openFiles));
+}
+
+const limitedTo = (openFiles: number) => ["/bin/sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`];
+
+/** The same in a place of its own. */
+export function startServiceAt(
+  { host, command }: Place,
+  dataDir: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
+  return start(program, dataDir, { HOST: host, ...environment }, command);
 }
 
 /** The same with several shards in one process. */
@@ -59,19 +71,18 @@ export function startWithShards(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
   const child = fileURLToPath(new URL("shards.child.js", import.meta.url));
-  return start(child, dataDir, { ...environment, SHARDS: String(count) }, null);
+  return start(child, dataDir, { ...environment, SHARDS: String(count) }, []);
 }
 
 async function start(
   script: string,
   dataDir: string,
   environment: Readonly<Record<string, string>>,
-  openFiles: number | null,
+  within: readonly string[],
 ): Promise<RunningService> {
   const env = { ...environmentOf(dataDir), ...programEnvironment, ...environment };
-  const serve = [process.execPath, "--enable-source-maps", script, "serve"] as const;
-  const limited = ["/bin/sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...serve] as const;
-  const [command, ...args] = openFiles === null ? serve : limited;
+  const serve = [process.execPath, "--enable-source-maps", script, "serve"];
+  const [command = "", ...args] = [...within, ...serve];
   const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   const killAtExit = (): void => void child.kill("SIGKILL");
   process.once("exit", killAtExit);

@@ -56,13 +56,13 @@ export async function findInfluxd(): Promise<Found> {
   return buildOnce(cached);
 }
 
-/** A server of its own, set up, on a free port of 127.0.0.1; with INFLUX_URL, the server there. */
-export async function startInflux(): Promise<InfluxServer> {
+/** A server of its own, set up, on a free port of this machine's address; with INFLUX_URL, the server there. */
+export async function startInflux(host = "127.0.0.1"): Promise<InfluxServer> {
   if (process.env.INFLUX_URL) return externalServer(process.env.INFLUX_URL);
   const found = await findInfluxd();
   if ("missing" in found) throw new Error(`cannot start InfluxDB: ${found.missing}`);
   const dir = await mkdtemp(join(tmpdir(), "tidemark-influx-"));
-  const url = `http://127.0.0.1:${await freePort()}`;
+  const url = `http://${host}:${await freePort()}`;
   const access = { token: randomBytes(24).toString("hex"), org: "tidemark", bucket: "telemetry" };
   let child: ChildProcess | undefined;
 

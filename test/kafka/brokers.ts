@@ -9,7 +9,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../free-port.js";
 import { guardServer } from "../guard.js";
+import { here, type Place } from "../networks/networks.js";
 import { findKafka } from "./find-kafka.js";
+import { compileLedger, type Disk, openDisk } from "./lossy-disk.js";
 import {
   type Detour,
   type NodePorts,
@@ -21,6 +23,7 @@ import {
 interface Broker {
   /** Its number in the cluster, from 1. */
   readonly id: number;
+  readonly host: string;
   readonly port: number;
   /** Of the listener over TLS, if the cluster has one. */
   readonly securePort: number;
@@ -30,6 +33,8 @@ interface Broker {
   readonly pid: number | undefined;
   /** SIGKILL, and waits for the end; the data stay as the kill left them. */
   kill(): Promise<void>;
+  /** SIGKILL, and its disk loses what was not synced. Of brokers that were started on such disks. */
+  cutPower(): Promise<void>;
   /** SIGSTOP: it holds its connections and answers nothing. */
   freeze(): void;
   /** SIGCONT. */
@@ -39,7 +44,7 @@ interface Broker {
 }
 
 export interface Brokers {
-  /** `127.0.0.1:PORT` of each. */
+  /** `host:port` of each. */
   readonly addresses: readonly string[];
   readonly nodes: readonly Broker[];
   /** The node of that number. */
@@ -48,20 +53,33 @@ export interface Brokers {
   close(): Promise<void>;
 }
 
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 const readyTimeMs = 60_000;
 /** Short of memory and quick to start: they carry little. */
 const javaFlags = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"];
 
+interface BrokersOptions {
+  /** Where their folder is made; default the system's temporary one. */
+  readonly parent?: string;
+  /** A second listener of each. */
+  readonly secure?: SecureListener;
+  /** Whether each has a second listener that is reached by a way of its own; not with `secure`. */
+  readonly hasDetour?: boolean;
+  /** Where each of them runs; default here, at 127.0.0.1. */
+  readonly places?: readonly Place[];
+  /** Whether their disks lose, when their power is cut, what was not synced. */
+  readonly loseUnsynced?: boolean;
+}
+
 /**
- * A cluster of `count` nodes, each of them broker and controller, on free ports of 127.0.0.1; resolves when all serve.
- * Its folder is made in `parent`. `secure`, or a detour: a second listener of each.
+ * A cluster of `count` nodes, each of them broker and controller, on free ports; resolves when all serve.
  */
-export async function startBrokers(
-  count: number,
-  parent = tmpdir(),
-  secure: SecureListener | null = null,
-  hasDetour = false,
-): Promise<Brokers> {
+export async function startBrokers(count: number, options: BrokersOptions = {}): Promise<Brokers> {
+  const { parent = tmpdir(), secure = null, hasDetour = false, places = [], loseUnsynced = false } = options;
   const found = await findKafka();
   if ("missing" in found) throw new Error(`cannot start Kafka: ${found.missing}`);
   const dir = await mkdtemp(join(parent, "tidemark-kafka-"));
@@ -74,8 +92,9 @@ export async function startBrokers(
     const clusterID = randomBytes(16).toString("base64url");
     const ports: NodePorts[] = [];
     while (ports.length < count) {
-      ports.push(await nodePorts(ports));
+      ports.push(await nodePorts(places[ports.length] ?? here, ports));
     }
+    const library = loseUnsynced ? await compileLedger(dir) : null;
     for (const [i, own] of ports.entries()) {
       const home = join(dir, `node-${i + 1}`);
       await mkdir(home);
@@ -85,7 +104,8 @@ export async function startBrokers(
         join(home, "node.properties"),
         nodeProperties(i + 1, ports, place, { secure, hasDetour }),
       );
-      nodes.push(createNode(i + 1, own, { lib: found.lib, home, dir }));
+      const disk = library === null ? null : openDisk(library, place.dataDir, join(home, "synced"));
+      nodes.push(createNode(i + 1, own, { lib: found.lib, home, dir, disk, ...(places[i] ?? here) }));
     }
     const users = secure === null ? [] : scramArguments(secure);
     await Promise.all(nodes.map((node) => node.format(clusterID, users)));
@@ -95,7 +115,7 @@ export async function startBrokers(
     throw error;
   }
   return {
-    addresses: nodes.map(({ port }) => `127.0.0.1:${port}`),
+    addresses: nodes.map(({ host, port }) => `${host}:${port}`),
     nodes,
     node: (id) => {
       const node = nodes[id - 1];
@@ -107,7 +127,7 @@ export async function startBrokers(
 }
 
 /** Ports that no other node has. */
-async function nodePorts(others: readonly NodePorts[]): Promise<NodePorts> {
+async function nodePorts({ host }: Pick<Place, "host">, others: readonly NodePorts[]): Promise<NodePorts> {
   const used = others.flatMap(({ broker, controller, secure, detour }) => [
     broker,
     controller,
@@ -121,7 +141,7 @@ async function nodePorts(others: readonly NodePorts[]): Promise<NodePorts> {
     return port;
   };
   const [broker, controller, secure] = [await next(), await next(), await next()];
-  return { broker, controller, secure, detour: { listens: await next(), advertised: await next() } };
+  return { host, broker, controller, secure, detour: { listens: await next(), advertised: await next() } };
 }
 
 async function portBeside(used: readonly number[]): Promise<number> {
@@ -131,11 +151,20 @@ async function portBeside(used: readonly number[]): Promise<number> {
   }
 }
 
-/** @param place `dir` is the folder of the cluster, which goes if this process dies; `home` that of the node */
-function createNode(id: number, ports: NodePorts, place: { lib: string; home: string; dir: string }) {
-  const { lib, home, dir } = place;
+interface NodePlace extends Place {
+  readonly lib: string;
+  readonly home: string;
+  /** The folder of the cluster, which goes if this process dies. */
+  readonly dir: string;
+  /** Null: the machine's own. */
+  readonly disk: Disk | null;
+}
+
+function createNode(id: number, ports: NodePorts, place: NodePlace) {
+  const { lib, home, dir, host, disk } = place;
+  const [command, ...words] = [...place.command, "java", ...javaFlags, "-cp", join(lib, "*")] as const;
+  const env = { ...process.env, ...disk?.environment };
   const port = ports.broker;
-  const program = ["-cp", join(lib, "*")];
   const properties = join(home, "node.properties");
   let child: ChildProcess | undefined;
   const signal = (name: NodeJS.Signals) => {
@@ -143,6 +172,7 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
   };
   const node = {
     id,
+    host,
     port,
     securePort: ports.secure,
     detour: ports.detour,
@@ -152,21 +182,24 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
     format: async (clusterID: string, users: readonly string[]) => {
       // One word, since an id may begin with a hyphen.
       const args = ["format", `--cluster-id=${clusterID}`, "-c", properties, ...users];
-      const tool = [...javaFlags, ...program, "kafka.tools.StorageTool"];
-      await promisify(execFile)("java", [...tool, ...args], { timeout: readyTimeMs });
+      const tool = [...words, "kafka.tools.StorageTool", ...args];
+      await promisify(execFile)(command, tool, { timeout: readyTimeMs });
+      // Nobody cuts the power while a disk is being set up.
+      await disk?.syncAll();
     },
     start: async () => {
       if (child) throw new Error(`cannot start Kafka's node ${id}: it is running`);
       const log = openSync(join(home, "kafka.log"), "a");
-      child = spawn("java", [...javaFlags, ...program, "kafka.Kafka", properties], {
+      child = spawn(command, [...words, "kafka.Kafka", properties], {
         stdio: ["ignore", log, log],
         cwd: home,
+        env,
       });
       closeSync(log);
       child.on("error", () => {}); // `ready` reports it
       if (child.pid !== undefined) guardServer(child, child.pid, dir);
       try {
-        await ready(child, port, join(home, "kafka.log"));
+        await ready(child, { host, port }, join(home, "kafka.log"));
       } catch (error) {
         await node.kill();
         throw error;
@@ -180,6 +213,11 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
       ending.kill("SIGKILL");
       await ended;
     },
+    cutPower: async () => {
+      if (disk === null) throw new Error(`Kafka's node ${id} is on a disk that loses nothing`);
+      await node.kill();
+      await disk.loseUnsynced();
+    },
     freeze: () => signal("SIGSTOP"),
     thaw: () => signal("SIGCONT"),
   };
@@ -187,22 +225,24 @@ function createNode(id: number, ports: NodePorts, place: { lib: string; home: st
 }
 
 /** A broker opens its port once it has caught up with the cluster. */
-async function ready(child: ChildProcess, port: number, logPath: string): Promise<void> {
+async function ready(child: ChildProcess, address: Address, logPath: string): Promise<void> {
   const deadline = performance.now() + readyTimeMs;
   const logged = () => readFileSync(logPath, "utf8").slice(-2000);
   while (performance.now() < deadline) {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
       throw new Error(`cannot start Kafka: it ended with ${child.exitCode ?? child.signalCode}\n${logged()}`);
     }
-    if (await isOpen(port)) return;
+    if (await isOpen(address)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`cannot start Kafka: port ${port} is not open after ${readyTimeMs} ms\n${logged()}`);
+  throw new Error(
+    `cannot start Kafka: port ${address.port} is not open after ${readyTimeMs} ms\n${logged()}`,
+  );
 }
 
-function isOpen(port: number): Promise<boolean> {
+function isOpen(address: Address): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
+    const socket = connect(address);
     const end = (open: boolean) => {
       socket.destroy();
       resolve(open);

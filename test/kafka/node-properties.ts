@@ -1,4 +1,6 @@
+/** Where a node listens. */
 export interface NodePorts {
+  readonly host: string;
   readonly broker: number;
   readonly controller: number;
   /** Of the listener over TLS, where there is one. */
@@ -39,13 +41,13 @@ export function nodeProperties(
 ): string {
   const own = ports[id - 1];
   if (!own) throw new Error(`no ports of node ${id}`);
-  const voters = ports.map(({ controller }, i) => `${i + 1}@127.0.0.1:${controller}`);
+  const voters = ports.map(({ host, controller }, i) => `${i + 1}@${host}:${controller}`);
   const settings = {
     "process.roles": "broker,controller",
     "node.id": id,
     "controller.quorum.voters": voters.join(","),
-    listeners: `BROKER://127.0.0.1:${own.broker},CONTROLLER://127.0.0.1:${own.controller}`,
-    "advertised.listeners": `BROKER://127.0.0.1:${own.broker}`,
+    listeners: `BROKER://${own.host}:${own.broker},CONTROLLER://${own.host}:${own.controller}`,
+    "advertised.listeners": `BROKER://${own.host}:${own.broker}`,
     "inter.broker.listener.name": "BROKER",
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT",
@@ -75,11 +77,11 @@ export function nodeProperties(
 }
 
 /** Take the place of the settings of the same names. */
-function detourSettings({ broker, controller, detour }: NodePorts) {
-  const own = `BROKER://127.0.0.1:${broker}`;
+function detourSettings({ host, broker, controller, detour }: NodePorts) {
+  const own = `BROKER://${host}:${broker}`;
   return {
-    listeners: `${own},DETOUR://127.0.0.1:${detour.listens},CONTROLLER://127.0.0.1:${controller}`,
-    "advertised.listeners": `${own},DETOUR://127.0.0.1:${detour.advertised}`,
+    listeners: `${own},DETOUR://${host}:${detour.listens},CONTROLLER://${host}:${controller}`,
+    "advertised.listeners": `${own},DETOUR://${host}:${detour.advertised}`,
     "listener.security.protocol.map": "BROKER:PLAINTEXT,DETOUR:PLAINTEXT,CONTROLLER:PLAINTEXT",
   };
 }
@@ -87,12 +89,12 @@ function detourSettings({ broker, controller, detour }: NodePorts) {
 /** Beside the others, some of which they take the place of. */
 function secureSettings(ports: NodePorts, listener: SecureListener, keystore: string) {
   const { user, password, sessionMs } = listener;
-  const advertised = `BROKER://127.0.0.1:${ports.broker},SECURE://127.0.0.1:${ports.secure}`;
+  const advertised = `BROKER://${ports.host}:${ports.broker},SECURE://${ports.host}:${ports.secure}`;
   const of = "listener.name.secure";
   const module = "org.apache.kafka.common.security";
   const mechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
   return {
-    listeners: `${advertised},CONTROLLER://127.0.0.1:${ports.controller}`,
+    listeners: `${advertised},CONTROLLER://${ports.host}:${ports.controller}`,
     "advertised.listeners": advertised,
     "listener.security.protocol.map": "BROKER:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT",
     [`${of}.ssl.keystore.type`]: "PEM",

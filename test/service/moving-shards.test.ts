@@ -30,6 +30,7 @@ suite("shards that move between nodes", (test) => {
           settings: { self: { number }, nodes: numbers.map((one) => ({ number: one })) } as never,
           shards,
           db,
+          brokers: { ask: async () => undefined, close: () => undefined },
           set: {
             open: async (shard) => void own.add(shard),
             close: async (shard) => {

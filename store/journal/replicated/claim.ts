@@ -1,4 +1,4 @@
-import { isUnavailable, StoreError } from "../../lib/errors.js";
+import { StoreError } from "../../lib/errors.js";
 import { AppendError, type PartitionLog } from "../kafka/partition-log.js";
 import { patiently } from "../kafka/patience.js";
 import type { FolderCopy } from "./folder-copy.js";
@@ -29,7 +29,6 @@ const clocksApartMaxMs = 10_000;
  */
 export async function claimLog(options: ClaimOptions): Promise<number> {
   const { log, copy, claimant } = options;
-  await refuseShortened(log, copy);
   await follow(options, await log.end());
   // A claim of an epoch that there is already takes nothing: it only asks what time it is there.
   if (copy.epoch > 0) await appendClaim(options, copy.epoch);
@@ -39,21 +38,6 @@ export async function claimLog(options: ClaimOptions): Promise<number> {
     if (copy.epoch === epoch && copy.owner === claimant.owner) return epoch;
   }
   throw new StoreError("UNAVAILABLE", `cannot claim the journal's log: others did so ${attemptsMax} times`);
-}
-
-/** The folder's last frame must be there: what is appended would fill the place of those that are lost. */
-async function refuseShortened(log: PartitionLog, copy: FolderCopy): Promise<void> {
-  const last = copy.offset - 1;
-  if (last < (await log.start())) return;
-  try {
-    for await (const { frame } of log.read(last, last + 1)) decodeLogFrame(frame);
-  } catch (error) {
-    // The end may be told too low for a while: a read waits for it, and then it is asked for again.
-    const end = isUnavailable(error) ? await log.end() : copy.offset;
-    if (end >= copy.offset) throw error;
-    const found = `it ends at offset ${end}, and this folder is a copy of it up to ${last}`;
-    throw new StoreError("CORRUPT", `cannot use the journal's log: it has lost frames: ${found}`);
-  }
 }
 
 /** Appends a claim and follows the log up to it. */

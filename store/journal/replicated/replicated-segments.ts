@@ -27,6 +27,8 @@ interface ReplicatedOptions {
   readonly onTrouble: (error: Error) => void;
   /** Ends the opening early. */
   readonly signal: AbortSignal;
+  /** After which a log that ends before what the folder has is believed, milliseconds; default 5,000. */
+  readonly shortTimeMs?: number;
 }
 
 /** For which a claim is tried, milliseconds. */
@@ -40,10 +42,11 @@ const namedBefore = 1000;
  */
 export async function keepInLog(options: ReplicatedOptions): Promise<SegmentKeeping> {
   const { dir, log, name, claimant, onTrouble, onEnded, now, signal, frameBytesMax } = options;
+  const { shortTimeMs = 5000 } = options;
   let copy: FolderCopy | null = null;
   let epoch: number;
   try {
-    const held = await restoreFolder(dir, name, log, onTrouble);
+    const held = await restoreFolder(dir, name, log, { onTrouble, signal, shortTimeMs });
     copy = await openFolderCopy(dir, name, held, onTrouble);
     epoch = await claimLog({ log, copy, claimant, now, signal, timeMs: claimTimeMs });
     await copy.mark();

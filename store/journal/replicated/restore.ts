@@ -10,6 +10,15 @@ import { stampsFileName } from "../stamps-file.js";
 import { createCopiedFile } from "./copied-file.js";
 import { type CopyMark, copyMarkName, type LogName, readCopyMark, writeCopyMark } from "./copy-mark.js";
 import { decodeLogFrame, type LoggedSegment } from "./log-frames.js";
+import { refuseShortened } from "./lost-frames.js";
+
+interface RestoreOptions {
+  readonly onTrouble: (error: Error) => void;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+  /** After which a log that ends before what the folder has is believed, milliseconds. */
+  readonly shortTimeMs: number;
+}
 
 /**
  * Resolves with what the folder holds: everything up to its mark that the log still has. Segments that are missing or
@@ -21,8 +30,8 @@ import { decodeLogFrame, type LoggedSegment } from "./log-frames.js";
 export async function restoreFolder(
   dir: string,
   name: LogName,
-  log: Pick<PartitionLog, "start" | "read">,
-  onTrouble: (error: Error) => void,
+  log: Pick<PartitionLog, "start" | "end" | "read">,
+  { onTrouble, signal, shortTimeMs }: RestoreOptions,
 ): Promise<CopyMark> {
   await mkdir(dir, { recursive: true });
   const names = await readdir(dir);
@@ -39,6 +48,8 @@ export async function restoreFolder(
     await writeCopyMark(dir, name, empty);
     return empty;
   }
+  // Before anything is copied again, which would look like damage.
+  await refuseShortened(log, saved.offset, { timeMs: shortTimeMs, signal });
   const marked = saved.current === null ? saved.before : [...saved.before, saved.current];
   const stands = marked.filter((_, i) => isInLog(marked, i, start));
   await removeAllBut(dir, names, stands);

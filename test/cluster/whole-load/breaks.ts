@@ -11,6 +11,7 @@ export interface Breakable {
   readonly cluster: Cluster;
   /** The folder that has those of the nodes. */
   readonly dir: string;
+  /** On disks that lose what was not synced. */
   readonly brokers: Brokers;
   readonly shards: number;
   /** Places of the nodes that may be broken. */
@@ -82,6 +83,14 @@ export const breaks = {
     broker.freeze();
     await pause(all.frozenMs);
     broker.thaw();
+  },
+  "broker without power": async (all, round) => {
+    await brokerOf(all, round).cutPower();
+    await brokerOf(all, round).start();
+  },
+  "all brokers without power": async ({ brokers: { nodes } }) => {
+    await Promise.all(nodes.map((node) => node.cutPower()));
+    await Promise.all(nodes.map((node) => node.start()));
   },
   "node and broker killed": async (all, round) => {
     await Promise.all([killNode(all, round), killBroker(all, round)]);

@@ -67,7 +67,7 @@ export function createMemoryLog(outcome: () => Outcome = () => "kept"): MemoryLo
       },
       async *read(from, until): AsyncGenerator<LoggedFrame, void> {
         open();
-        if (from < log.first)
+        if (from < log.first || from > end())
           throw new StoreError("NOT_FOUND", `offset ${from} lies outside what the log keeps`);
         for (let offset = from; offset < until; offset++) {
           const frame = frames[offset - log.first];

@@ -20,7 +20,7 @@ const longTimeMs = 60_000;
 
 async function startSecureBrokers(): Promise<Brokers> {
   const { key, cert } = await makeCertificate(authority, { purpose: "server", hosts: ["127.0.0.1"] });
-  return startBrokers(2, undefined, { key, cert, user, password, sessionMs });
+  return startBrokers(2, { secure: { key, cert, user, password, sessionMs } });
 }
 
 const tls = { ca: authority.cert };

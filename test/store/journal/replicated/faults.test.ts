@@ -23,12 +23,16 @@ const outcomes: fc.Arbitrary<Outcome> = fc.oneof(
 const contents = async (journal: Journal): Promise<string[]> =>
   (await readAll(journal)).map((record) => `${record.id} ${textOf(record)}`);
 
+const segmentNames = async (dir: string): Promise<string[]> =>
+  (await readdir(dir)).filter((name) => name.endsWith(".journal")).sort();
+
 /** The segments of a folder, by name, with their bytes. */
 async function segmentsIn(dir: string): Promise<Map<string, string>> {
-  const names = (await readdir(dir)).filter((name) => name.endsWith(".journal")).sort();
   return new Map(
     await Promise.all(
-      names.map(async (name) => [name, (await readFile(join(dir, name))).toString("base64")] as const),
+      (await segmentNames(dir)).map(
+        async (name) => [name, (await readFile(join(dir, name))).toString("base64")] as const,
+      ),
     ),
   );
 }
@@ -241,8 +245,46 @@ suite("journal in a log that fails", (test) => {
       const journal = await openInLog(dir, log.connect());
       for (let i = 0; i < 5; i++) await keep(journal);
       await journal.close();
-      log.frames.splice(2);
-      await rejects(() => openInLog(dir, log.connect()), /it has lost frames/);
+      const whole = [...log.frames];
+      const [newest = ""] = await segmentNames(dir);
+      const broken: readonly (() => Promise<void>)[] = [
+        async () => undefined,
+        () => flipByte(join(dir, newest), 60),
+        () => truncate(join(dir, newest), 10),
+        () => rm(join(dir, newest)),
+      ];
+      for (const breakFolder of broken) {
+        await breakFolder();
+        for (const kept of [whole.length - 1, whole.length - 2, 2, 0]) {
+          log.frames.splice(0, log.frames.length, ...whole.slice(0, kept));
+          const found = `it has lost frames: it ends at offset ${kept}, .* up to ${whole.length - 1}$`;
+          await rejects(() => openInLog(dir, log.connect()), new RegExp(found));
+          assert.is(log.frames.length, kept, "nothing was appended to it");
+        }
+      }
+      log.frames.splice(0, log.frames.length, ...whole);
+      const again = await openInLog(dir, log.connect());
+      assert.is((await contents(again)).length, 5, "once it has them again, all is well");
+      await again.close();
+    }));
+
+  test("a log whose end is told too low for a moment has lost nothing", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const journal = await openInLog(dir, log.connect());
+      for (let i = 0; i < 5; i++) await keep(journal);
+      await journal.close();
+      const late = log.frames.splice(2);
+      const way = log.connect();
+      const endOnce = async (): Promise<number> => {
+        const end = await way.end();
+        log.frames.push(...late.splice(0));
+        return end;
+      };
+      const again = await openInLog(dir, { ...way, end: endOnce });
+      assert.is(late.length, 0, "it was looked at");
+      assert.is((await contents(again)).length, 5);
+      await again.close();
     }));
 
   test("refuses a clock that is ten seconds apart from the log's, either way", () =>

@@ -39,6 +39,7 @@ export async function openInLog(
     onEnded: options.onEnded ?? ((error) => rest.onTrouble?.(error)),
     onTrouble: rest.onTrouble ?? (() => undefined),
     signal: never,
+    shortTimeMs: 200,
   });
   return openTestJournal(dir, { ...rest, keeping });
 }
