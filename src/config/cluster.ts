@@ -51,7 +51,7 @@ interface ClusterEnvironment {
   readonly CLUSTER_NODES?: readonly ClusterNode[] | undefined;
   readonly CLUSTER_HOST?: string | undefined;
   readonly LIBSQL_URL?: string | undefined;
-  readonly INFLUX_URL?: string | undefined;
+  readonly INFLUX_URL?: readonly string[] | undefined;
   readonly BROKER_URL?: string | undefined;
 }
 

@@ -70,6 +70,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const unfollow = metadata.follow(alerts.forget);
   aside.replaysBy(number, "alerts", alerts.replay);
   aside.replaysBy(number, "series", (record) => writeLate(deps, record));
+  const noteWrites = (trouble: string | null) => status.note("series", trouble, `shard ${number}`);
   const series = await startSeriesConsumer({
     ...shared,
     now: clock.now,
@@ -85,7 +86,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     isAside: (id) => aside.isAside("series", id),
     onStored: deps.onStored,
     onTrouble: (error) => {
-      status.note("series", error?.message ?? null);
+      noteWrites(error?.message ?? null);
       if (error !== null) aside.letOthersOn(number);
     },
   });
@@ -95,6 +96,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     close: async () => {
       unfollow();
       await series.close();
+      noteWrites(null);
       await alerts.close();
     },
   };
