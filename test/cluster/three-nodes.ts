@@ -15,8 +15,8 @@ export interface Cluster {
   readonly ports: readonly number[];
   readonly masterKey: Uint8Array;
   readonly apiKey: string;
-  /** Starts the node of this place again. */
-  start(place: number): Promise<RunningService>;
+  /** Starts the node of this place again, with these settings besides. */
+  start(place: number, more?: Readonly<Record<string, string>>): Promise<RunningService>;
   stop(): Promise<void>;
 }
 
@@ -40,10 +40,10 @@ export async function startCluster(
     ...environment,
   };
   const nodes: RunningService[] = [];
-  const start = async (place: number): Promise<RunningService> => {
+  const start: Cluster["start"] = async (place, more = {}) => {
     const dataDir = join(dir, `node-${place}`);
     await mkdir(dataDir, { recursive: true });
-    const service = await startService(dataDir, { ...shared, NODE_NUMBER: String(numbers[place]) });
+    const service = await startService(dataDir, { ...shared, ...more, NODE_NUMBER: String(numbers[place]) });
     nodes[place] = service;
     return service;
   };
