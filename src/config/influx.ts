@@ -26,7 +26,6 @@ interface InfluxEnvironment {
   readonly INFLUX_TOKEN?: string | undefined;
   readonly INFLUX_ORG?: string | undefined;
   readonly INFLUX_BUCKET: string;
-  readonly BROKER_URL?: string | undefined;
 }
 
 /** What is wrong with the settings of InfluxDB, a line each. @param shards of the deployment's journal */
@@ -45,8 +44,6 @@ export function influxProblems(env: InfluxEnvironment, shards: number): string[]
       `INFLUX_URL: names ${urls.length} InfluxDBs, and ${has}: each takes the points of one at least`,
     );
   }
-  if (urls.length > 1 && env.BROKER_URL !== undefined)
-    problems.push("INFLUX_URL: cannot be a list with BROKER_URL: what comes there is kept by one shard");
   const tokens = tokensOf(env.INFLUX_TOKEN, urls);
   if (env.INFLUX_TOKEN !== undefined && tokens === null)
     problems.push(

@@ -1,9 +1,11 @@
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
+import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
 import { type Broker, type BrokerDeps, openBroker } from "../../ingest/transports/broker/broker.js";
+import type { BrokerShard } from "../../ingest/transports/broker/intake.js";
 import { type EarlierRun, takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
-import { type Accept, sessionOf } from "../../ingest/uplinks/accept.js";
+import { sessionOf } from "../../ingest/uplinks/accept.js";
 import type { DeviceHistory } from "../../ingest/uplinks/redelivery.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { findCertByName } from "../../store/metadata/policies/certs.js";
@@ -32,24 +34,41 @@ function readPem(setting: string, path: string | null): Promise<string | null> {
 interface BrokerParts
   extends Pick<
     BrokerDeps,
-    "registry" | "work" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault"
+    "work" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault" | "isFull"
   > {
-  readonly accept: Accept;
   readonly directory: Directory;
-  readonly history: DeviceHistory;
+  /** All of them are here, for good. */
+  readonly shards: ByShard<BrokerShardParts>;
 }
 
-/** Connects to the external broker. `earlier`: the run before this one. */
-export function connectBroker(settings: BrokerSettings, earlier: EarlierRun, parts: BrokerParts): Broker {
-  const { directory, history, log } = parts;
+interface BrokerShardParts extends Pick<BrokerShard, "accept" | "registry"> {
+  readonly history: DeviceHistory;
+  /** The run before this one. */
+  readonly earlier: EarlierRun;
+}
+
+/** Connects to the external broker. What comes goes to the shard of its device. */
+export function connectBroker(settings: BrokerSettings, parts: BrokerParts): Broker {
+  const { directory, log } = parts;
   const session = sessionOf(settings.clientID);
+  const shards = parts.shards.map(
+    ({ history, earlier, ...shard }): BrokerShard => ({
+      ...shard,
+      takenBefore: (device) => takenByEarlierRun(history, device, session, earlier),
+    }),
+  );
+  const here = <T>(found: T | Elsewhere): T => {
+    if (found instanceof Elsewhere) throw new RangeError(`shard ${found.shard} is not here`);
+    return found;
+  };
   return openBroker({
     ...parts,
     settings,
     session,
     peek: directory.peekByDeviceID,
     find: directory.findByDeviceID,
-    takenBefore: (device) => takenByEarlierRun(history, device, session, earlier),
+    peekShard: (device) => here(shards.peek(device)),
+    findShard: async (device) => here(await shards.of(device)),
     onTrouble: (error) => log.warn("broker: a device cannot be looked up yet", { error }),
   });
 }

@@ -264,25 +264,27 @@ function idsOf({ journal, events, earlier }: Shard, { now }: Clock, bytes: Share
 
 function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
   const { brokerSettings, metadata, pipelines, status, log, faults, clock, config } = deps;
-  const [pipeline] = pipelines.all;
+  const [first] = pipelines.all;
   // In a cluster, whose shards come and go, there is none.
-  if (brokerSettings === null || pipeline === undefined) return null;
+  if (brokerSettings === null || first === undefined) return null;
   const { directory, meter } = metadata;
-  const { shard, accept } = pipeline;
-  const broker = connectBroker(brokerSettings, shard.earlier, {
-    accept,
+  const broker = connectBroker(brokerSettings, {
+    shards: pipelines.map(({ shard, accept }) => {
+      const { registry, events, earlier } = shard;
+      return { accept, registry, history: events.history, earlier };
+    }),
+    isFull: () => pipelines.all.some(({ accept }) => accept.full),
     meter,
     limits,
     directory,
     now: clock.now,
     log,
     topics: config.topics,
-    registry: shard.registry,
-    work: shard.work,
-    history: shard.events.history,
+    // All shards share it.
+    work: first.shard.work,
     note: (trouble) => status.note("broker", trouble),
     onFault: faults("at a message of the broker"),
   });
-  shard.onCommit(broker.afterCommit);
+  pipelines.map(({ shard }) => shard.onCommit(broker.afterCommit));
   return broker;
 }

@@ -61,8 +61,5 @@ suite("a list of InfluxDBs", (test) => {
       assert.equal(problems({ INFLUX_URL, INFLUX_TOKEN, ...two }), [
         "INFLUX_TOKEN: must be one token, or 2 separated by commas, one for each InfluxDB",
       ]);
-    assert.equal(problems({ INFLUX_URL, JOURNAL_URL: "kafka://k", BROKER_URL: "mqtt://m" }), [
-      "INFLUX_URL: cannot be a list with BROKER_URL: what comes there is kept by one shard",
-    ]);
   });
 });

@@ -3,6 +3,7 @@ import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
+import type { Addressee } from "./intake.js";
 import type { Delivery } from "./packets.js";
 import { receiveMaximum } from "./settings.js";
 
@@ -28,7 +29,7 @@ export interface Redeliveries {
   begin(resumed: boolean): void;
   /** Whether what an earlier run had taken of the device must be read before the message can be judged. */
   needsHistory(delivery: Delivery, device: DeviceEntry): boolean;
-  readHistory(device: DeviceEntry): Promise<void>;
+  readHistory(to: Addressee): Promise<void>;
   /** To be told of each message before it is taken. */
   note(delivery: Delivery): void;
   /** The trace of a message that is sent again; null if it is new. `topic` is that of the device. */
@@ -37,7 +38,7 @@ export interface Redeliveries {
   add(delivery: Delivery): Trace;
 }
 
-export function createRedeliveries(takenBefore: (device: number) => Promise<Taken>): Redeliveries {
+export function createRedeliveries(): Redeliveries {
   const recent = createRecent();
   /** What an earlier run had taken of each device. The broker sends it again before anything new [MQTT-4.4.0-1]. */
   const earlier = new Map<number, Taken>();
@@ -54,8 +55,8 @@ export function createRedeliveries(takenBefore: (device: number) => Promise<Take
       if (!resumed) recent.clear();
     },
     needsHistory: (delivery, device) => mayRepeatEarlier && isAgain(delivery) && !earlier.has(device.id),
-    readHistory: async (device) => {
-      earlier.set(device.id, await takenBefore(device.id));
+    readHistory: async ({ device, shard }) => {
+      earlier.set(device.id, await shard.takenBefore(device.id));
     },
     note: ({ qos, dup }) => {
       if (qos === 1 && !dup) mayRepeatEarlier = false;
