@@ -50,6 +50,7 @@ export async function serve(
     log,
     clock,
     lookAtShards: async () => moving?.refresh(),
+    holderOf,
   });
   if (config.ownShards === null && config.cluster !== null && servers.cluster !== null) {
     moving = await startMovingShards({
@@ -75,6 +76,7 @@ export async function serve(
     reload: servers.reload,
     close: async () => {
       pipelines.beginClosing();
+      await servers.leaveBroker();
       // Other nodes take the shards meanwhile, and what comes for them is passed on.
       await moving?.close();
       await servers.close();

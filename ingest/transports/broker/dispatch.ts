@@ -1,14 +1,14 @@
 /** Finds the device of each message, and hands the message on: at once if everything that this needs is in memory. */
 import { retry } from "../../../store/lib/retry.js";
 import type { DeviceEntry } from "../../directory/entries.js";
-import { lightWorkMax, type WorkBudget } from "../../uplinks/work-budget.js";
-import type { Addressee, BrokerShard, Intake, Received } from "./intake.js";
+import { lightWorkMax } from "../../uplinks/work-budget.js";
+import type { Addressee, BrokerShard } from "./broker-shard.js";
+import type { Intake, Received } from "./intake.js";
 import type { Delivery } from "./packets.js";
 import type { Redeliveries } from "./redelivery.js";
 import { readUplinkTopic } from "./topics.js";
 
 export interface DispatchDeps {
-  readonly work: WorkBudget;
   /** By deviceID, from memory: null = nobody has it, undefined = it must be looked up. */
   readonly peek: (deviceID: string) => DeviceEntry | null | undefined;
   readonly find: (deviceID: string) => Promise<DeviceEntry | undefined>;
@@ -34,7 +34,7 @@ interface Dispatch {
 const lookupDelayMs = { first: 1000, longest: 1000 } as const;
 
 export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries: Redeliveries): Dispatch {
-  const { work, peek, find, peekShard, findShard, onTrouble, signal } = deps;
+  const { peek, find, peekShard, findShard, onTrouble, signal } = deps;
 
   const costOf = ({ device, shard }: Addressee, topic: string): number =>
     shard.registry.publishCost(device.id, topic);
@@ -46,6 +46,7 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
   /** A message that causes much work in its commit waits for the turn of its device's tenant. */
   async function takeInTurn(received: Received, to: Addressee, topic: string, cost: number): Promise<void> {
     const { tenant } = to.device.device;
+    const { work } = to.shard;
     await work.room(tenant, cost);
     const give = (): void => work.give(tenant, cost);
     let isAppended = false;
@@ -67,7 +68,7 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
         return true;
       }
       const shard = peekShard(device);
-      if (shard === null || redeliveries.needsHistory(received.delivery, device)) return false;
+      if (shard === null || redeliveries.needsHistory(received.delivery, { device, shard })) return false;
       if (costOf({ device, shard }, named.topic) > lightWorkMax) return false;
       intake.take(received, { device, shard }, named.topic);
       return true;
@@ -77,15 +78,16 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
       if (named === null) return;
       const device = await patiently(() => find(named.deviceID));
       const shard = device === undefined ? null : await patiently(() => findShard(device));
-      if (device !== undefined && shard !== null && redeliveries.needsHistory(received.delivery, device)) {
-        await patiently(() => redeliveries.readHistory({ device, shard }));
+      const to = device === undefined || shard === null ? null : { device, shard };
+      if (to !== null && redeliveries.needsHistory(received.delivery, to)) {
+        await patiently(() => redeliveries.readHistory(to));
       }
       // Of a connection that has gone meanwhile: the broker sends it again.
       if (received.acks.isOver) return;
-      if (device === undefined || shard === null) return intake.ofNobody(received);
-      const cost = costOf({ device, shard }, named.topic);
-      if (cost > lightWorkMax) await takeInTurn(received, { device, shard }, named.topic, cost);
-      else intake.take(received, { device, shard }, named.topic);
+      if (to === null) return intake.ofNobody(received);
+      const cost = costOf(to, named.topic);
+      if (cost > lightWorkMax) await takeInTurn(received, to, named.topic, cost);
+      else intake.take(received, to, named.topic);
     },
     askAhead: ({ topic }) => {
       const named = topic === null ? null : readUplinkTopic(topic);

@@ -6,21 +6,12 @@ import type { DeviceEntry } from "../../directory/entries.js";
 import { isWithin, type TopicBounds } from "../../messages/topics.js";
 import { type BrokerRefusal, count, type Meter } from "../../meter.js";
 import { mayPublish } from "../../policies.js";
-import type { SessionRegistry } from "../../sessions/session-registry.js";
-import type { Accept, Origin } from "../../uplinks/accept.js";
-import type { Taken } from "../../uplinks/redelivery.js";
+import type { Origin } from "../../uplinks/accept.js";
+import type { Addressee } from "./broker-shard.js";
 import type { OrderedAcks } from "./ordered-acks.js";
 import type { Delivery } from "./packets.js";
 import type { Redeliveries } from "./redelivery.js";
 import { readUplinkTopic, type UplinkTopic } from "./topics.js";
-
-/** Where messages of a device go: its shard. */
-export interface BrokerShard {
-  readonly accept: Pick<Accept, "uplink">;
-  readonly registry: Pick<SessionRegistry, "publish" | "publishCost">;
-  /** What an earlier run had taken of a device. */
-  takenBefore(device: number): Promise<Taken>;
-}
 
 export interface IntakeDeps {
   readonly meter: Meter;
@@ -36,12 +27,6 @@ export interface IntakeDeps {
 export interface Received {
   readonly acks: OrderedAcks;
   readonly delivery: Delivery;
-}
-
-/** Whose a message is, and where it goes. */
-export interface Addressee {
-  readonly device: DeviceEntry;
-  readonly shard: BrokerShard;
 }
 
 export interface Intake {

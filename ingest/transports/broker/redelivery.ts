@@ -3,7 +3,7 @@ import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
-import type { Addressee } from "./intake.js";
+import type { Addressee } from "./broker-shard.js";
 import type { Delivery } from "./packets.js";
 import { receiveMaximum } from "./settings.js";
 
@@ -28,7 +28,7 @@ export interface Redeliveries {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(resumed: boolean): void;
   /** Whether what an earlier run had taken of the device must be read before the message can be judged. */
-  needsHistory(delivery: Delivery, device: DeviceEntry): boolean;
+  needsHistory(delivery: Delivery, to: Addressee): boolean;
   readHistory(to: Addressee): Promise<void>;
   /** To be told of each message before it is taken. */
   note(delivery: Delivery): void;
@@ -54,9 +54,10 @@ export function createRedeliveries(): Redeliveries {
       earlier.clear();
       if (!resumed) recent.clear();
     },
-    needsHistory: (delivery, device) => mayRepeatEarlier && isAgain(delivery) && !earlier.has(device.id),
-    readHistory: async ({ device, shard }) => {
-      earlier.set(device.id, await shard.takenBefore(device.id));
+    needsHistory: (delivery, { device, shard }) =>
+      mayRepeatEarlier && isAgain(delivery) && shard.takenBefore !== null && !earlier.has(device.id),
+    readHistory: async ({ device, shard: { takenBefore } }) => {
+      if (takenBefore !== null) earlier.set(device.id, await takenBefore(device.id));
     },
     note: ({ qos, dup }) => {
       if (qos === 1 && !dup) mayRepeatEarlier = false;
@@ -139,7 +140,7 @@ class NamedTrace implements Trace {
 }
 
 /** The run before this one: its last journal id. */
-export interface EarlierRun {
+interface EarlierRun {
   readonly lastID: number;
 }
 

@@ -1,8 +1,8 @@
 /** What a broken link, a kill and a slow disk do to messages on their way, step by step and without a broker. */
 import type { DeviceEntry } from "../../../../ingest/directory/entries.js";
 import { createMeter } from "../../../../ingest/meter.js";
+import type { BrokerShard } from "../../../../ingest/transports/broker/broker-shard.js";
 import { createInbound } from "../../../../ingest/transports/broker/inbound.js";
-import type { BrokerShard } from "../../../../ingest/transports/broker/intake.js";
 import type { Link } from "../../../../ingest/transports/broker/link.js";
 import { createOutbound } from "../../../../ingest/transports/broker/outbound.js";
 import { readRare } from "../../../../ingest/transports/broker/packets.js";
@@ -72,12 +72,12 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
       publishCost: () => cost,
     },
     takenBefore: async () => taken,
+    work,
   };
   const inbound = createInbound({
     isFull: () => false,
     peekShard: () => shard,
     findShard: async () => shard,
-    work,
     meter: createMeter(),
     limits: null,
     session,
