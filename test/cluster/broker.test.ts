@@ -1,14 +1,14 @@
 /** A cluster on Mosquitto: one node at a time follows it; whichever it is, and is killed, each message is kept once. */
 import { setTimeout as pause } from "node:timers/promises";
 import { shardOfID } from "../../store/journal/shard-ids.js";
-import { payloadsOf, provision, type RunningService, valuesOf } from "../flow/support.js";
+import { payloadsOf, provision, type RunningService } from "../flow/support.js";
 import { brokerMissing, type Mosquitto, startMosquitto } from "../ingest/transports/broker/mosquitto.js";
 import { assert, influxSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
+import { assertKeptFromBroker, endFollower, followerOf, publishAtBroker } from "./broker-load.js";
 import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
 const devicesCount = 6;
-const openMax = 100;
 
 influxSuite("a cluster on a broker", (test, influx) => {
   const missing = brokerMissing();
@@ -36,83 +36,27 @@ influxSuite("a cluster on a broker", (test, influx) => {
     () => devices,
   );
 
-  /** The place of the only node that follows the broker; it is the one whose log says so last. */
-  async function followerPlace(): Promise<number> {
-    return until(
-      async () => {
-        const follows = (node: RunningService): boolean =>
-          String(node.logged.findLast(({ msg }) => String(msg).startsWith("broker: this node"))?.msg) ===
-          "broker: this node follows it";
-        const found = cluster.nodes.flatMap((node, place) => (follows(node) ? [place + 1] : []));
-        return found.length === 1 && found[0];
-      },
-      { what: "one node to follow the broker" },
-    ).then((place) => place - 1);
-  }
-
   const eventsOf = async (service: RunningService, device: Rec): Promise<number[]> =>
     (await payloadsOf(service, device)).map((text) => (JSON.parse(text) as { n: number }).n);
 
-  test("followers are killed and stopped: all that the broker acknowledged is at the devices' keepers, once", async () => {
-    const client = await broker.connect({ protocolVersion: 5 });
-    const acknowledged = devices.map((): number[] => []);
+  test("followers are killed, frozen and stopped: all that the broker acknowledged is at the devices' keepers, once", async () => {
     let isOver = false;
-    let open = 0;
-    let next = 0;
-    const publishing = (async () => {
-      while (!isOver) {
-        if (open >= openMax) {
-          await pause(5);
-          continue;
-        }
-        const n = next++;
-        const place = n % devicesCount;
-        const { deviceID } = devices[place] as Rec;
-        open++;
-        void client.publishAsync(`devices/${deviceID}/up/data`, `{"n":${n}}`, { qos: 1 }).then(() => {
-          acknowledged[place]?.push(n);
-          open--;
-        });
-        if (n % 10 === 0) await pause(5);
-      }
-      await until(() => open === 0, { what: "the broker's last acknowledgements" });
-    })();
+    const publishing = publishAtBroker(broker, devices, () => isOver);
     const taken = async () => {
       let count = 0;
       for (const node of cluster.nodes) count += await node.metric("tidemark_broker_messages_total");
       return count;
     };
     await until(async () => (await taken()) > 500, { what: "messages" });
-    for (const end of ["kill", "kill", "stop"] as const) {
-      const place = await followerPlace();
-      await nodeAt(place)[end]();
-      const others = cluster.nodes.filter((_, i) => i !== place);
-      const follows = (node: RunningService) => node.metric("tidemark_broker_connections ");
-      await until(async () => (await Promise.all(others.map(follows))).includes(2), {
-        what: "another node to follow the broker",
-      });
-      await pause(500);
-      await cluster.start(place);
-    }
+    for (const how of ["kill", "kill", "freeze", "stop"] as const)
+      await endFollower(() => cluster.nodes, how, cluster.start);
     await pause(1000);
     isOver = true;
-    await publishing;
-    await client.endAsync();
+    const acknowledged = await publishing;
     for (const [i, device] of devices.entries()) {
       const own = acknowledged[i] ?? [];
       assert.ok(own.length > 100, `${own.length} messages`);
-      await until(async () => (await eventsOf(nodeAt(i), device)).length >= own.length, {
-        what: `the last messages of ${device.deviceID}`,
-      });
-    }
-    for (const node of cluster.nodes) await node.settled();
-    for (const [i, device] of devices.entries()) {
-      const events = await eventsOf(nodeAt(i + 1), device);
-      assert.equal(
-        [...events].sort((a, b) => a - b),
-        acknowledged[i]?.sort((a, b) => a - b),
-      );
-      assert.equal(new Set(await valuesOf(nodeAt(i), device)).size, events.length);
+      await assertKeptFromBroker(() => nodeAt(i), device, own);
       const { body } = await nodeAt(i).call("GET", `/api/v1/devices/${device.id}/events?_limit=1000`);
       const shards = new Set((body.items as Rec[]).map(({ id }) => shardOfID(id)));
       assert.equal([...shards], [numbers[keeperPlace(device)]]);
@@ -143,7 +87,7 @@ influxSuite("a cluster on a broker", (test, influx) => {
   });
 
   test("while its keeper is away a device's messages wait, and those of the others go on", async () => {
-    const follower = await followerPlace();
+    const follower = await followerOf(() => cluster.nodes);
     const away = (follower + 1) % numbers.length;
     const [late, other] = [keptAt(away), keptAt(follower)];
     const before = await Promise.all([eventsOf(nodeAt(away), late), eventsOf(nodeAt(follower), other)]);

@@ -91,12 +91,18 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     request: (path, body) =>
       drain(body === undefined ? fetch(path, "", { method: "GET" }) : fetch(path, body)),
   });
-  /** A bucket that the token may not see is believed. */
-  let isSeen = access.onBucketFound === null;
+  const isBelieved = access.onBucketFound === null;
+  /** A bucket that the token may not see is believed, too. */
+  let isSeen = isBelieved;
   const seeing = singleFlight(async () => {
     await keeper.look();
     isSeen = true;
   });
+  async function ensure(): Promise<void> {
+    isSeen = isBelieved;
+    await keeper.ensure();
+    isSeen = true;
+  }
   /** Once the bucket has been seen; a missing one is made, if that is up to the service. */
   async function withBucket<T>(action: () => Promise<T>): Promise<T> {
     if (!isSeen) await seeing.run();
@@ -104,7 +110,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
       return await action();
     } catch (error) {
       if (!isMissing(error)) throw error;
-      await keeper.ensure();
+      await ensure();
       return action();
     }
   }
@@ -135,7 +141,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     } catch (error) {
       if (!isMissing(error)) throw unanswered(error);
       try {
-        await keeper.ensure(); // a 404 comes before any row
+        await ensure(); // a 404 comes before any row
         yield* ask();
       } catch (again) {
         throw unanswered(again);
