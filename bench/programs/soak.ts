@@ -1,5 +1,6 @@
 import type { BenchOptions } from "../options.js";
 import { type Figure, progress } from "../report.js";
+import { slopeOf } from "../slope.js";
 import { openLoadedTidemark } from "../subjects/contenders.js";
 import { rssMB } from "../subjects/proc.js";
 
@@ -50,15 +51,4 @@ export async function benchSoak(options: BenchOptions): Promise<Figure[]> {
       },
     },
   ];
-}
-
-/** The slope of the line that fits the points best, y for each unit of x; 0 for fewer than two points. */
-function slopeOf(samples: readonly (readonly [x: number, y: number])[]): number {
-  const n = samples.length;
-  if (n < 2) return 0;
-  const meanX = samples.reduce((sum, [x]) => sum + x, 0) / n;
-  const meanY = samples.reduce((sum, [, y]) => sum + y, 0) / n;
-  const covariance = samples.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
-  const variance = samples.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
-  return covariance / variance;
 }

@@ -15,6 +15,8 @@ export interface Cluster {
   readonly ports: readonly number[];
   readonly masterKey: Uint8Array;
   readonly apiKey: string;
+  /** What the node of this place was started with, but for its DATA_DIR. */
+  environmentOf(place: number): Readonly<Record<string, string>>;
   /** Starts the node of this place again, with these settings besides. */
   start(place: number, more?: Readonly<Record<string, string>>): Promise<RunningService>;
   stop(): Promise<void>;
@@ -39,11 +41,12 @@ export async function startCluster(
     CLUSTER_NODES: numbers.map((number, place) => `${number}@127.0.0.1:${ports[place]}`).join(),
     ...environment,
   };
+  const environmentOf = (place: number) => ({ ...shared, NODE_NUMBER: String(numbers[place]) });
   const nodes: RunningService[] = [];
   const start: Cluster["start"] = async (place, more = {}) => {
     const dataDir = join(dir, `node-${place}`);
     await mkdir(dataDir, { recursive: true });
-    const service = await startService(dataDir, { ...shared, ...more, NODE_NUMBER: String(numbers[place]) });
+    const service = await startService(dataDir, { ...environmentOf(place), ...more });
     nodes[place] = service;
     return service;
   };
@@ -54,6 +57,7 @@ export async function startCluster(
     ports,
     masterKey,
     apiKey,
+    environmentOf,
     start,
     stop: async () => {
       await Promise.all(nodes.map((node) => node.stop()));

@@ -1,66 +1,13 @@
 /** kill -9 in the middle of commands: what a log says is true, and nobody gets a command anew. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Packet } from "mqtt-packet";
 import { csvOf, formOf, formType } from "../api/transfer.js";
-import { connectPacket, type RawClient, rawClient } from "../ingest/support.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
-import { provision, type RunningService, startService } from "./support.js";
+import { createListener } from "./command-listener.js";
+import { controlLogsOf, provision, type RunningService, startService } from "./support.js";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** A device with a session that outlives its connections, which answers each message after a while. */
-interface Listener {
-  /** Payloads as they came anew, and all that were acknowledged. */
-  readonly fresh: string[];
-  readonly acknowledged: Set<string>;
-  connect(address: string): Promise<void>;
-  cut(): Promise<void>;
-}
-
-function createListener(device: Rec, answerMsMax = 0): Listener {
-  const fresh: string[] = [];
-  const acknowledged = new Set<string>();
-  let raw: RawClient | null = null;
-
-  async function follow(connection: RawClient): Promise<void> {
-    for (let read = 0; !connection.closed; await pause(1)) {
-      for (; read < connection.packets.length; read++) {
-        const packet = connection.packets[read] as Packet;
-        if (packet.cmd !== "publish") continue;
-        const text = String(packet.payload);
-        if (!packet.dup) fresh.push(text);
-        if (answerMsMax > 0) await pause(Math.random() * answerMsMax);
-        if (packet.qos === 0) continue;
-        connection.send({ cmd: "puback", messageId: packet.messageId ?? 0 } as Packet);
-        acknowledged.add(text);
-      }
-    }
-  }
-
-  return {
-    fresh,
-    acknowledged,
-    connect: async (address) => {
-      raw = await rawClient(address);
-      raw.send(connectPacket(device, { clientId: "listener", clean: false }));
-      await raw.next("connack");
-      void follow(raw);
-    },
-    cut: async () => raw?.cut(),
-  };
-}
-
-async function logsOf(service: RunningService, device: Rec): Promise<Rec[]> {
-  const found: Rec[] = [];
-  for (let page = 1; ; page++) {
-    const path = `/api/v1/devices/${device.id}/control_logs?_page=${page}&_limit=1000`;
-    const items = (await service.call("GET", path)).body.items as Rec[];
-    if (items.length === 0) return found;
-    found.push(...items);
-  }
-}
 
 const once = (texts: readonly string[], what: string) =>
   assert.is(new Set(texts).size, texts.length, `${what}: something came anew twice`);
@@ -106,7 +53,7 @@ async function sentOnce(
     { what: "every log to be settled" },
   );
   for (const [i, listener] of listeners.entries()) {
-    const logs = await logsOf(service, here[i] as Rec);
+    const logs = await controlLogsOf(service, here[i] as Rec);
     assert.is(logs.length, 1);
     assert.ok(listener.fresh.length <= 1, "twice");
     assert.is(logs[0]?.publishStatus, listener.acknowledged.size === 1 ? 2 : 0);
@@ -154,13 +101,16 @@ suite("commands through kill -9", (test) => {
           await Promise.all(sending);
           service = await startService(dir);
           // The log knows of nothing that nobody holds any more.
-          const issued = (await logsOf(service, device)).filter((log) => log.publishStatus === 1);
+          const issued = (await controlLogsOf(service, device)).filter((log) => log.publishStatus === 1);
           await listener.connect(service.mqtt);
-          await until(async () => (await logsOf(service, device)).every((log) => log.publishStatus !== 1), {
-            what: `${issued.length} receipts`,
-          });
+          await until(
+            async () => (await controlLogsOf(service, device)).every((log) => log.publishStatus !== 1),
+            {
+              what: `${issued.length} receipts`,
+            },
+          );
         }
-        const logs = await logsOf(service, device);
+        const logs = await controlLogsOf(service, device);
         const confirmed = new Set(logs.filter((l) => l.publishStatus === 2).map((l) => String(l.payload)));
         assert.equal([...confirmed].sort(), [...listener.acknowledged].sort());
         assert.equal(
@@ -201,14 +151,14 @@ suite("commands through kill -9", (test) => {
           killed = true;
           await Promise.all(sending);
           service = await startService(dir);
-          const statuses = new Set((await logsOf(service, device)).map((log) => log.publishStatus));
+          const statuses = new Set((await controlLogsOf(service, device)).map((log) => log.publishStatus));
           assert.ok(statuses.has(3));
           assert.ok(!statuses.has(1) && !statuses.has(2), `statuses ${[...statuses]}`);
         }
         await listener.connect(service.mqtt);
         await pause(200);
         once(listener.fresh, "the device");
-        const logs = await logsOf(service, device);
+        const logs = await controlLogsOf(service, device);
         const heard = new Set(listener.fresh);
         const sent = logs.filter((log) => log.publishStatus === 3 && heard.has(String(log.payload)));
         assert.ok(sent.length > 10, `only ${sent.length}`);
@@ -278,7 +228,7 @@ suite("commands through kill -9", (test) => {
         }
         const logs = await until(
           async () => {
-            const found = (await Promise.all(devices.map((device) => logsOf(service, device)))).flat();
+            const found = (await Promise.all(devices.map((device) => controlLogsOf(service, device)))).flat();
             return found.every((log) => log.publishStatus !== 1) && found;
           },
           { what: "every receipt" },

@@ -12,6 +12,8 @@ export interface Publisher {
   run(address: string): Promise<void>;
   /** Sends nothing new; resolves when everything sent is acknowledged or the connection is gone. */
   stop(): Promise<void>;
+  /** Breaks the connection, if there is one. */
+  cut(): Promise<void>;
 }
 
 interface Unanswered {
@@ -124,5 +126,6 @@ export function createPublisher(options: PublisherOptions): Publisher {
       stopping = true;
       await running;
     },
+    cut: async () => raw?.cut(),
   };
 }

@@ -3,11 +3,13 @@ import type { Packet } from "mqtt-packet";
 import { connectPacket, type RawClient, rawClient } from "../ingest/support.js";
 import type { Rec } from "../world.js";
 
-interface Receiver {
+export interface Receiver {
   /** Payloads in the order in which they were taken; at QoS 1 one may be there twice. */
   readonly taken: readonly string[];
-  /** What CONNACK said of the session, connection by connection. */
+  /** What CONNACK said of the session, by connection that was accepted. */
   readonly present: readonly boolean[];
+  /** Whether the session has its subscription. */
+  readonly isSubscribed: boolean;
   /** Connects and takes messages until the connection breaks. */
   run(address: string): Promise<void>;
   cut(): Promise<void>;
@@ -40,6 +42,9 @@ export function createReceiver(device: Rec, topic: string, qos: 1 | 2): Receiver
   return {
     taken,
     present,
+    get isSubscribed() {
+      return subscribed;
+    },
     run: async (address) => {
       const connection = await rawClient(address);
       raw = connection;
@@ -49,6 +54,7 @@ export function createReceiver(device: Rec, topic: string, qos: 1 | 2): Receiver
         for (; read < connection.packets.length; read++) {
           const packet = connection.packets[read] as Packet;
           if (packet.cmd === "connack") {
+            if (packet.returnCode !== 0) return connection.cut();
             present.push(packet.sessionPresent);
             // The session has it from then on.
             if (!subscribed) {

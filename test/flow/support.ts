@@ -214,8 +214,8 @@ export async function nothingSetAside(service: AnyService): Promise<void> {
   );
 }
 
-/** A product with the number `n`, and devices of it. */
-export async function provision(service: AnyService, devices: number): Promise<Rec[]> {
+/** A product with the number `n`, and devices of it. `point`: more fields of its data point. */
+export async function provision(service: AnyService, devices: number, point: object = {}): Promise<Rec[]> {
   const product = await service.make("/api/v1/products", { productName: "flow", cloudProtocol: 1 });
   await service.make("/api/v1/data_points", {
     dataPointName: "n",
@@ -223,6 +223,7 @@ export async function provision(service: AnyService, devices: number): Promise<R
     productIntID: product.id,
     pointDataType: 1,
     dataTransType: 1,
+    ...point,
   });
   const made: Rec[] = [];
   for (let i = 0; i < devices; i++) {
@@ -263,4 +264,17 @@ export async function valuesOf(service: AnyService, device: Rec): Promise<number
   const [only] = JSON.parse(text) as { originalData: { value: number[] } }[];
   assert.ok(only, text);
   return only?.originalData.value ?? [];
+}
+
+/** All logs of the device's commands. */
+export async function controlLogsOf(service: AnyService, device: Rec): Promise<Rec[]> {
+  const found: Rec[] = [];
+  for (let page = 1; ; page++) {
+    const path = `/api/v1/devices/${device.id}/control_logs?_page=${page}&_limit=1000`;
+    const { body, text } = await service.call("GET", path);
+    const items = body.items as Rec[] | undefined;
+    assert.ok(items, text);
+    if (items === undefined || items.length === 0) return found;
+    found.push(...items);
+  }
 }
