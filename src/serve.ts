@@ -57,6 +57,7 @@ export async function serve(
       look: async () => moving?.refresh(),
       gives: (node, shard) => moving?.gives(node, shard),
     },
+    holderOf: holders.of,
   });
   const { brokers } = storage;
   if (ownShards === null && config.cluster !== null && servers.cluster !== null && brokers !== null) {
@@ -86,6 +87,7 @@ export async function serve(
     reload: servers.reload,
     close: async () => {
       pipelines.beginClosing();
+      await servers.leaveBroker();
       // Other nodes take the shards meanwhile, and what comes for them is passed on.
       await moving?.close();
       pipelines.endTelling();

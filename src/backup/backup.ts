@@ -22,7 +22,10 @@ export interface ServiceHold {
 
 /** What is copied, as the settings of its service say. */
 export interface BackupSource extends Pick<Config, "dataDir" | "nodeNumber"> {
-  readonly influx: Pick<NonNullable<Config["influx"]>, "url" | "bucket"> | null;
+  readonly influx: {
+    readonly servers: readonly { readonly url: string }[];
+    readonly bucket: string;
+  } | null;
   readonly libsql: Pick<NonNullable<Config["libsql"]>, "url"> | null;
 }
 
@@ -136,7 +139,7 @@ function elsewhereOf({ influx, libsql }: BackupSource): string[] {
   const found: string[] = [];
   if (influx !== null) {
     found.push(
-      `points: bucket ${influx.bucket} of ${influx.url}; back it up there with: influx backup --bucket ${influx.bucket} <folder>`,
+      `points: bucket ${influx.bucket} of ${influx.servers.map(({ url }) => url).join(", ")}; back it up there with: influx backup --bucket ${influx.bucket} <folder>`,
     );
   }
   if (libsql !== null)

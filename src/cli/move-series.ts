@@ -4,6 +4,7 @@ import { systemClock } from "../../store/lib/clock.js";
 import { createClosers } from "../../store/lib/closers.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { countSeriesOwners, seriesOwners } from "../../store/metadata/devices/owners.js";
+import { forgetInfluxList } from "../../store/metadata/influx-list.js";
 import { dataPointsOf, kindOf } from "../../store/metadata/products/data-points.js";
 import { newestRemoval } from "../../store/metadata/removals.js";
 import {
@@ -76,6 +77,7 @@ export async function moveSeriesTool(args: readonly string[], config: Config): P
       // What the source has of each journal the target has too: the service goes on after it.
       for (const checkpoint of checkpoints) await to.store.write([], checkpoint);
       await to.store.flush();
+      if (target === "embedded") await forgetInfluxList(db);
     } else process.exitCode = 1;
     const isEmptied = isWhole && !isKept;
     if (isEmptied) await empty(move);
@@ -124,7 +126,8 @@ async function withEngines<T>(
     closers.add(() => db.close());
     const embedded = await openEngine({ ...config, influx: null }, db, "embedded");
     closers.add(() => embedded.store.close());
-    const influxdb = await openEngine(config, db, `bucket ${influx.bucket} of ${influx.org}, ${influx.url}`);
+    const urls = influx.servers.map(({ url }) => url).join(", ");
+    const influxdb = await openEngine(config, db, `bucket ${influx.bucket} of ${influx.org}, ${urls}`);
     closers.add(() => influxdb.store.close());
     return await action(db, { embedded, influxdb });
   } finally {

@@ -8,6 +8,8 @@ import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { Aside } from "../../store/journal/set-aside.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
+import { brokerTake, brokerTaken } from "../brokers/shard-calls.js";
+import type { FollowerCalls } from "../brokers/take-for-follower.js";
 import type { ListAnswer } from "../journal-lists/list-of-nodes.js";
 import { type ListQuery, listQuery } from "../journal-lists/own-list.js";
 import type { NodeFigures } from "../live/figures.js";
@@ -33,6 +35,8 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("gives"), node: id, shard: id }),
   z.strictObject({ call: z.literal("list"), query: listQuery, shards: z.array(id).readonly() }),
   z.strictObject({ call: z.literal("asides") }),
+  brokerTake,
+  brokerTaken,
   z.strictObject({ call: z.literal("figures"), tenant: id.nullable() }),
   z.strictObject({ call: z.literal("resumes"), tenant: id, run: z.string(), after: id }),
   z.strictObject({ call: z.literal("sendToMembers"), topic: z.string(), payload: z.base64(), targets }),
@@ -72,6 +76,8 @@ interface NodeCallsDeps {
   readonly resumes: TenantFeed["resumes"];
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
+  /** Of the node that follows the external broker; null: there is none. */
+  readonly follower: FollowerCalls | null;
   readonly shardNews: ShardNews;
   readonly onFault: (error: Error) => void;
 }
@@ -112,7 +118,11 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
 
   async function answer(
     call: NodeCall,
-  ): Promise<NodeAnswers | ListAnswer | readonly Aside[] | NodeFigures | boolean> {
+  ): Promise<NodeAnswers | ListAnswer | readonly Aside[] | NodeFigures | boolean | string[]> {
+    if (call.call === "brokerTake" || call.call === "brokerTaken") {
+      if (deps.follower === null) throw new Error("BROKER_URL is not set at this node");
+      return call.call === "brokerTake" ? deps.follower.take(call) : deps.follower.taken(call);
+    }
     if (call.call === "list") return list(call.query, call.shards);
     if (call.call === "asides") return asides();
     if (call.call === "figures") return figures(call.tenant);

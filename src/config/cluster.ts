@@ -51,8 +51,7 @@ interface ClusterEnvironment {
   readonly CLUSTER_NODES?: readonly ClusterNode[] | undefined;
   readonly CLUSTER_HOST?: string | undefined;
   readonly LIBSQL_URL?: string | undefined;
-  readonly INFLUX_URL?: string | undefined;
-  readonly BROKER_URL?: string | undefined;
+  readonly INFLUX_URL?: readonly string[] | undefined;
 }
 
 /** What is wrong with the settings of a cluster, a line each. */
@@ -74,8 +73,6 @@ export function clusterProblems(env: ClusterEnvironment): string[] {
   ] as const) {
     if (env[name] === undefined) problems.push(`${name}: is required with CLUSTER_NODES, for ${why}`);
   }
-  if (env.BROKER_URL !== undefined)
-    problems.push("BROKER_URL: cannot be used with CLUSTER_NODES: all nodes would take the same messages");
   return problems;
 }
 

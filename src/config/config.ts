@@ -6,6 +6,7 @@ import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
 import { allShards, type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
+import { type InfluxSettings, influxOf, influxProblems, readInfluxURLs } from "./influx.js";
 import { type JournalSettings, journalOf, journalProblems, readJournalURL } from "./journal.js";
 import { isTileTemplate } from "./tile-template.js";
 import { inWords } from "./words.js";
@@ -76,12 +77,8 @@ export interface Config {
   /** How long the formulas of one answer may compute. */
   readonly formulaSecondsMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
-  readonly influx: {
-    readonly url: string;
-    readonly token: string;
-    readonly org: string;
-    readonly bucket: string;
-  } | null;
+  /** Null: points are in the embedded store. */
+  readonly influx: InfluxSettings | null;
   /** An existing MQTT broker, or null. */
   readonly broker: BrokerConfig | null;
   /** The longest keep-alive of an MQTT 5 client, in seconds; null if the client's own holds. */
@@ -211,6 +208,11 @@ const nodes = z
   .transform(readNodes)
   .refine((all) => all !== null, "must be a list such as 1@10.0.0.1:7400,2@10.0.0.2:7400,3@10.0.0.3:7400");
 
+const influxURLs = z
+  .string()
+  .transform(readInfluxURLs)
+  .refine((all) => all !== null, "must be http:// or https:// addresses, separated by commas");
+
 const journalURL = z.string().transform((text, context) => {
   const read = readJournalURL(text);
   if (typeof read === "object") return read;
@@ -276,7 +278,7 @@ const schema = z.object({
   FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
-  INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),
+  INFLUX_URL: influxURLs.optional(),
   INFLUX_TOKEN: z.string().min(1).optional(),
   INFLUX_ORG: z.string().min(1).optional(),
   INFLUX_BUCKET: z.string().min(1).default("tidemark"),
@@ -389,10 +391,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
-    influx:
-      env.INFLUX_URL === undefined || env.INFLUX_TOKEN === undefined || env.INFLUX_ORG === undefined
-        ? null
-        : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
+    influx: influxOf(env),
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
     topics: { bytesMax: env.TOPIC_BYTES_MAX, levelsMax: env.TOPIC_LEVELS_MAX },
@@ -472,11 +471,8 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
   if (env.LIBSQL_URL !== undefined && env.MASTER_KEY === undefined) {
     problems.push("MASTER_KEY: is required with LIBSQL_URL, for every process must open the same secrets");
   }
-  for (const name of ["INFLUX_TOKEN", "INFLUX_ORG"] as const) {
-    if (env.INFLUX_URL !== undefined && env[name] === undefined)
-      problems.push(`${name}: is required with INFLUX_URL`);
-  }
-  problems.push(...clusterProblems(env), ...journalProblems(env));
+  const shards = env.JOURNAL_URL === undefined ? (env.CLUSTER_NODES?.length ?? 1) : env.JOURNAL_SHARDS;
+  problems.push(...influxProblems(env, shards), ...clusterProblems(env), ...journalProblems(env));
   const secure = env.BROKER_URL?.startsWith("mqtts:") === true;
   for (const name of ["BROKER_CA", "BROKER_CERT", "BROKER_KEY"] as const) {
     if (env[name] !== undefined && !secure) problems.push(`${name}: needs a BROKER_URL of mqtts://`);

@@ -104,7 +104,7 @@ interface JournalEnvironment {
   readonly JOURNAL_CA?: string | undefined;
   readonly JOURNAL_SHARDS: number;
   readonly JOURNAL_UNFLUSHED: "refuse" | "accept";
-  readonly INFLUX_URL?: string | undefined;
+  readonly INFLUX_URL?: readonly string[] | undefined;
   readonly CLUSTER_NODES?: readonly object[] | undefined;
 }
 

@@ -175,7 +175,7 @@ const metrics: readonly Metric[] = [
     "Connections to the external broker that ended, by reason.",
     ({ meter }) => by("reason", meter.brokerEnded),
   ),
-  gauge("tidemark_broker_connections", "Whether the external broker is there.", ({ meter }) =>
+  gauge("tidemark_broker_connections", "Connections to the external broker.", ({ meter }) =>
     one(meter.brokerConnections),
   ),
   gauge("tidemark_connections", "Open connections.", ({ meter }) => one(meter.connections)),

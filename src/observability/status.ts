@@ -22,8 +22,8 @@ export interface Status {
   notReady(): string | null;
   /** Degraded parts, by name. */
   degraded(): Readonly<Record<string, string>>;
-  /** Notes a part's trouble, or that it has none (null). */
-  note(part: string, trouble: string | null): void;
+  /** Notes a part's trouble, or that it has none (null). `of`: which of several of that part. */
+  note(part: string, trouble: string | null, of?: string): void;
   observeWrite(seconds: number): void;
   /** Notes when a certificate of the service expires, milliseconds since 1970. */
   certificateEnds(certificate: string, end: number): void;
@@ -59,13 +59,17 @@ export interface Troubles {
 }
 
 export function createTroubles(): Troubles {
-  const troubles = new Map<string, string>();
+  /** By part, and by which of that part; what was noted last is the last. No map is empty. */
+  const troubles = new Map<string, Map<string, string>>();
   return {
-    note: (part, trouble) => {
-      if (trouble === null) troubles.delete(part);
-      else troubles.set(part, trouble);
+    note: (part, trouble, of = "") => {
+      const known = troubles.get(part) ?? new Map<string, string>();
+      known.delete(of);
+      if (trouble !== null) known.set(of, trouble);
+      if (known.size === 0) troubles.delete(part);
+      else troubles.set(part, known);
     },
-    all: () => troubles,
+    all: () => [...troubles].map(([part, known]) => [part, [...known.values()].at(-1) ?? ""] as const),
   };
 }
 

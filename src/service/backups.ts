@@ -44,7 +44,7 @@ export async function prepareBackups(deps: PrepareBackupsDeps): Promise<Prepared
   const source = {
     dataDir: resolve(dataDir),
     nodeNumber,
-    influx: influx && { url: influx.url, bucket: influx.bucket },
+    influx: influx && { servers: influx.servers.map(({ url }) => ({ url })), bucket: influx.bucket },
     libsql: libsql && { url: libsql.url },
   };
   const jobs = createBackupJobs({ folder, isMounted, source, keep: settings.keep, hold, status, log, now });

@@ -1,10 +1,10 @@
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
+import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
 import { type Broker, type BrokerDeps, openBroker } from "../../ingest/transports/broker/broker.js";
-import { type EarlierRun, takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
+import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
-import { type Accept, sessionOf } from "../../ingest/uplinks/accept.js";
-import type { DeviceHistory } from "../../ingest/uplinks/redelivery.js";
+import { sessionOf } from "../../ingest/uplinks/accept.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { findCertByName } from "../../store/metadata/policies/certs.js";
 import type { Config } from "../config/config.js";
@@ -29,27 +29,30 @@ function readPem(setting: string, path: string | null): Promise<string | null> {
   return path === null ? Promise.resolve(null) : readSetting(setting, path);
 }
 
-interface BrokerParts
+export interface BrokerParts
   extends Pick<
     BrokerDeps,
-    "registry" | "work" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault"
+    "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault" | "isFull" | "mayConnect"
   > {
-  readonly accept: Accept;
   readonly directory: Directory;
-  readonly history: DeviceHistory;
+  readonly shards: ByShard<BrokerShard>;
+  /** A shard that is not here. */
+  readonly elsewhere: (place: Elsewhere) => BrokerShard;
 }
 
-/** Connects to the external broker. `earlier`: the run before this one. */
-export function connectBroker(settings: BrokerSettings, earlier: EarlierRun, parts: BrokerParts): Broker {
-  const { directory, history, log } = parts;
-  const session = sessionOf(settings.clientID);
+/** Connects to the external broker. What comes goes to the shard of its device. */
+export function connectBroker(settings: BrokerSettings, parts: BrokerParts): Broker {
+  const { directory, shards, elsewhere, log } = parts;
+  const placed = <T>(found: T | Elsewhere): T | BrokerShard =>
+    found instanceof Elsewhere ? elsewhere(found) : found;
   return openBroker({
     ...parts,
     settings,
-    session,
+    session: sessionOf(settings.clientID),
     peek: directory.peekByDeviceID,
     find: directory.findByDeviceID,
-    takenBefore: (device) => takenByEarlierRun(history, device, session, earlier),
+    peekShard: (device) => placed(shards.peek(device)),
+    findShard: async (device) => placed(await shards.of(device)),
     onTrouble: (error) => log.warn("broker: a device cannot be looked up yet", { error }),
   });
 }

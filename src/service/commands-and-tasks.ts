@@ -23,6 +23,7 @@ import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
 import { prepareBackups } from "./backups.js";
+import type { ClusterBroker } from "./cluster-broker.js";
 import type { Faults } from "./faults.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import type { Shard } from "./shard.js";
@@ -54,7 +55,7 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly receipts: Receipts;
   /** Why a shard takes nothing, or null. */
   readonly stopped: () => string | null;
-  readonly broker: Broker | null;
+  readonly broker: Broker | ClusterBroker | null;
   readonly zone: Zone;
   readonly status: Status;
   /** Messages that are set aside here. */
@@ -131,6 +132,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
       figures: (tenant) =>
         figuresHere({ meter: metadata.meter, status: deps.status, shards: shards.places }, tenant),
       resumes: deps.resumes,
+      follower: broker !== null && "calls" in broker ? broker.calls : null,
       followed: metadata.followed,
       shardNews: deps.shardNews,
       onFault: deps.faults("at a call of another node"),

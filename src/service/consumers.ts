@@ -71,6 +71,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const unfollow = metadata.follow(alerts.forget);
   aside.replaysBy(number, "alerts", alerts.replay);
   aside.replaysBy(number, "series", (record) => writeLate(deps, record));
+  const noteWrites = (trouble: string | null) => status.note("series", trouble, `shard ${number}`);
   const stopAlerts = async (): Promise<void> => {
     unfollow();
     await alerts.close();
@@ -91,7 +92,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     onStored: deps.onStored,
     onSettled: deps.onSettled,
     onTrouble: (error) => {
-      status.note("series", error?.message ?? null);
+      noteWrites(error?.message ?? null);
       if (error !== null) aside.letOthersOn(number);
     },
   }).catch(async (error: unknown) => {
@@ -103,6 +104,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     alerts,
     close: async () => {
       await series.close();
+      noteWrites(null);
       await stopAlerts();
     },
   };

@@ -18,6 +18,7 @@ import {
 } from "../../ingest/sessions/client-sessions.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import { type BrokerAccess, createBrokerAccess } from "../../ingest/transports/broker/broker-access.js";
+import { takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import {
   createHttpTransport,
@@ -31,6 +32,7 @@ import {
   type WebSocketContext,
   type WebSocketTransport,
 } from "../../ingest/transports/websocket/transport.js";
+import { sessionOf } from "../../ingest/uplinks/accept.js";
 import { takenBefore } from "../../ingest/uplinks/redelivery.js";
 import { createRepeats } from "../../ingest/uplinks/repeats.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -47,6 +49,7 @@ import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import { certificateNamed, connectBroker } from "./broker.js";
+import { type ClusterBroker, openClusterBroker } from "./cluster-broker.js";
 import type { Faults } from "./faults.js";
 import { changePollMs, type MetadataLayer } from "./metadata-layer.js";
 import { type MqttListeners, openMqttListeners, wantsTls } from "./mqtt-listeners.js";
@@ -61,7 +64,8 @@ export interface Endpoints {
   readonly listeners: MqttListeners;
   /** The other nodes of a cluster; null: there are none. */
   readonly cluster: Cluster | null;
-  readonly broker: Broker | null;
+  /** In a cluster it has what other nodes ask. */
+  readonly broker: Broker | ClusterBroker | null;
   /** HTTP for devices, and WebSocket without MQTT. */
   readonly http: HttpTransport;
   readonly webSockets: WebSocketTransport;
@@ -83,6 +87,8 @@ interface EndpointsDeps {
   readonly local: LocalTime;
   /** Takes room for an answer to a device. */
   readonly takeAnswerRoom: HttpContext["takeAnswerRoom"];
+  /** The node that has a shard; null: none. */
+  readonly holderOf: (shard: number) => number | null;
   /** The most MQTT connections. */
   readonly connectionsMax: number;
 }
@@ -145,7 +151,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const transports = transportsOf(deps, base);
   const http = createHttpTransport(transports, clients);
   const webSockets = createWebSocketTransport(transports, clients);
-  const broker = brokerOf(deps, limits);
+  const broker = brokerOf(deps, limits, cluster);
   const brokerAccess = createBrokerAccess({
     directory,
     denials,
@@ -262,27 +268,44 @@ function idsOf({ journal, events, earlier }: Shard, { now }: Clock, bytes: Share
   return createIDMemory(repeats, bytes);
 }
 
-function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
+function brokerOf(
+  deps: EndpointsDeps,
+  limits: EndpointContext["limits"],
+  cluster: Cluster | null,
+): Broker | ClusterBroker | null {
   const { brokerSettings, metadata, pipelines, status, log, faults, clock, config } = deps;
-  const [pipeline] = pipelines.all;
-  // In a cluster, whose shards come and go, there is none.
-  if (brokerSettings === null || pipeline === undefined) return null;
-  const { directory, meter } = metadata;
-  const { shard, accept } = pipeline;
-  const broker = connectBroker(brokerSettings, shard.earlier, {
-    accept,
+  if (brokerSettings === null) return null;
+  const { directory, meter, db } = metadata;
+  const parts = {
     meter,
     limits,
     directory,
     now: clock.now,
     log,
     topics: config.topics,
-    registry: shard.registry,
-    work: shard.work,
-    history: shard.events.history,
-    note: (trouble) => status.note("broker", trouble),
+    note: (trouble: string | null, of?: string) => status.note("broker", trouble, of),
     onFault: faults("at a message of the broker"),
+  };
+  if (cluster !== null) {
+    const { monotonic } = clock;
+    const { holderOf } = deps;
+    const inCluster = { ...parts, pipelines, db, cluster, holderOf, monotonic };
+    return openClusterBroker(brokerSettings, inCluster);
+  }
+  const session = sessionOf(brokerSettings.clientID);
+  const broker = connectBroker(brokerSettings, {
+    ...parts,
+    shards: pipelines.map(({ shard, accept }) => {
+      const { registry, work, events, earlier } = shard;
+      const takenBefore = (device: number) => takenByEarlierRun(events.history, device, session, earlier);
+      return { accept, registry, work, takenBefore };
+    }),
+    elsewhere: ({ shard }) => {
+      throw new RangeError(`shard ${shard} is not here`);
+    },
+    isFull: () => pipelines.all.some(({ accept }) => accept.full),
+    mayConnect: async () => true,
   });
-  shard.onCommit(broker.afterCommit);
+  pipelines.map(({ shard }) => shard.onCommit(broker.afterCommit));
   return broker;
 }

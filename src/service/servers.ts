@@ -34,6 +34,8 @@ interface Servers {
   readonly listeners: Endpoints["listeners"];
   /** The other nodes; null: there are none. */
   readonly cluster: Endpoints["cluster"];
+  /** Another node of the cluster is to follow the external broker. */
+  leaveBroker(): Promise<void>;
   /** Ends requests, tasks and connections, and waits until the messages that they brought are acknowledged. */
   close(): Promise<void>;
 }
@@ -47,6 +49,8 @@ interface ServersDeps {
   readonly log: Logger;
   readonly clock: Clock;
   readonly shardNews: ShardNews;
+  /** The node that has a shard; null: none. */
+  readonly holderOf: (shard: number) => number | null;
 }
 
 export async function openServers(deps: ServersDeps): Promise<Servers> {
@@ -67,6 +71,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     local: storage.times.rules().local,
     takeAnswerRoom: answers.takeNow,
     connectionsMax: connectionsMax.mqtt,
+    holderOf: deps.holderOf,
   });
   const { listeners, broker, http: devices, webSockets } = endpoints;
   const refs = createSeriesRefs();
@@ -109,6 +114,9 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     reload: identity.renew,
     listeners,
     cluster: endpoints.cluster,
+    leaveBroker: async () => {
+      if (broker !== null && "leave" in broker) await broker.leave();
+    },
     close: async () => {
       http.stop();
       listeners.stopListening();

@@ -7,13 +7,20 @@ import type { Db } from "./db/db.js";
 const orphaned = `not exists (select 1 from product p join data_point d on d.productIntID = p.id
   where p.productID = c.productID and d.field = c.field)`;
 
-/** `bucket`: the bucket's name with that of its organization. */
-export function openInfluxLedger(db: Db, { org, bucket }: { org: string; bucket: string }): InfluxLedger {
-  const key = [org, bucket] as const;
+/**
+ * `bucket`: the bucket's name with that of its organization.
+ * @param place of the InfluxDB in the list of them, from 0
+ */
+export function openInfluxLedger(
+  db: Db,
+  { org, bucket }: { org: string; bucket: string },
+  place: number,
+): InfluxLedger {
+  const key = [org, bucket, place] as const;
   return {
     bucketOrigin: async () => {
       const row = await db.first<{ origin: BucketOrigin }>(
-        "select origin from influx_bucket where org = ? and bucket = ?",
+        "select origin from influx_bucket where org = ? and bucket = ? and place = ?",
         key,
       );
       return row?.origin ?? null;
@@ -21,7 +28,7 @@ export function openInfluxLedger(db: Db, { org, bucket }: { org: string; bucket:
     keepBucketOrigin: async (origin) => {
       await db.write([
         {
-          sql: `insert into influx_bucket (org, bucket, origin) values (?, ?, ?)
+          sql: `insert into influx_bucket (org, bucket, place, origin) values (?, ?, ?, ?)
             on conflict do update set origin = excluded.origin`,
           args: [...key, origin],
         },
@@ -30,7 +37,7 @@ export function openInfluxLedger(db: Db, { org, bucket }: { org: string; bucket:
     conflicts: async () => {
       const rows = await db.all<FieldConflict & { orphaned: number }>(
         `select productID, field, shard, stop, start, heldAs, ${orphaned} orphaned
-          from influx_conflict c where org = ? and bucket = ?`,
+          from influx_conflict c where org = ? and bucket = ? and place = ?`,
         key,
       );
       if (rows.some((row) => row.orphaned === 1)) {
@@ -41,8 +48,8 @@ export function openInfluxLedger(db: Db, { org, bucket }: { org: string; bucket:
     keepConflict: async ({ productID, field, shard, stop, start, heldAs }) => {
       await db.write([
         {
-          sql: `insert into influx_conflict (org, bucket, productID, field, shard, stop, start, heldAs)
-            values (?, ?, ?, ?, ?, ?, ?, ?)
+          sql: `insert into influx_conflict (org, bucket, place, productID, field, shard, stop, start, heldAs)
+            values (?, ?, ?, ?, ?, ?, ?, ?, ?)
             on conflict do update set start = min(start, excluded.start), heldAs = excluded.heldAs`,
           args: [...key, productID, field, shard, stop, start, heldAs],
         },
@@ -52,7 +59,7 @@ export function openInfluxLedger(db: Db, { org, bucket }: { org: string; bucket:
       await db.write([
         {
           sql: `delete from influx_conflict
-            where org = ? and bucket = ? and productID = ? and field = ? and shard = ?`,
+            where org = ? and bucket = ? and place = ? and productID = ? and field = ? and shard = ?`,
           args: [...key, productID, field, shard],
         },
       ]);

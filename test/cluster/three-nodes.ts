@@ -18,8 +18,8 @@ export interface Cluster {
   readonly apiKey: string;
   /** What the node of this place was started with, but for its DATA_DIR. */
   environmentOf(place: number): Readonly<Record<string, string>>;
-  /** Starts the node of this place again. */
-  start(place: number): Promise<RunningService>;
+  /** Starts the node of this place again, with these settings besides. */
+  start(place: number, more?: Readonly<Record<string, string>>): Promise<RunningService>;
   stop(): Promise<void>;
 }
 
@@ -57,10 +57,13 @@ export async function startCluster(
     NODE_NUMBER: String(numbers[place]),
   });
   const nodes: RunningService[] = [];
-  const start = async (place: number): Promise<RunningService> => {
+  const start: Cluster["start"] = async (place, more = {}) => {
     const dataDir = join(dir, `node-${place}`);
     await mkdir(dataDir, { recursive: true });
-    const service = await startServiceAt(places[place] ?? here, dataDir, environmentOf(place));
+    const service = await startServiceAt(places[place] ?? here, dataDir, {
+      ...environmentOf(place),
+      ...more,
+    });
     nodes[place] = service;
     return service;
   };

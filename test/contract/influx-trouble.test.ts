@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { StoreError } from "../../store/lib/errors.js";
 import type { ConflictEnd } from "../../store/series/influx/conflicts.js";
-import type { InfluxState } from "../../store/series/influx/health.js";
+import { type InfluxState, InfluxUnavailable } from "../../store/series/influx/health.js";
 import type { FieldConflict } from "../../store/series/influx/ledger.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Columns, Point, SeriesRef, SeriesStore } from "../../store/series/series.js";
@@ -528,6 +528,41 @@ influxSuite("InfluxDB's bucket", (test, influx) => {
     assert.equal(again.made, [true], "also while we were away");
     assert.equal([states, again.states], [[], []]);
     await again.close();
+  });
+
+  test("is not used before it is found to be the right one, also where the server was away at the start", async () => {
+    const server = { ...(await influx()), bucket: newDevice() };
+    const seen: string[] = [];
+    const state = { isRight: false };
+    const onBucketFound = async (id: string): Promise<void> => {
+      seen.push(id);
+      if (!state.isRight) throw new InfluxUnavailable("bucket", "cannot use InfluxDB: it is another one");
+    };
+    await (await influx()).stop();
+    const { store, states, close } = await open(server, memoryLedger(), { onBucketFound });
+    assert.equal(seen, [], "there is nobody to ask");
+    await (await influx()).start();
+    const series = newSeries();
+    for (const ask of [
+      () => store.write(pointsOf(series, [inShard, 1]), nextID()),
+      () => store.latest([series]),
+      () => store.removeBefore(inShard),
+    ]) {
+      const error = await refusal(ask);
+      assert.equal([error.code, error.message], ["UNAVAILABLE", "cannot use InfluxDB: it is another one"]);
+    }
+    assert.equal(states.at(-1)?.trouble, "bucket");
+    state.isRight = true;
+    assert.equal(await store.latest([series]), [null], "nothing has been written");
+    assert.equal(await store.write(pointsOf(series, [inShard, 1]), nextID()), []);
+    assert.equal([...new Set(seen)], [(await bucketOf(server)).id]);
+    const before = seen.length;
+    await store.write(pointsOf(series, [inShard + 1, 2]), nextID());
+    assert.is(seen.length, before, "it is looked at once");
+    await removeBucket(server);
+    await store.write(pointsOf(series, [inShard, 3]), nextID());
+    assert.is(seen.at(-1), (await bucketOf(server)).id, "the one that is made again, too");
+    await close();
   });
 
   test("that somebody else made is not made again: it is named until it is back", async () => {

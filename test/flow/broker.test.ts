@@ -3,15 +3,17 @@
  * acknowledged is lost.
  */
 import type { MqttClient } from "mqtt";
+import { shardOfID } from "../../store/journal/shard-ids.js";
 import { brokerMissing, type Mosquitto, startMosquitto } from "../ingest/transports/broker/mosquitto.js";
 import { makeDevice, pointOf } from "../ingest/transports/broker/support.js";
 import { assert, openTempDir, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
-import { payloadsOf, type RunningService, startService, valuesOf } from "./support.js";
+import { payloadsOf, type RunningService, startService, startWithShards, valuesOf } from "./support.js";
 import { createPair, type Pair } from "./two-processes.js";
 
 const started = Math.floor(Date.now() / 1000) - 86_400;
 const devicesCount = 4;
+const shards = 3;
 
 /** A careful client of MQTT 5 sends again what the broker had for nobody. */
 const noMatchingSubscribers = 0x10;
@@ -210,6 +212,40 @@ suite("two processes on one broker", (test) => {
         await allThere(services, devices, load);
         assert.is(load.acknowledged.size, load.sent, load.failures.slice(0, 5).join("; "));
         assert.ok((await services[0].metric("tidemark_broker_connections_ended_total")) >= 2);
+      }),
+    { timeoutMs: 600_000 },
+  );
+
+  test(
+    "a process with several shards is killed: each message is once in the shard of its device",
+    () =>
+      withTempDir(async (dir) => {
+        const start = () => startWithShards(shards, dir, { BROKER_URL: broker.url });
+        let service = await start();
+        const product = await service.make("/api/v1/products", { productName: "shards", cloudProtocol: 1 });
+        await service.make("/api/v1/data_points", pointOf(product));
+        const devices: Rec[] = [];
+        for (let i = 0; i < 2 * shards; i++) devices.push(await makeDevice(service, product));
+        await connected(service);
+        const client = await broker.connect({ ...session, protocolVersion: 5 });
+        const load = createLoad(client, devices);
+        for (let kill = 0; kill < 2; kill++) {
+          await until(async () => (await taken(service)) > 300, { what: "load", timeoutMs: 30_000 });
+          await service.kill();
+          service = await start();
+          await connected(service);
+        }
+        await load.stop();
+        const events = await allThere([service], devices, load);
+        assert.is(load.acknowledged.size, load.sent, load.failures.slice(0, 5).join("; "));
+        assert.is(events.length, load.sent, "none twice");
+        for (const device of devices) {
+          const { body } = await service.call("GET", `/api/v1/devices/${device.id}/events?_limit=1000`);
+          const ids = (body.items as Rec[]).map(({ id }) => shardOfID(id));
+          assert.equal([...new Set(ids)], [device.id % shards]);
+        }
+        await client.endAsync();
+        await service.stop();
       }),
     { timeoutMs: 600_000 },
   );

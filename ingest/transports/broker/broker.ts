@@ -20,6 +20,8 @@ export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom" | "s
   readonly meter: Meter;
   /** What is wrong with the connection to the broker; null: nothing. */
   readonly note: (trouble: string | null) => void;
+  /** Whether to connect again after a connection that has ended so. */
+  readonly mayConnect: (after: LinkEnd) => Promise<boolean>;
   readonly log: {
     info(msg: string, fields?: Readonly<Record<string, unknown>>): void;
     warn(msg: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -93,7 +95,16 @@ export function openBroker(deps: BrokerDeps): Broker {
     link = null;
     outbound.end();
     report.ended(reason, text, usefulMs);
-    if (reason !== "closed") reconnect = setTimeout(open, backOff.next(usefulMs));
+    if (reason !== "closed") openAfter(backOff.next(usefulMs), reason);
+  }
+
+  function openAfter(ms: number, reason: LinkEnd): void {
+    reconnect = setTimeout(async () => {
+      const may = await deps.mayConnect(reason);
+      if (stop.signal.aborted) return;
+      if (may) open();
+      else openAfter(backOff.next(0), reason);
+    }, ms);
   }
 
   // What stops the reading may end without a commit of ours: a full disk, a backlog.
@@ -139,14 +150,17 @@ function createLinkReport({
   const address = `${settings.host}:${settings.port}`;
   /** The last reason that went to the log: not repeated until it is over or another comes. */
   let told: LinkEnd | null = null;
+  let isConnected = false;
   return {
     connected: () => {
-      meter.brokerConnections = 1;
+      isConnected = true;
+      meter.brokerConnections++;
       note(null);
       log.info("broker: connected", { address });
     },
     ended: (reason, text, usefulMs) => {
-      meter.brokerConnections = 0;
+      if (isConnected) meter.brokerConnections--;
+      isConnected = false;
       count(meter.brokerEnded, reason);
       if (reason === "closed") return;
       const hint = hints[reason];

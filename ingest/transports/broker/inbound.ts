@@ -1,6 +1,5 @@
 /** Messages from the broker: into the journal in the broker's order, and acknowledged in that order. */
 import { createSlice } from "../../../store/lib/turns.js";
-import type { Taken } from "../../uplinks/redelivery.js";
 import { createDispatch, type DispatchDeps } from "./dispatch.js";
 import { createIntake, type IntakeDeps, type Received } from "./intake.js";
 import type { Link } from "./link.js";
@@ -9,8 +8,8 @@ import type { Delivery } from "./packets.js";
 import { createRedeliveries } from "./redelivery.js";
 
 export interface InboundDeps extends IntakeDeps, DispatchDeps {
-  /** What an earlier run had taken of a device. */
-  readonly takenBefore: (device: number) => Promise<Taken>;
+  /** A shard can take nothing now. */
+  readonly isFull: () => boolean;
   /** There are acknowledgements to flush, soon. */
   readonly onAnswer: () => void;
   /** What waited has been taken: there may be room again. */
@@ -31,8 +30,8 @@ interface Inbound {
 const inFlightBytesMax = 8 * 1024 * 1024;
 
 export function createInbound(deps: InboundDeps): Inbound {
-  const { accept, signal } = deps;
-  const redeliveries = createRedeliveries(deps.takenBefore);
+  const { signal } = deps;
+  const redeliveries = createRedeliveries();
   const intake = createIntake(deps, redeliveries);
   const dispatch = createDispatch(deps, intake, redeliveries);
   let current: OrderedAcks | null = null;
@@ -87,7 +86,7 @@ export function createInbound(deps: InboundDeps): Inbound {
       dispatch.askAhead(delivery);
     },
     get isFull() {
-      return isDraining || intake.inFlightBytes > inFlightBytesMax || accept.full;
+      return isDraining || intake.inFlightBytes > inFlightBytesMax || deps.isFull();
     },
     get inFlight() {
       return intake.inFlight;

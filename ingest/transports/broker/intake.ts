@@ -6,16 +6,14 @@ import type { DeviceEntry } from "../../directory/entries.js";
 import { isWithin, type TopicBounds } from "../../messages/topics.js";
 import { type BrokerRefusal, count, type Meter } from "../../meter.js";
 import { mayPublish } from "../../policies.js";
-import type { SessionRegistry } from "../../sessions/session-registry.js";
-import type { Accept, Origin } from "../../uplinks/accept.js";
+import type { Origin } from "../../uplinks/accept.js";
+import type { Addressee } from "./broker-shard.js";
 import type { OrderedAcks } from "./ordered-acks.js";
 import type { Delivery } from "./packets.js";
 import type { Redeliveries } from "./redelivery.js";
 import { readUplinkTopic, type UplinkTopic } from "./topics.js";
 
 export interface IntakeDeps {
-  readonly accept: Accept;
-  readonly registry: Pick<SessionRegistry, "publish" | "publishCost">;
   readonly meter: Meter;
   readonly limits: Limits | null;
   readonly topics: TopicBounds;
@@ -35,9 +33,11 @@ export interface Intake {
   /** Topic and device of a message; null if it has been refused for what needs no device. */
   read(received: Received): UplinkTopic | null;
   /**
-   * `device` is null if nobody has its id. True: it is on its way to the disk; `onAppended` is called once it is there.
+   * True: it is on its way to the disk; `onAppended` is called once it is there.
    */
-  take(received: Received, device: DeviceEntry | null, topic: string, onAppended?: () => void): boolean;
+  take(received: Received, to: Addressee, topic: string, onAppended?: () => void): boolean;
+  /** Nobody has the id that its topic names. */
+  ofNobody(received: Received): void;
   refuse(received: Received, reason: BrokerRefusal): void;
   /** Messages on their way to the disk, and their bytes. */
   readonly inFlight: number;
@@ -45,7 +45,7 @@ export interface Intake {
 }
 
 export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Intake {
-  const { accept, meter, session, limits, registry } = deps;
+  const { meter, session, limits } = deps;
   const limiters = new WeakMap<DeviceEntry, Limiter>();
   let inFlight = 0;
   let inFlightBytes = 0;
@@ -70,7 +70,7 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
 
   function append(
     { acks, delivery }: Received,
-    device: DeviceEntry,
+    { device, shard: { accept, registry } }: Addressee,
     topic: string,
     onAppended?: () => void,
   ): void {
@@ -118,23 +118,24 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
       else return named;
       return null;
     },
-    take: (received, device, topic, onAppended) => {
+    take: (received, to, topic, onAppended) => {
       const { delivery } = received;
+      const { device } = to;
       redeliveries.note(delivery);
-      if (device === null) {
-        refuse(received, "device");
-        return false;
-      }
       if (isRedelivered(received, device, topic)) return false;
       const isBlocked = device.device.blocked === 1;
       const isTaken = !isBlocked && isWithinLimits(device, topic.length + delivery.payload.length);
-      if (isTaken) append(received, device, topic, onAppended);
+      if (isTaken) append(received, to, topic, onAppended);
       else {
         const reason = isBlocked ? "blocked" : "rate";
         meter.rates.refused(device.device.tenant, reason, 1);
         refuse(received, reason);
       }
       return isTaken;
+    },
+    ofNobody: (received) => {
+      redeliveries.note(received.delivery);
+      refuse(received, "device");
     },
     refuse,
     get inFlight() {

@@ -40,7 +40,7 @@ export type LinkEnd =
 interface LinkEvents {
   /** CONNACK: messages may follow at once. */
   accepted(link: Link, accepted: Accepted): void;
-  /** SUBACK. */
+  /** SUBACK; for a connection that subscribes to nothing, CONNACK. */
   subscribed(): void;
   delivered(delivery: Delivery): void;
   /** PUBACK of a message of ours. */
@@ -77,7 +77,8 @@ const failure = 0x80;
 /** Connects and subscribes. Everything that can go wrong comes as `ended`. */
 export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   const socket = connect(settings);
-  const [filter, otherFilter] = settings.shared ? [sharedFilter, ownFilter] : [ownFilter, sharedFilter];
+  const { shared } = settings;
+  const [filter, otherFilter] = shared === true ? [sharedFilter, ownFilter] : [ownFilter, sharedFilter];
   const writeBuffer = createWriteBuffer(socket);
   const framer = new Framer();
   let state: LinkState = "connecting";
@@ -104,6 +105,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     state = "accepted";
     silence.keepAlive(accepted.keepAlive ?? keepAlive);
     events.accepted(link, accepted);
+    if (shared === null) return ready();
     // An earlier start may have left the other filter in the session.
     if (accepted.sessionPresent) writeBuffer.push(unsubscribePacket(subscribeID, otherFilter));
     writeBuffer.push(subscribePacket(subscribeID, filter));
@@ -114,7 +116,10 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     const refusal = refusalOf(packet, filter);
     if (refusal !== null) return end(refusal.reason, refusal.text);
     if (packet.cmd === "connack") return accept(packet);
-    if (packet.cmd !== "suback") return;
+    if (packet.cmd === "suback") ready();
+  }
+
+  function ready(): void {
     silence.answered();
     state = "ready";
     events.subscribed();

@@ -1,13 +1,19 @@
 /** The acknowledgements of one connection to the broker, in the order of its messages [MQTT-4.6.0-2]. */
 import type { Link } from "./link.js";
 
+/** A message whose acknowledgement waits for its disk, or for those before it. */
+interface Waiting {
+  readonly messageID: number;
+  isReady: boolean;
+}
+
+/** Shards keep what they take each at its own time. */
 export class OrderedAcks {
   readonly #link: Link;
   readonly #onAnswer: () => void;
-  #appended = 0;
-  #kept = 0;
-  /** Messages that are not kept: acknowledged after all that came before them. */
-  readonly #waiting: { readonly after: number; readonly messageID: number }[] = [];
+  #waiting: Waiting[] = [];
+  /** Those before this index have been acknowledged. */
+  #first = 0;
   /** The connection has ended: nothing is acknowledged any more. */
   isOver = false;
 
@@ -19,28 +25,27 @@ export class OrderedAcks {
 
   /** Acknowledges a message of which nothing is kept. */
   answer(messageID: number): void {
-    if (this.#kept === this.#appended) this.#acknowledge(messageID);
-    else this.#waiting.push({ after: this.#appended, messageID });
+    if (this.#first === this.#waiting.length) this.#acknowledge(messageID);
+    else this.#waiting.push({ messageID, isReady: true });
   }
 
   /** One more message is on its way to the disk; the callback is for when it is there. */
   awaitKept(messageID: number): () => void {
-    this.#appended++;
+    const one = { messageID, isReady: false };
+    this.#waiting.push(one);
     return () => {
-      this.#kept++;
-      this.#acknowledge(messageID);
-      if (this.#waiting.length > 0) this.#acknowledgeWaiting();
+      one.isReady = true;
+      this.#acknowledgeReady();
     };
   }
 
-  #acknowledgeWaiting(): void {
-    let some = 0;
-    for (const { after, messageID } of this.#waiting) {
-      if (after > this.#kept) break;
-      this.#acknowledge(messageID);
-      some++;
-    }
-    this.#waiting.splice(0, some);
+  #acknowledgeReady(): void {
+    for (let one = this.#waiting[this.#first]; one?.isReady; one = this.#waiting[++this.#first])
+      this.#acknowledge(one.messageID);
+    // A flow of messages never has none that waits: what is over is let go now and then.
+    if (this.#first * 2 < this.#waiting.length) return;
+    this.#waiting = this.#waiting.slice(this.#first);
+    this.#first = 0;
   }
 
   #acknowledge(messageID: number): void {

@@ -3,6 +3,7 @@ import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
+import type { Addressee } from "./broker-shard.js";
 import type { Delivery } from "./packets.js";
 import { receiveMaximum } from "./settings.js";
 
@@ -27,8 +28,8 @@ export interface Redeliveries {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(resumed: boolean): void;
   /** Whether what an earlier run had taken of the device must be read before the message can be judged. */
-  needsHistory(delivery: Delivery, device: DeviceEntry): boolean;
-  readHistory(device: DeviceEntry): Promise<void>;
+  needsHistory(delivery: Delivery, to: Addressee): boolean;
+  readHistory(to: Addressee): Promise<void>;
   /** To be told of each message before it is taken. */
   note(delivery: Delivery): void;
   /** The trace of a message that is sent again; null if it is new. `topic` is that of the device. */
@@ -37,7 +38,7 @@ export interface Redeliveries {
   add(delivery: Delivery): Trace;
 }
 
-export function createRedeliveries(takenBefore: (device: number) => Promise<Taken>): Redeliveries {
+export function createRedeliveries(): Redeliveries {
   const recent = createRecent();
   /** What an earlier run had taken of each device. The broker sends it again before anything new [MQTT-4.4.0-1]. */
   const earlier = new Map<number, Taken>();
@@ -53,9 +54,10 @@ export function createRedeliveries(takenBefore: (device: number) => Promise<Take
       earlier.clear();
       if (!resumed) recent.clear();
     },
-    needsHistory: (delivery, device) => mayRepeatEarlier && isAgain(delivery) && !earlier.has(device.id),
-    readHistory: async (device) => {
-      earlier.set(device.id, await takenBefore(device.id));
+    needsHistory: (delivery, { device, shard }) =>
+      mayRepeatEarlier && isAgain(delivery) && shard.takenBefore !== null && !earlier.has(device.id),
+    readHistory: async ({ device, shard: { takenBefore } }) => {
+      if (takenBefore !== null) earlier.set(device.id, await takenBefore(device.id));
     },
     note: ({ qos, dup }) => {
       if (qos === 1 && !dup) mayRepeatEarlier = false;
@@ -138,7 +140,7 @@ class NamedTrace implements Trace {
 }
 
 /** The run before this one: its last journal id. */
-export interface EarlierRun {
+interface EarlierRun {
   readonly lastID: number;
 }
 

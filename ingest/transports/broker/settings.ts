@@ -12,8 +12,8 @@ export interface BrokerSettings {
   readonly password: string | null;
   /** The same at each start, and of no other process: the broker keeps for it what is not acknowledged. */
   readonly clientID: string;
-  /** Whether other processes take a share of the messages. */
-  readonly shared: boolean;
+  /** Whether other processes take a share of the messages; null: none come here, the connection is for what is sent. */
+  readonly shared: boolean | null;
 }
 
 /** Messages of QoS 1 that the broker may have sent us and not seen acknowledged. */

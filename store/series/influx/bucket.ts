@@ -23,6 +23,8 @@ interface BucketKeeperOptions {
   readonly bucket: string;
   readonly ledger: InfluxLedger;
   readonly request: BucketRequest;
+  /** The bucket is there, with this id. @throws StoreError if it is another one than it should be */
+  readonly onFound: (id: string) => Promise<void>;
   /** The bucket has been made, or made again after it was gone with its points. */
   readonly onMade: (again: boolean) => Promise<void>;
 }
@@ -31,7 +33,7 @@ interface BucketKeeperOptions {
 const shardSecondsDefault = 7 * 86_400;
 
 export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
-  const { org, bucket, ledger, request, onMade } = options;
+  const { org, bucket, ledger, request, onFound, onMade } = options;
   let shardSeconds = shardSecondsDefault;
   const making = singleFlight(ensure);
 
@@ -40,6 +42,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
     const query = `org=${encodeURIComponent(org)}&name=${encodeURIComponent(bucket)}`;
     const [found] = await listOf(`/api/v2/buckets?${query}`, "buckets");
     if (found === undefined) return false;
+    await onFound(String(found.id));
     shardSeconds = shardSecondsOf(found) ?? shardSecondsDefault;
     if ((await ledger.bucketOrigin()) === null) await ledger.keepBucketOrigin("found");
     return true;
@@ -53,21 +56,23 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
       const why = "somebody else has made it, so it is not made again";
       throw new InfluxUnavailable("bucket", `cannot use InfluxDB: bucket "${bucket}" is gone; ${why}`);
     }
-    if (await make()) {
-      await ledger.keepBucketOrigin("made");
-      await onMade(known === "made");
-    }
+    const id = await make();
+    if (id === null) return;
+    await ledger.keepBucketOrigin("made");
+    await onMade(known === "made");
+    await onFound(id);
   }
 
-  async function make(): Promise<boolean> {
+  /** Its id, or null. */
+  async function make(): Promise<string | null> {
     try {
       const [owner] = await listOf(`/api/v2/orgs?org=${encodeURIComponent(org)}`, "orgs");
-      if (owner === undefined) return false;
-      await request("/api/v2/buckets", { orgID: owner.id, name: bucket, retentionRules: [] });
-      return true;
+      if (owner === undefined) return null;
+      const made = await request("/api/v2/buckets", { orgID: owner.id, name: bucket, retentionRules: [] });
+      return String((JSON.parse(made) as Json).id);
     } catch (error) {
       // A token for one bucket may neither list nor make buckets; 422: another process has just made it.
-      if (error instanceof HttpError && [401, 403, 404, 422].includes(error.statusCode)) return false;
+      if (error instanceof HttpError && [401, 403, 404, 422].includes(error.statusCode)) return null;
       throw error;
     }
   }

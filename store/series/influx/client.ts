@@ -4,6 +4,7 @@ import { Agent as HttpsAgent } from "node:https";
 import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
 import { systemClock } from "../../lib/clock.js";
 import { StoreError } from "../../lib/errors.js";
+import { singleFlight } from "../../lib/single-flight.js";
 import { type Asker, createQuerySemaphore, hasLeft } from "../query-semaphore.js";
 import { createBucketKeeper } from "./bucket.js";
 import { foreignIn } from "./csv.js";
@@ -23,6 +24,11 @@ interface InfluxAccess {
   readonly ledger: InfluxLedger;
   /** Called when the server begins or ceases to serve. */
   readonly onState: (state: InfluxState) => void;
+  /**
+   * The bucket is there, with this id: called before it is used, and again once it has been made. Rejects if it is another
+   * one than it should be: then every call does, until it is not.
+   */
+  readonly onBucketFound: ((id: string) => Promise<void>) | null;
   /** The bucket has been made; `again`: it was gone, with its points. No call uses the bucket before this has ended. */
   readonly onBucketMade: (again: boolean) => Promise<void>;
 }
@@ -80,10 +86,34 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     org: access.org,
     bucket: access.bucket,
     ledger: access.ledger,
+    onFound: access.onBucketFound ?? (async () => undefined),
     onMade: access.onBucketMade,
     request: (path, body) =>
       drain(body === undefined ? fetch(path, "", { method: "GET" }) : fetch(path, body)),
   });
+  const isBelieved = access.onBucketFound === null;
+  /** A bucket that the token may not see is believed, too. */
+  let isSeen = isBelieved;
+  const seeing = singleFlight(async () => {
+    await keeper.look();
+    isSeen = true;
+  });
+  async function ensure(): Promise<void> {
+    isSeen = isBelieved;
+    await keeper.ensure();
+    isSeen = true;
+  }
+  /** Once the bucket has been seen; a missing one is made, if that is up to the service. */
+  async function withBucket<T>(action: () => Promise<T>): Promise<T> {
+    if (!isSeen) await seeing.run();
+    try {
+      return await action();
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      await ensure();
+      return action();
+    }
+  }
   const health = createInfluxHealth(systemClock.monotonic, access.onState);
   const semaphore = createQuerySemaphore(Math.max(1, Math.floor(access.connectionsMax * questionsPart)));
   const writePath = `/api/v2/write?org=${org}&bucket=${bucket}&precision=ns`;
@@ -92,7 +122,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     const send = () => drain(fetch(writePath, body, { type: "text/plain; charset=utf-8" }));
     return health.observe("writes", async () => {
       try {
-        await withBucket(send, keeper.ensure);
+        await withBucket(send);
         return undefined;
       } catch (error) {
         const refused = linesRefused(error);
@@ -106,11 +136,12 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     const dialect = { header: true, annotations: ["datatype"], dateTimeFormat: "RFC3339Nano" };
     const ask = () => fetch(`/api/v2/query?org=${org}`, { type: "flux", query: flux, dialect }, { signal });
     try {
+      if (!isSeen) await seeing.run();
       yield* ask();
     } catch (error) {
       if (!isMissing(error)) throw unanswered(error);
       try {
-        await keeper.ensure(); // a 404 comes before any row
+        await ensure(); // a 404 comes before any row
         yield* ask();
       } catch (again) {
         throw unanswered(again);
@@ -136,7 +167,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
       // A server that misses the lines answers 400, which says that all else is well.
       const noLines = health.observe("writes", async () => {
         try {
-          await withBucket(() => drain(fetch(writePath, "", { type: "text/plain" })), keeper.ensure);
+          await withBucket(() => drain(fetch(writePath, "", { type: "text/plain" })));
         } catch (error) {
           if (!(error instanceof HttpError && error.statusCode === 400)) throw unavailable("write to", error);
         }
@@ -149,7 +180,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
       const body = { ...range, ...(predicate === undefined ? {} : { predicate }) };
       const send = () => drain(fetch(`/api/v2/delete?org=${org}&bucket=${bucket}`, body));
       await health.observe("writes", () =>
-        withBucket(send, keeper.ensure).catch((error: unknown) => {
+        withBucket(send).catch((error: unknown) => {
           throw unavailable("delete from", error);
         }),
       );
@@ -198,16 +229,6 @@ function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
 }
 
 class TimeoutError extends Error {}
-
-async function withBucket<T>(action: () => Promise<T>, ensureBucket: () => Promise<void>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    await ensureBucket();
-    return action();
-  }
-}
 
 /** Whether the answer is about the lines themselves: a 400 about the request as a whole must not cost points. */
 function linesRefused(error: unknown): LinesRefused | undefined {

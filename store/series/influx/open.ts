@@ -30,6 +30,8 @@ export interface InfluxSeriesOptions {
   readonly ledger: InfluxLedger;
   /** Called once each time that the server begins or ceases to serve. */
   readonly onState?: (state: InfluxState) => void;
+  /** As the client has it. */
+  readonly onBucketFound?: (id: string) => Promise<void>;
   /** The bucket has been made; `again`: it was gone, with its points. */
   readonly onBucketMade?: (again: boolean) => void;
   /** Something else has written a field with another type, or no longer has; `all`: every such field now. */
@@ -66,6 +68,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     timeoutMs,
     connectionsMax,
     onState,
+    onBucketFound: options.onBucketFound ?? null,
     onBucketMade: async (again) => {
       onBucketMade(again);
       await conflicts.cleared("bucket");

@@ -1,6 +1,7 @@
 /** What a broken link, a kill and a slow disk do to messages on their way, step by step and without a broker. */
 import type { DeviceEntry } from "../../../../ingest/directory/entries.js";
 import { createMeter } from "../../../../ingest/meter.js";
+import type { BrokerShard } from "../../../../ingest/transports/broker/broker-shard.js";
 import { createInbound } from "../../../../ingest/transports/broker/inbound.js";
 import type { Link } from "../../../../ingest/transports/broker/link.js";
 import { createOutbound } from "../../../../ingest/transports/broker/outbound.js";
@@ -14,7 +15,11 @@ import { journalRecord } from "../../../store/journal/support.js";
 import { assert, suite } from "../../../suite.js";
 
 const session = 11;
-const device = { id: 7, device: { deviceID: "d", blocked: 0 }, access: null } as unknown as DeviceEntry;
+const entryOf = (id: number, deviceID: string): DeviceEntry =>
+  ({ id, device: { deviceID, blocked: 0 }, access: null }) as unknown as DeviceEntry;
+const device = entryOf(7, "d");
+/** Of another shard. */
+const other = entryOf(8, "e");
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 function fakeLink() {
@@ -45,33 +50,40 @@ interface World {
 /** A way in whose disk keeps what it has when it is told to. */
 function openInbound({ before = [], find, cost = 0 }: World = {}) {
   const work = createWorkBudget();
-  const appended: { text: string; done: () => void }[] = [];
+  const appended: { text: string; of: number; done: () => void }[] = [];
+  const kept = new Set<object>();
+  const waiting = () => appended.filter((one) => !kept.has(one));
   const published: { text: string; at: number }[] = [];
   const clock = { now: 1000 };
   const taken: Taken = new Set(
     before.map(([messageID, text]) => messageKey({ messageID, topic: "data", payload: Buffer.from(text) })),
   );
-  const inbound = createInbound({
+  const shard: BrokerShard = {
     accept: {
-      uplink: (_origin, { payload }, _refused, done) =>
-        void appended.push({ text: String(payload), done: done ?? (() => undefined) }),
-      deny: () => undefined,
-      allKept: async () => undefined,
-      full: false,
-      stopped: null,
+      uplink: (origin, { payload }, _refused, done) =>
+        void appended.push({
+          text: String(payload),
+          of: origin.device.id,
+          done: done ?? (() => undefined),
+        }),
     },
     registry: {
       publish: ({ payload, at }) => void published.push({ text: String(payload), at }),
       publishCost: () => cost,
     },
+    takenBefore: async () => taken,
     work,
+  };
+  const inbound = createInbound({
+    isFull: () => false,
+    peekShard: () => shard,
+    findShard: async () => shard,
     meter: createMeter(),
     limits: null,
     session,
     topics: { bytesMax: 1024, levelsMax: 32 },
-    peek: () => (find === undefined ? device : undefined),
+    peek: (deviceID) => (find !== undefined ? undefined : deviceID === "d" ? device : other),
     find: find ?? (async () => device),
-    takenBefore: async () => taken,
     now: () => clock.now,
     onAnswer: () => undefined,
     onRoom: () => undefined,
@@ -79,7 +91,6 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
     onFault: () => undefined,
     signal: new AbortController().signal,
   });
-  let kept = 0;
   return {
     appended,
     published,
@@ -90,19 +101,22 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
       inbound.begin(made.link, resumed);
       return made.acknowledged;
     },
-    take: (messageID: number, text: string, dup = false) =>
+    take: (messageID: number, text: string, dup = false, deviceID = "d") =>
       inbound.take({
         qos: 1,
         dup,
         messageID,
-        topic: "devices/d/up/data",
+        topic: `devices/${deviceID}/up/data`,
         properties: null,
         flaw: null,
         payload: Buffer.from(text),
       }),
-    commit: () => {
-      for (const { done } of appended.slice(kept)) done();
-      kept = appended.length;
+    /** Of all that is not kept; or of one device's shard. */
+    commit: (of: number | null = null) => {
+      for (const one of waiting().filter((each) => of === null || each.of === of)) {
+        kept.add(one);
+        one.done();
+      }
     },
     texts: () => appended.map(({ text }) => text),
   };
@@ -124,6 +138,23 @@ suite("messages from a broker, in order", (test) => {
     const third = connect(true);
     take(3, "c", true);
     assert.equal(third, [3], "kept: at once");
+  });
+
+  test("what the shards keep each at its own time is acknowledged in the broker's order", () => {
+    const { connect, take, commit } = openInbound();
+    const acknowledged = connect(false);
+    take(1, "a");
+    take(2, "b", false, "e");
+    take(3, "c", false, "e");
+    take(4, "nobody's", false, "d/x");
+    take(5, "d");
+    commit(other.id);
+    assert.equal(acknowledged, [], "the first one is not kept");
+    commit(device.id);
+    assert.equal(acknowledged, [1, 2, 3, 4, 5]);
+    take(6, "e", false, "e");
+    commit();
+    assert.equal(acknowledged, [1, 2, 3, 4, 5, 6]);
   });
 
   test("a third link while the disk still waits: only the last one is answered", () => {

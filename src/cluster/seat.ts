@@ -1,0 +1,92 @@
+/**
+ * Something that exactly one process of the cluster is to do at a time, agreed by a row of the shared metadata like the
+ * number of a node: it is beaten while the process is there, and taken over once it has not been for a while.
+ */
+import type { sleep as systemSleep } from "../../store/lib/abortable.js";
+import { createLock } from "../../store/lib/turns.js";
+import { beatNode, removeNode, takeNumber } from "../../store/metadata/cluster/cluster-nodes.js";
+import { readClusterState } from "../../store/metadata/cluster/cluster-state.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { beatMs, createNodeWatch } from "./node-watch.js";
+
+/** The seat of the one that follows the external broker. Nodes have numbers up to 999. */
+export const brokerSeat = 1000;
+
+interface Seat {
+  /** Looks now whether this process still has it. False as well if the metadata cannot be reached. */
+  check(): Promise<boolean>;
+  /** Leaves it to the others. */
+  close(): Promise<void>;
+}
+
+interface SeatDeps {
+  readonly db: Pick<Db, "write" | "snapshot">;
+  readonly number: number;
+  /** Tells this process from every other. */
+  readonly owner: string;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  readonly sleep: typeof systemSleep;
+  /** It is this process's from now on, or no more. */
+  readonly onTaken: () => void;
+  readonly onLost: () => void;
+}
+
+const lacksNothing = { isAble: true, refuses: [] } as const;
+
+/** A process that cannot reach the metadata keeps the seat that it has: nobody else can take it then, or tells it so. */
+export function startSeat(deps: SeatDeps): Seat {
+  const { db, number, owner, monotonic, sleep, onTaken, onLost } = deps;
+  const identity = { number, owner };
+  const watch = createNodeWatch([number], Number.NaN, monotonic);
+  const stopped = new AbortController();
+  const inTurn = createLock();
+  let isOwn = false;
+
+  async function beat(): Promise<boolean> {
+    if (isOwn) {
+      if (await beatNode(db, identity, lacksNothing)) return true;
+      isOwn = false;
+      onLost();
+      return false;
+    }
+    const { nodes } = await readClusterState(db);
+    watch.see(nodes);
+    const held = nodes.find((one) => one.number === number) ?? null;
+    if (held !== null && watch.find(number) !== null) return false;
+    isOwn = await takeNumber(db, identity, held);
+    if (isOwn) onTaken();
+    return isOwn;
+  }
+
+  const attempt = (): Promise<boolean> =>
+    inTurn(async () => {
+      if (stopped.signal.aborted) return false;
+      try {
+        return await beat();
+      } catch {
+        watch.miss();
+        return false;
+      }
+    });
+
+  async function keepBeating(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      await attempt();
+      await sleep(beatMs, stopped.signal);
+    }
+  }
+  const beating = keepBeating();
+
+  return {
+    check: attempt,
+    close: async () => {
+      stopped.abort();
+      await beating;
+      if (!isOwn) return;
+      isOwn = false;
+      onLost();
+      await removeNode(db, identity).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,194 @@
+/**
+ * The external broker in a cluster: one node at a time follows it, and hands each message to the node that keeps its
+ * device. Commands go from each node over a connection of its own.
+ */
+import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
+import type { Broker } from "../../ingest/transports/broker/broker.js";
+import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
+import { takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
+import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
+import { sessionOf } from "../../ingest/uplinks/accept.js";
+import { sleep } from "../../store/lib/abortable.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { createOtherShard } from "../brokers/other-shard.js";
+import { createFollowerCalls, type FollowerCalls } from "../brokers/take-for-follower.js";
+import type { Cluster } from "../cluster/neighbours.js";
+import { brokerSeat, startSeat } from "../cluster/seat.js";
+import { newOwner } from "../host/process-owner.js";
+import { type BrokerParts, connectBroker } from "./broker.js";
+import type { ShardPipeline } from "./shard-pipeline.js";
+
+export interface ClusterBroker extends Broker {
+  /** Answers the node that follows the broker. */
+  readonly calls: FollowerCalls;
+  /** Leaves the following to another node. */
+  leave(): Promise<void>;
+}
+
+interface ClusterBrokerDeps
+  extends Omit<BrokerParts, "shards" | "elsewhere" | "note" | "mayConnect" | "isFull"> {
+  readonly pipelines: ByShard<ShardPipeline>;
+  readonly db: Db;
+  readonly cluster: Pick<Cluster, "call">;
+  /** The node that has a shard; null: none. */
+  readonly holderOf: (shard: number) => number | null;
+  readonly note: (trouble: string | null, of: string) => void;
+  readonly monotonic: () => number;
+}
+
+/** The same for all nodes: whoever follows the broker goes on with the session of the one before. */
+const clientID = "tidemark-cluster";
+const callMs = 20_000;
+
+export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerDeps): ClusterBroker {
+  const { pipelines, directory, cluster, holderOf, log, now } = deps;
+  const owner = newOwner();
+  const session = sessionOf(clientID);
+  const local = pipelines.map((pipeline) => localShard(pipeline, session));
+  const isFull = (): boolean => pipelines.all.some(({ accept }) => accept.full);
+  const always = async (): Promise<boolean> => true;
+  const sender = connectBroker(
+    { ...settings, clientID: `${settings.clientID}-commands`, shared: null },
+    {
+      ...deps,
+      shards: local,
+      elsewhere: ({ shard }) => {
+        throw new RangeError(`shard ${shard} is not here`);
+      },
+      isFull,
+      note: (trouble) => deps.note(trouble, "commands"),
+      mayConnect: always,
+    },
+  );
+  let following: { readonly broker: Broker; readonly ended: AbortController } | null = null;
+  let isReading = true;
+
+  function begin(): void {
+    const ended = new AbortController();
+    const others = new Map<number, BrokerShard>();
+    const otherShard = (shard: number): BrokerShard =>
+      createOtherShard({
+        shard,
+        follower: owner,
+        session,
+        call: (call) => cluster.call(holderOf(shard), call, callMs),
+        signal: ended.signal,
+        sleep,
+        onRefused: (device) => void followDevice(device, shard),
+        onTrouble: troubleOf(shard),
+      });
+    const broker = connectBroker(
+      { ...settings, clientID },
+      {
+        ...deps,
+        shards: local,
+        elsewhere: ({ shard }) => {
+          const known = others.get(shard) ?? otherShard(shard);
+          others.set(shard, known);
+          return known;
+        },
+        isFull,
+        note: (trouble) => deps.note(trouble, "messages"),
+        // Another node that has connected has the seat.
+        mayConnect: async (after) => after !== "taken_over" || seat.check(),
+      },
+    );
+    if (!isReading) broker.stopReading();
+    following = { broker, ended };
+  }
+
+  function end(): void {
+    following?.ended.abort();
+    following?.broker.close();
+    following = null;
+    deps.note(null, "messages");
+  }
+
+  /** What a shard had not kept when it came or went is sent again, and looked for where it may be. */
+  function beginAnew(): void {
+    if (following === null) return;
+    end();
+    begin();
+  }
+
+  /** A device that has another gateway by now may have another shard: what waits goes there. */
+  async function followDevice(device: number, shard: number): Promise<void> {
+    const entry = await directory.get(device).catch(() => undefined);
+    const found = entry && (await local.of(entry).catch(() => undefined));
+    if (found === undefined || (found instanceof Elsewhere && found.shard === shard)) return;
+    beginAnew();
+  }
+
+  /** A line when a shard cannot be reached any more. */
+  function troubleOf(shard: number): (error: unknown) => void {
+    let told = Number.NEGATIVE_INFINITY;
+    return (error) => {
+      if (deps.monotonic() - told > toldEveryMs)
+        log.warn("broker: messages wait for the node that has their shard", { shard, error });
+      told = deps.monotonic();
+    };
+  }
+
+  const seat = startSeat({
+    db: deps.db,
+    number: brokerSeat,
+    owner,
+    monotonic: deps.monotonic,
+    sleep,
+    onTaken: () => {
+      log.info("broker: this node follows it");
+      begin();
+    },
+    onLost: () => {
+      log.info("broker: this node follows it no more");
+      end();
+    },
+  });
+  const calls = createFollowerCalls({
+    shards: local,
+    directory,
+    onFollower: () => {
+      if (following === null) return;
+      // What this node has of the broker is another's by now; if not, it begins anew.
+      end();
+      void seat.check().then((isOwn) => {
+        if (isOwn && following === null) begin();
+      });
+    },
+    now,
+  });
+  pipelines.map(({ shard }) => {
+    shard.onCommit(() => following?.broker.afterCommit());
+    shard.onClosed(beginAnew);
+    beginAnew();
+    return shard;
+  });
+
+  return {
+    outbound: sender.outbound,
+    calls,
+    // The sender takes nothing that a commit would acknowledge.
+    afterCommit: () => undefined,
+    stopReading: () => {
+      isReading = false;
+      following?.broker.stopReading();
+    },
+    leave: seat.close,
+    close: () => {
+      end();
+      sender.close();
+    },
+  };
+}
+
+const toldEveryMs = 60_000;
+
+function localShard({ shard, accept }: ShardPipeline, session: number) {
+  const { registry, work, events, journal } = shard;
+  /** What was taken may still be on its way to the disk, where the history is read. */
+  async function takenBefore(device: number): Promise<ReadonlySet<string>> {
+    await journal.waitFor(journal.appendedID - 1);
+    return takenByEarlierRun(events.history, device, session, { lastID: Number.POSITIVE_INFINITY });
+  }
+  return { accept, registry, work, takenBefore, isFull: () => accept.full };
+}

@@ -1,0 +1,93 @@
+/** Several stores as one: a shard's points are in one of them, and with them a device's. */
+import { shardOfID } from "../../journal/shard-ids.js";
+import type { DeviceKey, Point, PointBatch, RefusedAt, RefusedPoint, SeriesStore } from "../series.js";
+import type { SeriesPlaces } from "./places.js";
+import { createSplitQuestions } from "./questions.js";
+
+/** @param stores in the order of the places; they are closed with this one */
+export function splitSeries(stores: readonly SeriesStore[], places: SeriesPlaces): SeriesStore {
+  const at = (place: number): SeriesStore => {
+    const store = stores[place];
+    if (store === undefined) throw new RangeError(`there is no store ${place}`);
+    return store;
+  };
+  /** All are asked, though one fails. */
+  const each = async <T>(ask: (store: SeriesStore) => Promise<T>): Promise<T[]> => {
+    const ends = await Promise.allSettled(stores.map(ask));
+    return ends.map((end) => {
+      if (end.status === "rejected") throw end.reason;
+      return end.value;
+    });
+  };
+  const takesNow = async <D extends DeviceKey>(devices: readonly D[]): Promise<Map<D, number>> => {
+    const found = await places.ofDevices(devices);
+    return new Map(devices.map((device, i) => [device, found[i]?.[0] ?? 0]));
+  };
+  const ofShard = (shard: number): SeriesStore => at(places.ofShard(shard));
+
+  /** Points of no journal. */
+  async function writeByDevice(points: readonly Point[]): Promise<RefusedPoint[]> {
+    const placeOf = await takesNow([...new Set(points.map(({ series }) => series))]);
+    const refused = await each((store) => {
+      const own = points.filter(({ series }) => stores[placeOf.get(series) ?? 0] === store);
+      return own.length === 0 ? Promise.resolve([]) : store.write(own, 0);
+    });
+    return refused.flat();
+  }
+
+  async function writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]> {
+    const placeOf = await takesNow(batch.series);
+    const placeAt = batch.series.map((series) => placeOf.get(series) ?? 0);
+    const refused = await Promise.all(
+      stores.map(async (store, place) => {
+        const own = indexesOf(batch, placeAt, place);
+        if (own.length === 0) return [];
+        const some = await store.writeBatch(own.length === batch.times.length ? batch : partOf(batch, own));
+        return some.map(({ index, reason }) => ({ index: own[index] ?? 0, reason }));
+      }),
+    );
+    return refused.flat().sort((a, b) => a.index - b.index);
+  }
+
+  return {
+    checkpoint: (shard) => (shard === undefined ? at(0).checkpoint() : ofShard(shard).checkpoint(shard)),
+    write: (points, through, stampedBy) => {
+      const shard = through > 0 ? shardOfID(through) : stampedBy;
+      return shard === undefined ? writeByDevice(points) : ofShard(shard).write(points, through, shard);
+    },
+    writeBatch,
+    flush: async () => void (await each((store) => store.flush())),
+    letGo: (shard) => ofShard(shard).letGo(shard),
+    ...createSplitQuestions(stores, places),
+    under: (signal) =>
+      createSplitQuestions(
+        stores.map((store) => store.under(signal)),
+        places,
+      ),
+    whichHavePoints: async (devices) => {
+      const found = await each((store) => store.whichHavePoints(devices));
+      return devices.map((_, i) => found.some((answer) => answer[i] === true));
+    },
+    removeDevices: async (devices) => void (await each((store) => store.removeDevices(devices))),
+    removeFields: async (fields) => void (await each((store) => store.removeFields(fields))),
+    removeBefore: async (time) => void (await each((store) => store.removeBefore(time))),
+    close: async () => void (await each((store) => store.close())),
+  };
+}
+
+/** The points of a batch whose series are of that place. */
+function indexesOf({ seriesAt }: PointBatch, placeAt: readonly number[], place: number): number[] {
+  const own: number[] = [];
+  for (const [index, series] of seriesAt.entries()) if (placeAt[series] === place) own.push(index);
+  return own;
+}
+
+function partOf({ series, texts, ...columns }: PointBatch, own: readonly number[]): PointBatch {
+  return {
+    series,
+    texts,
+    seriesAt: Int32Array.from(own, (index) => columns.seriesAt[index] ?? 0),
+    times: Float64Array.from(own, (index) => columns.times[index] ?? 0),
+    values: Float64Array.from(own, (index) => columns.values[index] ?? 0),
+  };
+}

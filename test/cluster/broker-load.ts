@@ -1,0 +1,92 @@
+/** What devices publish at a broker, and which node of a cluster follows it. */
+import { setTimeout as pause } from "node:timers/promises";
+import { type AnyService, payloadsOf, type RunningService, valuesOf } from "../flow/support.js";
+import type { Mosquitto } from "../ingest/transports/broker/mosquitto.js";
+import { assert, until } from "../suite.js";
+import type { Rec } from "../world.js";
+
+/** Not acknowledged by the broker. */
+const openMax = 100;
+
+/** Publishes numbers at QoS 1 for all devices in turn until it is told to stop. Resolves with those of each device. */
+export async function publishAtBroker(
+  broker: Mosquitto,
+  devices: readonly Rec[],
+  isOver: () => boolean,
+): Promise<readonly (readonly number[])[]> {
+  const client = await broker.connect({ protocolVersion: 5 });
+  const acknowledged = devices.map((): number[] => []);
+  let open = 0;
+  for (let n = 0; !isOver(); ) {
+    if (open >= openMax) {
+      await pause(5);
+      continue;
+    }
+    const own = acknowledged[n % devices.length] as number[];
+    const topic = `devices/${devices[n % devices.length]?.deviceID}/up/data`;
+    const value = n++;
+    open++;
+    void client.publishAsync(topic, `{"n":${value}}`, { qos: 1 }).then(() => {
+      own.push(value);
+      open--;
+    });
+    if (n % 10 === 0) await pause(5);
+  }
+  await until(() => open === 0, { what: "the broker's last acknowledgements" });
+  await client.endAsync();
+  return acknowledged.map((own) => own.sort((a, b) => a - b));
+}
+
+/** Each message that the broker has acknowledged is there, as an event and as a point, and none twice. */
+export async function assertKeptFromBroker(
+  service: () => AnyService,
+  device: Rec,
+  acknowledged: readonly number[],
+): Promise<void> {
+  const eventsNow = async () =>
+    (await payloadsOf(service(), device)).map((text) => (JSON.parse(text) as { n: number }).n);
+  await until(async () => (await eventsNow()).length >= acknowledged.length, {
+    what: `the last messages of ${device.deviceID}`,
+  });
+  assert.equal(
+    (await eventsNow()).sort((a, b) => a - b),
+    acknowledged,
+  );
+  await until(async () => (await valuesOf(service(), device)).length >= acknowledged.length, {
+    what: `the last points of ${device.deviceID}`,
+  });
+  assert.equal(
+    (await valuesOf(service(), device)).sort((a, b) => a - b),
+    acknowledged,
+  );
+}
+
+/** The place of the node that follows the broker, in its own eyes; of those that are asked, the only one. */
+export async function followerOf(nodes: () => readonly RunningService[]): Promise<number> {
+  let found: number[] = [];
+  await until(
+    async () => {
+      const links = await Promise.all(nodes().map((node) => node.metric("tidemark_broker_connections ")));
+      found = links.flatMap((count, place) => (count === 2 ? [place] : []));
+      return found.length === 1;
+    },
+    { what: "one node to follow the broker" },
+  );
+  return found[0] as number;
+}
+
+/** Whichever node follows the broker is killed, frozen, or stopped, and comes back once another one follows it. */
+export async function endFollower(
+  nodes: () => readonly RunningService[],
+  how: "kill" | "freeze" | "stop",
+  start: (place: number) => Promise<unknown>,
+): Promise<void> {
+  const place = await followerOf(nodes);
+  const node = nodes()[place] as RunningService;
+  if (how === "freeze") node.signal("SIGSTOP");
+  else await node[how]();
+  await followerOf(() => nodes().filter((one) => one !== node));
+  await pause(500);
+  if (how === "freeze") node.signal("SIGCONT");
+  else await start(place);
+}

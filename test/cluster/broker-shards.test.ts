@@ -1,0 +1,244 @@
+/** Messages of the broker on their way from the node that follows it to the one that has the shard. */
+import fc from "fast-check";
+import type { ByShard } from "../../ingest/directory/by-shard.js";
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
+import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
+import { messageKey } from "../../ingest/uplinks/redelivery.js";
+import { createOtherShard } from "../../src/brokers/other-shard.js";
+import { brokerTake, brokerTaken } from "../../src/brokers/shard-calls.js";
+import { createFollowerCalls, type FollowerCalls } from "../../src/brokers/take-for-follower.js";
+import { assert, suite } from "../suite.js";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const entryOf = (id: number) => ({ id, device: { tenant: 1 } }) as unknown as DeviceEntry;
+
+interface Kept {
+  readonly device: number;
+  readonly text: string;
+  readonly messageID: number;
+  readonly topic: string;
+  readonly properties: unknown;
+}
+
+/** A node that has the shard, until it is killed: what it has kept stays. */
+function openKeeper() {
+  const disk: Kept[] = [];
+  const published: string[] = [];
+  const state = { isFull: false, followers: 0, isStuck: false };
+  const stuck: (() => void)[] = [];
+  const keep = (one: Kept, done: () => void): void => {
+    const put = (): void => {
+      disk.push(one);
+      done();
+    };
+    if (state.isStuck) stuck.push(put);
+    else setImmediate(put);
+  };
+  const shard = {
+    accept: {
+      uplink: ({ device }, { payload, messageID, topic, properties }, _refused, done) =>
+        keep(
+          { device: device.id, text: String(payload), messageID, topic, properties },
+          done ?? (() => undefined),
+        ),
+    },
+    registry: {
+      publish: ({ payload }) => void published.push(String(payload)),
+      publishCost: () => 0,
+    },
+    work: { room: async () => undefined, give: () => undefined },
+    takenBefore: async (device: number) => {
+      await turn();
+      await turn();
+      const own = disk.filter((one) => one.device === device);
+      return new Set(own.map(({ text, ...one }) => messageKey({ ...one, payload: Buffer.from(text) })));
+    },
+    isFull: () => state.isFull,
+  } satisfies BrokerShard & { isFull(): boolean };
+  const start = (): FollowerCalls =>
+    createFollowerCalls({
+      shards: { of: async () => shard } as unknown as ByShard<typeof shard>,
+      directory: { get: async (id) => (id === deleted ? undefined : entryOf(id)) },
+      onFollower: () => {
+        state.followers++;
+      },
+      now: () => 0,
+    });
+  let calls = start();
+  return {
+    disk,
+    published,
+    state,
+    /** Another process with the same disk. */
+    restart: () => {
+      calls = start();
+    },
+    move: () => {
+      state.isStuck = false;
+      for (const put of stuck.splice(0)) put();
+    },
+    answer: async (call: unknown): Promise<unknown> => {
+      const body = JSON.parse(JSON.stringify(call)) as { call: string };
+      const answer =
+        body.call === "brokerTake"
+          ? calls.take(brokerTake.parse(body))
+          : calls.taken(brokerTaken.parse(body));
+      return JSON.parse(JSON.stringify(await answer));
+    },
+  };
+}
+
+const deleted = 99;
+
+function follow(call: (call: unknown) => Promise<unknown>, follower = "f1") {
+  const ended = new AbortController();
+  const refused: number[] = [];
+  const shard = createOtherShard({
+    shard: 3,
+    follower,
+    session: 7,
+    call,
+    signal: ended.signal,
+    sleep: turn,
+    onRefused: (device) => refused.push(device),
+    onTrouble: () => undefined,
+  });
+  const done: string[] = [];
+  return {
+    done,
+    refused,
+    ended,
+    send: (device: number, messageID: number, text: string, more: object = {}) => {
+      const origin = { device: entryOf(device), connection: 0, session: 7, ip: "" };
+      const plain = { topic: "data", qos: 1, dup: false, retain: false, properties: null, messageID };
+      shard.accept.uplink(origin, { ...plain, payload: Buffer.from(text), ...more }, false, () =>
+        done.push(text),
+      );
+    },
+  };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let turns = 0; !condition(); turns++) {
+    if (turns > 50_000) throw new Error("it does not come");
+    await turn();
+  }
+}
+
+suite("messages of a broker for another node", (test) => {
+  test("are kept there in their order with all that belongs to them, then acknowledged", async () => {
+    const keeper = openKeeper();
+    const { send, done } = follow(keeper.answer);
+    const properties = { contentType: "x", correlationData: Buffer.from("c"), userProperties: [["a", "b"]] };
+    send(1, 11, "first", { properties });
+    for (let n = 0; n < 1200; n++) send(2, 1000 + n, `${n}`);
+    send(deleted, 12, "of a device that is gone");
+    await until(() => done.length === 1202);
+    assert.equal(keeper.disk[0]?.text, "first");
+    const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+    assert.equal(plain(keeper.disk[0]?.properties), plain(properties));
+    assert.equal(
+      keeper.disk.slice(1).map(({ text }) => text),
+      Array.from({ length: 1200 }, (_, n) => `${n}`),
+    );
+    assert.equal(keeper.published.length, 1201);
+  });
+
+  test("none is acknowledged before it is on the disk; a full node takes nothing", async () => {
+    const keeper = openKeeper();
+    const { send, done, refused } = follow(keeper.answer);
+    keeper.state.isStuck = true;
+    send(1, 1, "a");
+    for (let turns = 0; turns < 20; turns++) await turn();
+    assert.equal(done, []);
+    keeper.move();
+    await until(() => done.length === 1);
+    keeper.state.isFull = true;
+    send(1, 2, "b");
+    for (let turns = 0; turns < 20; turns++) await turn();
+    assert.equal(keeper.disk.length, 1);
+    assert.equal([...new Set(refused)], [1], "it is told whose message is not taken");
+    keeper.state.isFull = false;
+    await until(() => done.length === 2);
+  });
+
+  test("what the broker sends again is kept unless it is there, and keeps its place", async () => {
+    const keeper = openKeeper();
+    const before = follow(keeper.answer, "f1");
+    before.send(1, 1, "a");
+    before.send(1, 2, "b");
+    await until(() => before.done.length === 2);
+    const { send, done } = follow(keeper.answer, "f2");
+    for (const [n, text] of ["a", "b", "c"].entries()) send(1, n + 1, text, { dup: true });
+    send(1, 4, "d");
+    send(1, 5, "e", { dup: true });
+    send(1, 6, "f");
+    await until(() => done.length === 6);
+    assert.equal(
+      keeper.disk.map(({ text }) => text),
+      ["a", "b", "c", "d", "e", "f"],
+    );
+  });
+
+  test("whatever calls and answers are lost, each is there once, in the order of its device", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("good", "good", "unheard", "unanswered", "killed", "full"), {
+          maxLength: 40,
+        }),
+        fc.integer({ min: 1, max: 30 }),
+        async (fates, count) => {
+          const keeper = openKeeper();
+          const left = [...fates];
+          const { send, done } = follow(async (call) => {
+            const fate = left.shift() ?? "good";
+            if (fate === "unheard") throw new Error("unheard");
+            keeper.state.isFull = fate === "full";
+            const answer = await keeper.answer(call);
+            if (fate === "killed") keeper.restart();
+            if (fate === "unanswered" || fate === "killed") throw new Error(fate);
+            return answer;
+          });
+          for (let n = 0; n < count; n++) {
+            send(1 + (n % 2), n + 1, `${n}`);
+            if (n % 3 === 0) await turn();
+          }
+          await until(() => done.length === count);
+          for (const device of [1, 2]) {
+            const texts = keeper.disk.filter((one) => one.device === device).map(({ text }) => Number(text));
+            const sent = Array.from({ length: count }, (_, n) => n).filter((n) => 1 + (n % 2) === device);
+            assert.equal(texts, sent);
+          }
+        },
+      ),
+      { numRuns: 150, endOnFailure: true },
+    ));
+
+  test("what comes late of one that another has followed is not taken", async () => {
+    const keeper = openKeeper();
+    const late: (() => Promise<unknown>)[] = [];
+    const before = follow(async (call) => {
+      await new Promise<void>((resolve) => late.push(async () => resolve()));
+      return keeper.answer(call);
+    }, "f1");
+    const first = follow(keeper.answer, "f1");
+    first.send(1, 1, "a");
+    await until(() => first.done.length === 1);
+    before.send(1, 2, "b");
+    const now = follow(keeper.answer, "f2");
+    now.send(1, 2, "b");
+    await until(() => now.done.length === 1);
+    assert.is(keeper.state.followers, 2);
+    await late[0]?.();
+    for (let turns = 0; turns < 50; turns++) await turn();
+    assert.equal(
+      keeper.disk.map(({ text }) => text),
+      ["a", "b"],
+    );
+    first.send(1, 3, "c");
+    for (let turns = 0; turns < 50; turns++) await turn();
+    assert.equal([first.done, keeper.disk.length], [["a"], 2]);
+    first.ended.abort();
+    before.ended.abort();
+  });
+});
