@@ -508,7 +508,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal/segment": [5, "startup"],
   "store/journal/shared-topics": [1, "limit: envelopesMax"],
   "store/journal/stamps": [3, "limit: runsMax"],
-  "store/journal/tail": [2, "limit: tailBytesMax"],
+  "store/journal/tail": [3, "limit: tailBytesMax"],
   "store/journal/topics": [1, "awaits"],
   "store/journal/walk": [3, "awaits"],
   "store/journal/durable-file": [2, "awaits"],
