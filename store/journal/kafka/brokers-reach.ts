@@ -68,6 +68,8 @@ export function createBrokersReach({ brokers, clientID, security }: ReachOptions
 
   return {
     ask: async () => {
+      // Also after the time for which its user is proved.
+      if (current?.isOpen === false) current.close();
       if (current !== null) current = await askOver(current).catch(() => null);
       if (isClosed) throw new StoreError("UNAVAILABLE", "it is closed");
       if (current === null) await askSome();

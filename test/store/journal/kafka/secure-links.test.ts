@@ -1,4 +1,6 @@
 /** Brokers that ask for TLS and a user, and who comes to them as they do not want. */
+import { setTimeout as pause } from "node:timers/promises";
+import { createBrokersReach } from "../../../../store/journal/kafka/brokers-reach.js";
 import type { LinkSecurity, SaslMechanism } from "../../../../store/journal/kafka/link-security.js";
 import { openPartition } from "../../../../store/journal/kafka/partition.js";
 import { AppendError, type PartitionLog } from "../../../../store/journal/kafka/partition-log.js";
@@ -120,6 +122,27 @@ kafkaSuite(
       stop.abort();
       await reading;
       assert.is(await log.end(), appended);
+    });
+
+    test("whether a broker answers is asked as the user too, beyond the time for which that is proved", async () => {
+      const reach = createBrokersReach({
+        brokers: await brokersBy({}),
+        clientID: "test",
+        security: { tls, sasl: scram },
+      });
+      const end = performance.now() + 1.5 * sessionMs;
+      while (performance.now() < end) {
+        await reach.ask();
+        await pause(500);
+      }
+      reach.close();
+      const stranger = createBrokersReach({
+        brokers: await brokersBy({}),
+        clientID: "test",
+        security: { tls, sasl: { ...scram, password: "another" } },
+      });
+      await rejects(() => stranger.ask(), /does not take user/);
+      stranger.close();
     });
 
     test("a wrong password and a user who is not known are told as such, at once", async () => {
