@@ -1,7 +1,7 @@
 /** What is seen at one node while shards move between the others: lists, figures, live streams, connections, calls. */
 import { setTimeout as pause } from "node:timers/promises";
 import { connectAsync, type MqttClient } from "mqtt";
-import { openEventStream } from "../event-stream.js";
+import { type EventStream, openEventStream } from "../event-stream.js";
 import { provision, type RunningService } from "../flow/support.js";
 import { arrived, type LiveStream, named, openLiveStream, pointsOf } from "../live/streams.js";
 import { assert, influxKafkaSuite, openTempDir, until } from "../suite.js";
@@ -220,25 +220,30 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
   }
 
   test("nodes that stop and come back in order: nothing is refused or there twice, and what is missing is said", async () => {
+    /** By place of the device: the newest value that its own stream has told. */
+    const newest = devices.map(() => -1);
     const ofDevices = await Promise.all(
-      devices.map(({ id }) =>
+      devices.map(({ id }, i) =>
         openEventStream(
           `${nodeAt(0).addresses.http}/api/v1/devices/${id}/live`,
           { key: cluster.apiKey },
-          () => undefined,
+          ({ data }) => {
+            if (data !== undefined) newest[i] = Number((JSON.parse(data) as Rec).value);
+          },
         ),
       ),
     );
-    const ended = (): number => ofDevices.filter((stream) => stream.ended).length;
     const found = await during(async () => {
       await nodeAt(2).stop();
       await untilListed();
       await cluster.start(2);
-      const before = ended();
       await until(() => nodeAt(2).logged.some(({ msg }) => msg === "a shard is open"), {
         what: "a shard at the node that is back",
       });
-      await until(() => ended() > before, { what: "an end of the streams of devices that are there now" });
+      await untilWhole();
+      const since = next;
+      const isTold = ({ ended }: EventStream, i: number): boolean => ended || Number(newest[i]) >= since;
+      await until(() => ofDevices.every(isTold), { what: "streams of devices that go on, or have ended" });
     });
     for (const stream of ofDevices) stream.close();
     const { seen, stream } = found;
