@@ -34,6 +34,7 @@ const programs: Record<string, () => Promise<Program>> = {
   retention: async () => (await import("./programs/retention.js")).benchRetention,
   scale: async () => (await import("./programs/scale.js")).benchScale,
   shards: async () => (await import("./programs/shards.js")).benchShards,
+  sizing: async () => (await import("./programs/sizing.js")).benchSizing,
   soak: async () => (await import("./programs/soak.js")).benchSoak,
   takeover: async () => (await import("./programs/takeover.js")).benchTakeover,
   transports: async () => (await import("./programs/transports.js")).benchTransports,

@@ -1,6 +1,4 @@
 /** What it costs a device that a cluster's balancer has brought to another node than its keeper. */
-import { join } from "node:path";
-import { freePort } from "../../test/free-port.js";
 import { points, provision, writeCredentials } from "../load/fleet.js";
 import { startGenerator } from "../load/generator.js";
 import type { LoadOptions } from "../load/load.js";
@@ -9,7 +7,8 @@ import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { type Contender, compareAll } from "../rounds.js";
 import { cpuSeconds } from "../subjects/proc.js";
-import { startTidemark, type Tidemark } from "../subjects/tidemark.js";
+import type { Tidemark } from "../subjects/tidemark.js";
+import { startTwoNodes, twoNumbers } from "../subjects/two-nodes.js";
 
 type Way = Pick<LoadOptions, "connections" | "inflight" | "protocol">;
 
@@ -20,14 +19,13 @@ const ways: Readonly<Record<string, Way>> = {
 };
 /** Of two nodes each keeps half. */
 const devices = 1000;
-const numbers = [1, 2] as const;
 
 /** Journal and acknowledge only: the way to the keeper is what is measured. */
 export async function benchCluster(options: BenchOptions): Promise<Figure[]> {
-  const nodes = await startTwo(options.dir);
+  const nodes = await startTwoNodes(options.dir);
   const [keeper] = nodes;
   const fleet = await provision(keeper.api(), devices);
-  const kept = fleet.devices.filter(({ id }) => id % numbers.length === 0);
+  const kept = fleet.devices.filter(({ id }) => id % twoNumbers.length === 0);
   const credentialsFile = await writeCredentials(options.dir, kept);
   const figures: Figure[] = [];
   for (const [name, way] of Object.entries(ways)) {
@@ -37,28 +35,6 @@ export async function benchCluster(options: BenchOptions): Promise<Figure[]> {
   }
   for (const node of nodes) await node.close();
   return figures;
-}
-
-async function startTwo(dir: string): Promise<readonly [Tidemark, Tidemark]> {
-  const ports = await Promise.all(numbers.map(freePort));
-  const shared = {
-    LIBSQL_URL: `file:${join(dir, "cluster.db")}`,
-    MASTER_KEY: "7".repeat(64),
-    CLUSTER_NODES: numbers.map((number, i) => `${number}@127.0.0.1:${ports[i]}`).join(),
-  };
-  // Nothing is written there.
-  const influx = { url: "http://127.0.0.1:9", token: "none", org: "none", bucket: "none" };
-  const start = (number: number, own: Readonly<Record<string, string>> = {}): Promise<Tidemark> =>
-    startTidemark({
-      dir,
-      influx,
-      holdSeries: true,
-      environment: { ...shared, NODE_NUMBER: String(number), ...own },
-    });
-  const first = await start(1);
-  // Each start makes sure of its key: they have the same.
-  const [, key = ""] = first.authorization.split(" ");
-  return [first, await start(2, { API_KEY: Buffer.from(key, "base64").toString() })];
 }
 
 function hopFigures(

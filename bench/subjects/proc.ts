@@ -4,8 +4,13 @@ import { readFileSync } from "node:fs";
 const ticksPerSecond = 100;
 
 /** CPU seconds a process has used so far, all its threads, user and system. */
-export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+export const cpuSeconds = (pid: number): number => secondsIn(`/proc/${pid}/stat`);
+
+/** The same of its main thread alone. */
+export const mainThreadSeconds = (pid: number): number => secondsIn(`/proc/${pid}/task/${pid}/stat`);
+
+function secondsIn(path: string): number {
+  const stat = readFileSync(path, "utf8");
   // The name in parentheses may hold spaces; utime and stime are fields 14 and 15, state being the third.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;

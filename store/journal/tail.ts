@@ -24,6 +24,12 @@ export interface Tail {
 
 /** Some twenty commits at full speed: a follower that is farther behind reads larger pieces from the disk. */
 const tailBytesMax = 4 << 20;
+/** What a chunk takes besides its bytes: its objects, and a place in the map; and each of its offsets. */
+const chunkBytes = 512;
+const offsetBytes = 8;
+
+const heldBy = ({ bytes, offsets }: TailChunk): number =>
+  chunkBytes + bytes.length + offsets.length * offsetBytes;
 
 export function createTail(bytesMax = tailBytesMax): Tail {
   /** Of the newest segment, by position, in the order of the commits. */
@@ -43,17 +49,21 @@ export function createTail(bytesMax = tailBytesMax): Tail {
       newest = segment;
       const length = views.reduce((sum, view) => sum + view.length, 0);
       if (followers === 0 || length > bytesMax) return;
-      const bytes = Buffer.concat(views, length);
+      // Memory of its own: a few bytes of the pool that Node shares among small buffers would hold 8 KiB of it.
+      const bytes = Buffer.allocUnsafeSlow(length);
+      let end = 0;
+      for (const view of views) end += view.copy(bytes, end);
       const offsets: number[] = [];
       for (let at = 0; at < bytes.length; at += prefixBytes + bytes.readUInt32LE(at)) offsets.push(at);
       const last = offsets.at(-1);
       if (last === undefined) return;
-      chunks.set(position, { segment, position, bytes, offsets, lastID: peekRecord(bytes, last).id });
-      bytesHeld += bytes.length;
-      for (const [start, chunk] of chunks) {
+      const chunk = { segment, position, bytes, offsets, lastID: peekRecord(bytes, last).id };
+      chunks.set(position, chunk);
+      bytesHeld += heldBy(chunk);
+      for (const [start, oldest] of chunks) {
         if (bytesHeld <= bytesMax) break;
         chunks.delete(start);
-        bytesHeld -= chunk.bytes.length;
+        bytesHeld -= heldBy(oldest);
       }
     },
     at: (segment, position) => (segment === newest ? chunks.get(position) : undefined),
