@@ -95,7 +95,7 @@ async function costsOf(
 }
 
 async function costsOfParts(options: BenchOptions): Promise<Omit<ClusterCosts, "hop">> {
-  const brokers = await startBrokers(3, options.dir);
+  const brokers = await startBrokers(3, { parent: options.dir });
   const influx = await startInflux();
   try {
     const environment = {
