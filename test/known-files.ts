@@ -10,7 +10,6 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/history": 65,
   "flow/broker": 65,
   "api/live": 64,
-  "cluster/broker-kafka": 90,
   "cluster/whole-load": 75,
   "cluster/several-influx": 55,
   "cluster/broker": 50,

@@ -107,7 +107,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
     deps.note(null, "messages");
   }
 
-  /** What a shard had not kept when it came or went is sent again, and looked for where it may be. */
+  /** What is not kept is sent again, and looked for where it may be. */
   function beginAnew(): void {
     if (following === null) return;
     end();
@@ -159,8 +159,6 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   });
   pipelines.map(({ shard }) => {
     shard.onCommit(() => following?.broker.afterCommit());
-    shard.onClosed(beginAnew);
-    beginAnew();
     return shard;
   });
 
