@@ -12,7 +12,6 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "flow/history": 65,
   "flow/broker": 65,
   "api/live": 64,
-  "cluster/broker-kafka": 90,
   "cluster/whole-load": 85,
   "cluster/moving": 66,
   "cluster/several-influx": 55,

@@ -24,7 +24,9 @@ interface Waiting {
 
 interface OtherShardDeps {
   readonly shard: number;
-  readonly follower: string;
+  readonly term: number;
+  /** Of the next call: ascends over all shards of the follower. */
+  readonly nextNumber: () => number;
   readonly session: number;
   /** The answer of the node that has the shard now. @throws Error if none has it, or it does not answer */
   readonly call: (call: BrokerTake | BrokerTaken) => Promise<unknown>;
@@ -43,12 +45,11 @@ const retryMs = 500;
 
 /** One call at a time; what comes meanwhile is the next. */
 export function createOtherShard(deps: OtherShardDeps): BrokerShard {
-  const { shard, follower, session, call, signal, sleep, onRefused, onTrouble } = deps;
+  const { shard, term, nextNumber, session, call, signal, sleep, onRefused, onTrouble } = deps;
   let waiting: Waiting[] = [];
   let isSending = false;
-  let number = 0;
 
-  const caller = () => ({ follower, shard, session, number: number++ });
+  const caller = () => ({ term, shard, session, number: nextNumber() });
 
   function nextBatch(): Waiting[] {
     let bytes = 0;

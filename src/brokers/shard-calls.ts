@@ -8,10 +8,10 @@ const id = z.int().nonnegative();
 
 /** Who calls, and in which order: what comes late of one that has been overtaken is not taken. */
 const caller = {
-  /** The process that follows the broker. */
-  follower: z.string(),
+  /** Ascends from one follower of the broker to the next. */
+  term: id,
   shard: id,
-  /** Ascends with each call about the shard. */
+  /** Ascends with each call of the follower. */
   number: id,
   /** Hash of the client id at the broker. */
   session: id,

@@ -18,7 +18,7 @@ interface FollowerCallsDeps {
   readonly shards: ByShard<LocalShard>;
   readonly directory: Pick<Directory, "get">;
   /** Another process follows the broker than before. */
-  readonly onFollower: () => void;
+  readonly onFollower: (term: number) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -36,30 +36,24 @@ interface OnItsWay {
   readonly kept: Promise<void>;
 }
 
-/** Processes that have followed the broker before. */
-const pastMax = 100;
-
 export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
   const { shards, directory, now } = deps;
-  let follower: string | null = null;
-  const past = new Set<string>();
+  /** Of the last follower. */
+  let term = 0;
   /** By shard: the last call of the follower. */
   const numbers = new Map<number, number>();
 
   function isCurrent(call: ShardCaller): boolean {
-    return call.follower === follower && numbers.get(call.shard) === call.number;
+    return call.term === term && numbers.get(call.shard) === call.number;
   }
 
   /** False for a call of one that has been followed by another, or that comes after a later one. */
   function admit(call: ShardCaller): boolean {
-    if (past.has(call.follower)) return false;
-    if (call.follower !== follower) {
-      if (follower !== null) past.add(follower);
-      const [oldest] = past;
-      if (past.size > pastMax && oldest !== undefined) past.delete(oldest);
-      follower = call.follower;
+    if (call.term < term) return false;
+    if (call.term > term) {
+      term = call.term;
       numbers.clear();
-      deps.onFollower();
+      deps.onFollower(term);
     }
     if (call.number <= (numbers.get(call.shard) ?? -1)) return false;
     numbers.set(call.shard, call.number);

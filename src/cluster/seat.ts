@@ -4,7 +4,7 @@
  */
 import type { sleep as systemSleep } from "../../store/lib/abortable.js";
 import { createLock } from "../../store/lib/turns.js";
-import { beatNode, removeNode, takeNumber } from "../../store/metadata/cluster/cluster-nodes.js";
+import { beatNode, markLeaving, takeNumber } from "../../store/metadata/cluster/cluster-nodes.js";
 import { readClusterState } from "../../store/metadata/cluster/cluster-state.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { beatMs, createNodeWatch } from "./node-watch.js";
@@ -27,8 +27,8 @@ interface SeatDeps {
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   readonly sleep: typeof systemSleep;
-  /** It is this process's from now on, or no more. */
-  readonly onTaken: () => void;
+  /** It is this process's from now on. `term` ascends from one that has it to the next. */
+  readonly onTaken: (term: number) => void;
   readonly onLost: () => void;
 }
 
@@ -53,9 +53,9 @@ export function startSeat(deps: SeatDeps): Seat {
     const { nodes } = await readClusterState(db);
     watch.see(nodes);
     const held = nodes.find((one) => one.number === number) ?? null;
-    if (held !== null && watch.find(number) !== null) return false;
+    if (held !== null && !held.isLeaving && watch.find(number) !== null) return false;
     isOwn = await takeNumber(db, identity, held);
-    if (isOwn) onTaken();
+    if (isOwn) onTaken((held?.beat ?? 0) + 1);
     return isOwn;
   }
 
@@ -86,7 +86,8 @@ export function startSeat(deps: SeatDeps): Seat {
       if (!isOwn) return;
       isOwn = false;
       onLost();
-      await removeNode(db, identity).catch(() => undefined);
+      // The row stays: the next term follows from its beats.
+      await markLeaving(db, identity).catch(() => undefined);
     },
   };
 }

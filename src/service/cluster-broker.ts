@@ -42,7 +42,6 @@ const callMs = 20_000;
 
 export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerDeps): ClusterBroker {
   const { pipelines, directory, cluster, holderOf, log, now } = deps;
-  const owner = newOwner();
   const session = sessionOf(clientID);
   const local = pipelines.map((pipeline) => localShard(pipeline, session));
   const isFull = (): boolean => pipelines.all.some(({ accept }) => accept.full);
@@ -62,6 +61,9 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   );
   let following: { readonly broker: Broker; readonly ended: AbortController } | null = null;
   let isReading = true;
+  /** Of this node's last seat, and its calls since it started. */
+  let term = 0;
+  let callsMade = 0;
 
   function begin(): void {
     const ended = new AbortController();
@@ -69,7 +71,8 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
     const otherShard = (shard: number): BrokerShard =>
       createOtherShard({
         shard,
-        follower: owner,
+        term,
+        nextNumber: () => callsMade++,
         session,
         call: (call) => cluster.call(holderOf(shard), call, callMs),
         signal: ended.signal,
@@ -104,7 +107,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
     deps.note(null, "messages");
   }
 
-  /** What a shard had not kept when it came or went is sent again, and looked for where it may be. */
+  /** What is not kept is sent again, and looked for where it may be. */
   function beginAnew(): void {
     if (following === null) return;
     end();
@@ -132,10 +135,11 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   const seat = startSeat({
     db: deps.db,
     number: brokerSeat,
-    owner,
+    owner: newOwner(),
     monotonic: deps.monotonic,
     sleep,
-    onTaken: () => {
+    onTaken: (own) => {
+      term = own;
       log.info("broker: this node follows it");
       begin();
     },
@@ -147,20 +151,14 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   const calls = createFollowerCalls({
     shards: local,
     directory,
-    onFollower: () => {
-      if (following === null) return;
-      // What this node has of the broker is another's by now; if not, it begins anew.
-      end();
-      void seat.check().then((isOwn) => {
-        if (isOwn && following === null) begin();
-      });
+    // What this node still has of the broker is the other's by now; its next beat tells it so.
+    onFollower: (other) => {
+      if (other > term) end();
     },
     now,
   });
   pipelines.map(({ shard }) => {
     shard.onCommit(() => following?.broker.afterCommit());
-    shard.onClosed(beginAnew);
-    beginAnew();
     return shard;
   });
 

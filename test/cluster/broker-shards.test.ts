@@ -90,12 +90,14 @@ function openKeeper() {
 
 const deleted = 99;
 
-function follow(call: (call: unknown) => Promise<unknown>, follower = "f1") {
+/** @param number of the next call of this follower */
+function follow(call: (call: unknown) => Promise<unknown>, term = 1, number = { next: 0 }) {
   const ended = new AbortController();
   const refused: number[] = [];
   const shard = createOtherShard({
     shard: 3,
-    follower,
+    term,
+    nextNumber: () => number.next++,
     session: 7,
     call,
     signal: ended.signal,
@@ -164,11 +166,11 @@ suite("messages of a broker for another node", (test) => {
 
   test("what the broker sends again is kept unless it is there, and keeps its place", async () => {
     const keeper = openKeeper();
-    const before = follow(keeper.answer, "f1");
+    const before = follow(keeper.answer, 1);
     before.send(1, 1, "a");
     before.send(1, 2, "b");
     await until(() => before.done.length === 2);
-    const { send, done } = follow(keeper.answer, "f2");
+    const { send, done } = follow(keeper.answer, 2);
     for (const [n, text] of ["a", "b", "c"].entries()) send(1, n + 1, text, { dup: true });
     send(1, 4, "d");
     send(1, 5, "e", { dup: true });
@@ -217,15 +219,20 @@ suite("messages of a broker for another node", (test) => {
   test("what comes late of one that another has followed is not taken", async () => {
     const keeper = openKeeper();
     const late: (() => Promise<unknown>)[] = [];
-    const before = follow(async (call) => {
-      await new Promise<void>((resolve) => late.push(async () => resolve()));
-      return keeper.answer(call);
-    }, "f1");
-    const first = follow(keeper.answer, "f1");
+    const number = { next: 0 };
+    const before = follow(
+      async (call) => {
+        await new Promise<void>((resolve) => late.push(async () => resolve()));
+        return keeper.answer(call);
+      },
+      1,
+      number,
+    );
+    const first = follow(keeper.answer, 1, number);
     first.send(1, 1, "a");
     await until(() => first.done.length === 1);
     before.send(1, 2, "b");
-    const now = follow(keeper.answer, "f2");
+    const now = follow(keeper.answer, 2);
     now.send(1, 2, "b");
     await until(() => now.done.length === 1);
     assert.is(keeper.state.followers, 2);

@@ -18,6 +18,7 @@ suite("a seat of the cluster", (test) => {
   let cutOff = new Set<string>();
   let events: string[] = [];
   let underWay = 0;
+  let lastTerm = 0;
 
   test.before.each(async () => {
     dir = await openTempDir();
@@ -27,6 +28,7 @@ suite("a seat of the cluster", (test) => {
     paused = new Set();
     cutOff = new Set();
     events = [];
+    lastTerm = 0;
   });
   test.after.each(async () => {
     await db.close();
@@ -69,7 +71,11 @@ suite("a seat of the cluster", (test) => {
       monotonic: clock.monotonic,
       sleep: (ms, signal) =>
         waitUntil(signal, (wake) => void sleepers.push({ owner, at: clock.monotonic() + ms, wake })),
-      onTaken: () => events.push(`${owner} has it`),
+      onTaken: (term) => {
+        assert.ok(term > lastTerm, "terms ascend");
+        lastTerm = term;
+        events.push(`${owner} has it`);
+      },
       onLost: () => events.push(`${owner} has it no more`),
     });
     await settle();

@@ -123,6 +123,7 @@ export function openBroker(deps: BrokerDeps): Broker {
     },
     close: () => {
       stop.abort();
+      inbound.end();
       clearInterval(sweep);
       clearTimeout(reconnect);
       link?.close();

@@ -22,6 +22,8 @@ interface Inbound {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(link: Link, resumed: boolean): void;
   take(delivery: Delivery): void;
+  /** Takes nothing more: what waits is sent again to whoever connects next. */
+  end(): void;
   /** Whether reading must wait. */
   readonly isFull: boolean;
   readonly inFlight: number;
@@ -84,6 +86,10 @@ export function createInbound(deps: InboundDeps): Inbound {
         return;
       }
       dispatch.askAhead(delivery);
+    },
+    end: () => {
+      if (current !== null) current.isOver = true;
+      current = null;
     },
     get isFull() {
       return isDraining || intake.inFlightBytes > inFlightBytesMax || deps.isFull();

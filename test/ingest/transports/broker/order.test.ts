@@ -118,6 +118,7 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
         one.done();
       }
     },
+    end: () => inbound.end(),
     texts: () => appended.map(({ text }) => text),
   };
 }
@@ -198,6 +199,22 @@ suite("messages from a broker, in order", (test) => {
     await settled();
     commit();
     assert.equal([first, second, texts()], [[], [1], ["a"]]);
+  });
+
+  test("one that is closed takes nothing more of what waits: another may have been sent it by then", async () => {
+    let found: (entry: DeviceEntry) => void = () => undefined;
+    const slow = new Promise<DeviceEntry>((resolve) => {
+      found = resolve;
+    });
+    const { connect, take, end, texts } = openInbound({ find: () => slow });
+    const acknowledged = connect(false);
+    take(1, "a");
+    take(2, "b");
+    end();
+    take(3, "c");
+    found(device);
+    await settled();
+    assert.equal([acknowledged, texts()], [[], []]);
   });
 
   test("what brings much about waits for its tenant's turn, in its order, and gives it back with its commit", async () => {
