@@ -12,6 +12,9 @@ const devicesCount = 12;
 /** Of the newest messages, so many are looked for in lists, which have twice as many. */
 const lookedFor = 500;
 
+/** Whoever needs a shard that moves waits for so long, ms (docs/cluster.md). */
+const waitedMs = 3000;
+
 /** What has become of what was tried. */
 interface Seen {
   /** Values by device, in the order of their acknowledgement. */
@@ -173,6 +176,22 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
   const valuesOf = (stream: LiveStream, deviceID: unknown): number[] =>
     pointsOf(stream).flatMap((one) => (one.deviceID === deviceID ? [Number(one.value)] : []));
 
+  /** The longest time from when a shard began to be closed at one node until it was open at another, ms. */
+  function longestMove(processes: readonly RunningService[]): number {
+    const lines = processes.flatMap(({ logged }) => logged as readonly Rec[]);
+    const at = ({ time }: Rec): number => Date.parse(String(time));
+    const moves = lines.flatMap((closed) => {
+      if (closed.msg !== "a shard is closed") return [];
+      const opened = lines
+        .filter(({ msg, shard }) => msg === "a shard is open" && shard === closed.shard)
+        .map((open) => at(open) - at(closed) + Number(closed.ms))
+        .filter((ms) => ms > 0);
+      return opened.length === 0 ? [] : [Math.min(...opened)];
+    });
+    assert.ok(moves.length > 0);
+    return Math.max(...moves);
+  }
+
   /** Nothing twice; what comes last is there. */
   async function assertToldOnce({ seen, stream }: { seen: Seen; stream: LiveStream }): Promise<void> {
     for (const [deviceID, values] of seen.acknowledged) {
@@ -233,8 +252,9 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
         ),
       ),
     );
+    const stopped = nodeAt(2);
     const found = await during(async () => {
-      await nodeAt(2).stop();
+      await stopped.stop();
       await untilListed();
       await cluster.start(2);
       await until(() => nodeAt(2).logged.some(({ msg }) => msg === "a shard is open"), {
@@ -249,7 +269,9 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     const { seen, stream } = found;
     assert.equal(seen.wrongLists, []);
     assert.ok(seen.wholeLists > 0);
-    assert.equal([seen.refused, seen.failedReads], [[], []]);
+    // On a machine that is too busy to move a shard within that time, some are refused.
+    if (longestMove([...cluster.nodes, stopped]) < waitedMs / 2)
+      assert.equal([seen.refused, seen.failedReads], [[], []]);
     await assertTold(found);
     assert.equal(missedWithoutGap(found), []);
     stream.close();

@@ -208,7 +208,8 @@ influxSuite("a cluster with two InfluxDBs", (test, influx) => {
   async function assertKept(device: Rec, acknowledged: readonly number[]): Promise<void> {
     const { text } = await nodeAt(1).call(
       "GET",
-      `/api/v1/original_data?deviceID=${device.deviceID}&startTime=2026-01-01T00:00:00Z&limit=100000`,
+      // After the points of the tests before.
+      `/api/v1/original_data?deviceID=${device.deviceID}&startTime=2025-11-01T00:00:00Z&limit=100000`,
     );
     const [only] = JSON.parse(text) as { originalData: { value: number[] } }[];
     const stored = only?.originalData.value ?? [];

@@ -18,7 +18,6 @@ const order: readonly BreakName[] = [
   "node frozen",
   "broker frozen",
   "node and broker killed",
-  "broker without power",
   "all brokers without power",
 ];
 
