@@ -10,7 +10,10 @@ import type { BrokerTake, BrokerTaken, CarriedMessage, ShardCaller } from "./sha
 export interface FollowerCalls {
   /** Resolves once those that are taken are on disk; for each whether it is. */
   take(call: BrokerTake): Promise<boolean[]>;
-  /** What is here of a device: from then on, nothing comes of an earlier call about the shard. */
+  /**
+   * What the shard of the call has of a device, whichever shard it is of by now: from then on, nothing comes of an
+   * earlier call about the shard.
+   */
   taken(call: BrokerTaken): Promise<string[]>;
 }
 
@@ -25,6 +28,7 @@ interface FollowerCallsDeps {
 
 /** A shard that is here. */
 interface LocalShard extends BrokerShard {
+  readonly number: number;
   readonly isFull: () => boolean;
   /** Includes what is on its way to the disk. */
   readonly takenBefore: (device: number) => Promise<ReadonlySet<string>>;
@@ -112,10 +116,8 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
     },
     taken: async (call) => {
       if (!admit(call)) throw new Error("another process follows the broker");
-      const device = await directory.get(call.device);
-      const shard = device === undefined ? null : await shards.of(device);
-      if (shard === null) return [];
-      if (shard instanceof Elsewhere) throw new Error("the device is kept elsewhere");
+      const shard = shards.all.find(({ number }) => number === call.shard);
+      if (shard === undefined) throw new Error("the shard is not here");
       return [...(await shard.takenBefore(call.device))];
     },
   };

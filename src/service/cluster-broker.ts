@@ -188,5 +188,5 @@ function localShard({ shard, accept }: ShardPipeline, session: number) {
     await journal.waitFor(journal.appendedID - 1);
     return takenByEarlierRun(events.history, device, session, { lastID: Number.POSITIVE_INFINITY });
   }
-  return { accept, registry, work, takenBefore, isFull: () => accept.full };
+  return { number: shard.number, accept, registry, work, takenBefore, isFull: () => accept.full };
 }

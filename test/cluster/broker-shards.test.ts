@@ -1,6 +1,6 @@
 /** Messages of the broker on their way from the node that follows it to the one that has the shard. */
 import fc from "fast-check";
-import type { ByShard } from "../../ingest/directory/by-shard.js";
+import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import { messageKey } from "../../ingest/uplinks/redelivery.js";
@@ -24,7 +24,7 @@ interface Kept {
 function openKeeper() {
   const disk: Kept[] = [];
   const published: string[] = [];
-  const state = { isFull: false, followers: 0, isStuck: false };
+  const state = { isFull: false, followers: 0, isStuck: false, moved: new Set<number>() };
   const stuck: (() => void)[] = [];
   const keep = (one: Kept, done: () => void): void => {
     const put = (): void => {
@@ -35,6 +35,7 @@ function openKeeper() {
     else setImmediate(put);
   };
   const shard = {
+    number: 3,
     accept: {
       uplink: ({ device }, { payload, messageID, topic, properties }, _refused, done) =>
         keep(
@@ -54,10 +55,13 @@ function openKeeper() {
       return new Set(own.map(({ text, ...one }) => messageKey({ ...one, payload: Buffer.from(text) })));
     },
     isFull: () => state.isFull,
-  } satisfies BrokerShard & { isFull(): boolean };
+  } satisfies BrokerShard & { number: number; isFull(): boolean };
   const start = (): FollowerCalls =>
     createFollowerCalls({
-      shards: { of: async () => shard } as unknown as ByShard<typeof shard>,
+      shards: {
+        of: async ({ id }: DeviceEntry) => (state.moved.has(id) ? new Elsewhere(2, 4) : shard),
+        all: [shard],
+      } as unknown as ByShard<typeof shard>,
       directory: { get: async (id) => (id === deleted ? undefined : entryOf(id)) },
       onFollower: () => {
         state.followers++;
@@ -215,6 +219,27 @@ suite("messages of a broker for another node", (test) => {
       ),
       { numRuns: 150, endOnFailure: true },
     ));
+
+  test("a device that is elsewhere by now is told so, and what had been kept of it before is not sent after it", async () => {
+    const keeper = openKeeper();
+    let isHeard = true;
+    const { send, done, refused } = follow(async (call) => {
+      const answer = await keeper.answer(call);
+      if (!isHeard) throw new Error("unheard");
+      return answer;
+    });
+    isHeard = false;
+    send(1, 1, "kept, and not told");
+    await until(() => keeper.disk.length === 1);
+    send(1, 2, "not kept");
+    send(2, 3, "of another device");
+    keeper.state.moved.add(1);
+    isHeard = true;
+    await until(() => refused.length > 0);
+    assert.equal([done, refused[0], keeper.disk.length], [["kept, and not told"], 1, 1]);
+    keeper.state.moved.clear();
+    await until(() => done.length === 3);
+  });
 
   test("what comes late of one that another has followed is not taken", async () => {
     const keeper = openKeeper();
