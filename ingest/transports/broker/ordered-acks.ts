@@ -7,7 +7,9 @@ interface Waiting {
   isReady: boolean;
 }
 
-/** Shards keep what they take each at its own time. */
+const nothing = (): void => undefined;
+
+/** Shards keep what they take each at its own time. A message id of 0 (QoS 0) is never acknowledged, nor waited for. */
 export class OrderedAcks {
   readonly #link: Link;
   readonly #onAnswer: () => void;
@@ -25,12 +27,15 @@ export class OrderedAcks {
 
   /** Acknowledges a message of which nothing is kept. */
   answer(messageID: number): void {
+    if (messageID === 0) return;
     if (this.#first === this.#waiting.length) this.#acknowledge(messageID);
     else this.#waiting.push({ messageID, isReady: true });
   }
 
   /** One more message is on its way to the disk; the callback is for when it is there. */
   awaitKept(messageID: number): () => void {
+    // One that waits for long would hold any number of them.
+    if (messageID === 0) return nothing;
     const one = { messageID, isReady: false };
     this.#waiting.push(one);
     return () => {
@@ -49,7 +54,7 @@ export class OrderedAcks {
   }
 
   #acknowledge(messageID: number): void {
-    if (this.isOver || messageID === 0) return;
+    if (this.isOver) return;
     this.#link.acknowledge(messageID);
     this.#onAnswer();
   }

@@ -4,6 +4,7 @@ import { createMeter } from "../../../../ingest/meter.js";
 import type { BrokerShard } from "../../../../ingest/transports/broker/broker-shard.js";
 import { createInbound } from "../../../../ingest/transports/broker/inbound.js";
 import type { Link } from "../../../../ingest/transports/broker/link.js";
+import { OrderedAcks } from "../../../../ingest/transports/broker/ordered-acks.js";
 import { createOutbound } from "../../../../ingest/transports/broker/outbound.js";
 import { readRare } from "../../../../ingest/transports/broker/packets.js";
 import { takenByEarlierRun } from "../../../../ingest/transports/broker/redelivery.js";
@@ -156,6 +157,19 @@ suite("messages from a broker, in order", (test) => {
     take(6, "e", false, "e");
     commit();
     assert.equal(acknowledged, [1, 2, 3, 4, 5, 6]);
+  });
+
+  test("what is never acknowledged takes no place behind one that waits for long", () => {
+    const { link, acknowledged } = fakeLink();
+    const acks = new OrderedAcks(link, () => undefined);
+    const kept = acks.awaitKept(1);
+    assert.is(acks.awaitKept(0), acks.awaitKept(0), "nothing is made for it");
+    acks.awaitKept(0)();
+    acks.answer(0);
+    acks.answer(2);
+    assert.equal(acknowledged, []);
+    kept();
+    assert.equal(acknowledged, [1, 2]);
   });
 
   test("a third link while the disk still waits: only the last one is answered", () => {
