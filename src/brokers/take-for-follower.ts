@@ -1,9 +1,9 @@
 /** Takes messages of the broker, for devices that are kept here, from the node that follows it. */
 import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
-import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import { lightWorkMax } from "../../ingest/uplinks/work-budget.js";
 import { decodeUplinkDetails } from "../../store/journal/record-details.js";
+import type { LocalShard } from "./local-shard.js";
 import type { BrokerTake, BrokerTaken, CarriedMessage, ShardCaller } from "./shard-calls.js";
 
 /** Takes messages of the broker on behalf of another node. */
@@ -24,14 +24,6 @@ interface FollowerCallsDeps {
   readonly onFollower: (term: number) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-}
-
-/** A shard that is here. */
-interface LocalShard extends BrokerShard {
-  readonly number: number;
-  readonly isFull: () => boolean;
-  /** Includes what is on its way to the disk. */
-  readonly takenBefore: (device: number) => Promise<ReadonlySet<string>>;
 }
 
 /** A message that is taken. */

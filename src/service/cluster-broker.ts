@@ -5,11 +5,11 @@
 import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
-import { takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { sessionOf } from "../../ingest/uplinks/accept.js";
 import { sleep } from "../../store/lib/abortable.js";
 import type { Db } from "../../store/metadata/db/db.js";
+import { createLocalShard, type LocalShard } from "../brokers/local-shard.js";
 import { createOtherShard } from "../brokers/other-shard.js";
 import { createFollowerCalls, type FollowerCalls } from "../brokers/take-for-follower.js";
 import type { Cluster } from "../cluster/neighbours.js";
@@ -181,12 +181,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
 
 const toldEveryMs = 60_000;
 
-function localShard({ shard, accept }: ShardPipeline, session: number) {
-  const { registry, work, events, journal } = shard;
-  /** What was taken may still be on its way to the disk, where the history is read. */
-  async function takenBefore(device: number): Promise<ReadonlySet<string>> {
-    await journal.waitFor(journal.appendedID - 1);
-    return takenByEarlierRun(events.history, device, session, { lastID: Number.POSITIVE_INFINITY });
-  }
-  return { number: shard.number, accept, registry, work, takenBefore, isFull: () => accept.full };
+function localShard({ shard, accept }: ShardPipeline, session: number): LocalShard {
+  const { number, registry, work, events, journal } = shard;
+  return createLocalShard({ number, accept, registry, work, journal, history: events.history, session });
 }

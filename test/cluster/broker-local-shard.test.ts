@@ -1,0 +1,86 @@
+/** What a keeper has taken of the broker, for whoever follows it next. */
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
+import { receiveMaximum } from "../../ingest/transports/broker/settings.js";
+import { messageKey } from "../../ingest/uplinks/redelivery.js";
+import { createLocalShard } from "../../src/brokers/local-shard.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { journalRecord } from "../store/journal/support.js";
+import { assert, suite } from "../suite.js";
+
+const session = 7;
+const second = 1e6;
+
+/** A shard of one device whose journal is read back, and a clock in seconds. */
+function openShard() {
+  const records: JournalRecord[] = [];
+  const clock = { now: 0 };
+  const start = () =>
+    createLocalShard({
+      number: 3,
+      session,
+      registry: { publish: () => undefined, publishCost: () => 0 },
+      work: { room: async () => undefined, give: () => undefined },
+      accept: {
+        full: false,
+        uplink: ({ connection }, { messageID, payload, qos, topic }, _refused, done) => {
+          const at = 1_700_000_000 * second + clock.now * second;
+          const fields = { session, connection, messageID, payload: Buffer.from(payload), qos, topic };
+          records.push(journalRecord(records.length + 1, at, fields));
+          done?.();
+        },
+      },
+      journal: {
+        waitFor: async () => true,
+        get appendedID() {
+          return records.length + 1;
+        },
+      },
+      history: async function* () {
+        yield* [...records].reverse();
+      },
+    });
+  let shard = start();
+  const message = (text: string) => ({ topic: "data", payload: Buffer.from(text) });
+  return {
+    clock,
+    restart: () => {
+      shard = start();
+    },
+    take: (device: number, messageID: number, text: string) => {
+      const origin = { device: { id: device } as DeviceEntry, connection: 0, session, ip: "" };
+      const plain = { qos: 1, dup: false, retain: false, properties: null };
+      shard.accept.uplink(origin, { ...plain, ...message(text), messageID }, false);
+    },
+    has: async (device: number, messageID: number, text: string) =>
+      (await shard.takenBefore(device)).has(messageKey({ ...message(text), messageID })),
+  };
+}
+
+suite("what a keeper has taken of a broker", (test) => {
+  test("is known for as long as its acknowledgement may wait for another keeper", async () => {
+    const { clock, take, has } = openShard();
+    take(1, 1, "a");
+    clock.now = 100;
+    take(1, 2, "b");
+    clock.now = 4000;
+    take(1, 3, "c");
+    assert.equal([await has(1, 1, "a"), await has(1, 2, "b"), await has(1, 3, "c")], [true, true, true]);
+    assert.equal([await has(1, 1, "x"), await has(1, 4, "a")], [false, false]);
+  });
+
+  test("is forgotten once the broker cannot have it open any more", async () => {
+    const { clock, take, has } = openShard();
+    take(1, 1, "a");
+    take(1, 2, "b");
+    clock.now = 100;
+    for (let n = 0; n < receiveMaximum - 1; n++) take(1, 10 + n, `${n}`);
+    assert.equal([await has(1, 1, "a"), await has(1, 2, "b")], [false, true]);
+  });
+
+  test("is read from the journal after a start", async () => {
+    const { restart, take, has } = openShard();
+    take(1, 1, "a");
+    restart();
+    assert.is(await has(1, 1, "a"), true);
+  });
+});
