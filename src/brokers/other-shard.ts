@@ -14,7 +14,7 @@ import {
 
 interface Waiting {
   readonly message: CarriedMessage;
-  /** As long as it is base64. */
+  /** In a call. */
   readonly bytes: number;
   readonly key: () => string;
   /** The node may have it: it is looked for before it is sent. */
@@ -41,6 +41,8 @@ interface OtherShardDeps {
 
 /** Read and checked in one turn of the loop at the other end. */
 const batchBytesMax = 256 * 1024;
+/** Of a message in a call, beside its texts. */
+const messageBytes = 200;
 const retryMs = 500;
 
 /** One call at a time; what comes meanwhile is the next. */
@@ -124,6 +126,8 @@ export function createOtherShard(deps: OtherShardDeps): BrokerShard {
             : encodeUplinkDetails({ properties, isWill: false, sentAt: null, key: null, batch: null });
         const content = Buffer.from(payload).toString("base64");
         const own = Buffer.from(payload);
+        const carried = details === null ? null : Buffer.from(details).toString("base64");
+        const texts = content.length + Buffer.byteLength(JSON.stringify(topic)) + (carried?.length ?? 0);
         waiting.push({
           message: {
             device: device.id,
@@ -133,9 +137,9 @@ export function createOtherShard(deps: OtherShardDeps): BrokerShard {
             messageID,
             dup,
             refused,
-            details: details === null ? null : Buffer.from(details).toString("base64"),
+            details: carried,
           },
-          bytes: content.length + topic.length,
+          bytes: texts + messageBytes,
           isUnsure: dup && qos === 1,
           key: () => messageKey({ messageID, topic, payload: own }),
           done: done ?? (() => undefined),

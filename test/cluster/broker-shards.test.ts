@@ -241,6 +241,19 @@ suite("messages of a broker for another node", (test) => {
     await until(() => done.length === 3);
   });
 
+  test("no call is longer than a node takes, however much the messages have besides their payloads", async () => {
+    const keeper = openKeeper();
+    const lengths: number[] = [];
+    const { send, done } = follow((call) => {
+      lengths.push(JSON.stringify(call).length);
+      return keeper.answer(call);
+    });
+    const properties = { userProperties: [["a", "b".repeat(6000)]] };
+    for (let n = 0; n < 500; n++) send(1, n + 1, `${n}`, { properties });
+    await until(() => done.length === 500);
+    assert.ok(Math.max(...lengths) < 512 * 1024, `${Math.max(...lengths)} bytes`);
+  });
+
   test("what comes late of one that another has followed is not taken", async () => {
     const keeper = openKeeper();
     const late: (() => Promise<unknown>)[] = [];
