@@ -22,6 +22,11 @@ interface Waiting {
   readonly done: () => void;
 }
 
+interface OtherShard extends BrokerShard {
+  /** Messages that wait. */
+  readonly waiting: number;
+}
+
 interface OtherShardDeps {
   readonly shard: number;
   readonly term: number;
@@ -35,6 +40,8 @@ interface OtherShardDeps {
   readonly sleep: typeof systemSleep;
   /** The node has not taken the first message that waits, which is of this device: it may have another shard by now. */
   readonly onRefused: (device: number) => void;
+  /** Fewer wait than before. */
+  readonly onKept: () => void;
   /** Called with what a call fails with. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -46,8 +53,8 @@ const messageBytes = 200;
 const retryMs = 500;
 
 /** One call at a time; what comes meanwhile is the next. */
-export function createOtherShard(deps: OtherShardDeps): BrokerShard {
-  const { shard, term, nextNumber, session, call, signal, sleep, onRefused, onTrouble } = deps;
+export function createOtherShard(deps: OtherShardDeps): OtherShard {
+  const { shard, term, nextNumber, session, call, signal, sleep, onRefused, onKept, onTrouble } = deps;
   let waiting: Waiting[] = [];
   let isSending = false;
 
@@ -67,6 +74,7 @@ export function createOtherShard(deps: OtherShardDeps): BrokerShard {
   function settle(kept: ReadonlySet<Waiting>): void {
     waiting = waiting.filter((one) => !kept.has(one));
     for (const one of kept) one.done();
+    if (kept.size > 0) onKept();
   }
 
   async function look(unsure: readonly Waiting[]): Promise<void> {
@@ -151,5 +159,8 @@ export function createOtherShard(deps: OtherShardDeps): BrokerShard {
     registry: { publish: () => undefined, publishCost: () => 0 },
     work: { room: async () => undefined, give: () => undefined },
     takenBefore: null,
+    get waiting() {
+      return waiting.length;
+    },
   };
 }

@@ -4,7 +4,6 @@
  */
 import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
-import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { sessionOf } from "../../ingest/uplinks/accept.js";
 import { sleep } from "../../store/lib/abortable.js";
@@ -39,6 +38,8 @@ interface ClusterBrokerDeps
 /** The same for all nodes: whoever follows the broker goes on with the session of the one before. */
 const clientID = "tidemark-cluster";
 const callMs = 20_000;
+/** Messages that wait for other nodes. The broker bounds those of QoS 1 only. */
+const waitingMax = 10_000;
 
 export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerDeps): ClusterBroker {
   const { pipelines, directory, cluster, holderOf, log, now } = deps;
@@ -67,8 +68,8 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
 
   function begin(): void {
     const ended = new AbortController();
-    const others = new Map<number, BrokerShard>();
-    const otherShard = (shard: number): BrokerShard =>
+    const others = new Map<number, ReturnType<typeof createOtherShard>>();
+    const otherShard = (shard: number) =>
       createOtherShard({
         shard,
         term,
@@ -78,8 +79,11 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
         signal: ended.signal,
         sleep,
         onRefused: (device) => void followDevice(device, shard),
+        onKept: () => broker.afterCommit(),
         onTrouble: troubleOf(shard),
       });
+    const areTooMany = (): boolean =>
+      [...others.values()].reduce((sum, { waiting }) => sum + waiting, 0) >= waitingMax;
     const broker = connectBroker(
       { ...settings, clientID },
       {
@@ -90,7 +94,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
           others.set(shard, known);
           return known;
         },
-        isFull,
+        isFull: () => isFull() || areTooMany(),
         note: (trouble) => deps.note(trouble, "messages"),
         // Another node that has connected has the seat.
         mayConnect: async (after) => after !== "taken_over" || seat.check(),

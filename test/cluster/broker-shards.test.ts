@@ -98,6 +98,8 @@ const deleted = 99;
 function follow(call: (call: unknown) => Promise<unknown>, term = 1, number = { next: 0 }) {
   const ended = new AbortController();
   const refused: number[] = [];
+  /** What waits still, each time that some has been kept. */
+  const rooms: number[] = [];
   const shard = createOtherShard({
     shard: 3,
     term,
@@ -107,12 +109,15 @@ function follow(call: (call: unknown) => Promise<unknown>, term = 1, number = { 
     signal: ended.signal,
     sleep: turn,
     onRefused: (device) => refused.push(device),
+    onKept: () => rooms.push(shard.waiting),
     onTrouble: () => undefined,
   });
   const done: string[] = [];
   return {
     done,
     refused,
+    rooms,
+    shard,
     ended,
     send: (device: number, messageID: number, text: string, more: object = {}) => {
       const origin = { device: entryOf(device), connection: 0, session: 7, ip: "" };
@@ -239,6 +244,18 @@ suite("messages of a broker for another node", (test) => {
     assert.equal([done, refused[0], keeper.disk.length], [["kept, and not told"], 1, 1]);
     keeper.state.moved.clear();
     await until(() => done.length === 3);
+  });
+
+  test("it is told how many wait, of QoS 0 too, and when fewer do", async () => {
+    const keeper = openKeeper();
+    const { send, shard, rooms } = follow(keeper.answer);
+    keeper.state.isStuck = true;
+    for (let n = 0; n < 600; n++) send(1, 0, `${n}`, { qos: 0 });
+    assert.equal([shard.waiting, rooms], [600, []]);
+    for (let turns = 0; turns < 20; turns++) await turn();
+    keeper.move();
+    await until(() => shard.waiting === 0);
+    assert.equal(rooms.at(-1), 0);
   });
 
   test("no call is longer than a node takes, however much the messages have besides their payloads", async () => {
