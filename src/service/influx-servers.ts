@@ -3,7 +3,7 @@ import { readCheckpoint, saveCheckpoint } from "../../store/metadata/checkpoints
 import type { Db } from "../../store/metadata/db/db.js";
 import { topmostOf } from "../../store/metadata/devices/topmost.js";
 import { openInfluxLedger } from "../../store/metadata/influx-ledger.js";
-import { keepInfluxBucket, keepInfluxCount } from "../../store/metadata/influx-list.js";
+import { keepInfluxBucket, keepInfluxCount, keepInfluxShards } from "../../store/metadata/influx-list.js";
 import { type InfluxState, InfluxUnavailable } from "../../store/series/influx/health.js";
 import { type InfluxSeriesOptions, openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { SeriesStore } from "../../store/series/series.js";
@@ -33,6 +33,7 @@ export async function openInfluxServers(
       `INFLUX_URL: names ${inWords(servers.length)}, and the deployment's points are in ${inWords(known)}: their number is for good`,
     ]);
   const isOne = servers.length === 1;
+  if (!isOne) await keepInfluxShards(db, config.shards.length);
   const wrong: string[] = [];
   const stores: SeriesStore[] = [];
   const opened = servers.map(async ({ url, token }, place) => {

@@ -15,9 +15,28 @@ export async function keepInfluxCount(db: Db, count: number): Promise<number> {
   return row?.count ?? count;
 }
 
+/**
+ * Notes among how many shards devices are shared out. If they were another number before, points may be in any of the
+ * list: all that is there now counts as moved.
+ */
+export async function keepInfluxShards(db: Db, count: number): Promise<void> {
+  await db.write([
+    {
+      sql: `insert or ignore into device_moved (device) select id from device
+        where coalesce(gateway, parentDevice) is null
+          and exists (select 1 from influx_shards where count <> ?)`,
+      args: [count],
+    },
+    {
+      sql: "insert into influx_shards (only, count) values (1, ?) on conflict do update set count = excluded.count",
+      args: [count],
+    },
+  ]);
+}
+
 /** The points are nowhere in InfluxDB any more: the next list may be another. */
 export async function forgetInfluxList(db: Db): Promise<void> {
-  await db.write([{ sql: "delete from influx_server" }]);
+  await db.write([{ sql: "delete from influx_server" }, { sql: "delete from influx_shards" }]);
 }
 
 /**

@@ -7,7 +7,7 @@ import { dashboardsSchema } from "./schema-dashboards.js";
 import { dataSchema } from "./schema-data.js";
 import { fleetSchema } from "./schema-fleet.js";
 import { influxSchema } from "./schema-influx.js";
-import { influxListSchema } from "./schema-influx-list.js";
+import { influxListSchema, influxShardsSchema } from "./schema-influx-list.js";
 import { journalSchema } from "./schema-journal.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
@@ -74,6 +74,7 @@ export const migrations: readonly (readonly string[])[] = [
   clusterSchema,
   clusterLacksSchema,
   influxListSchema,
+  influxShardsSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -44,3 +44,11 @@ export const influxListSchema: readonly string[] = [
   `create trigger device_moved_gone after delete on device
     begin delete from device_moved where device = old.id; end`,
 ];
+
+/** Among how many shards devices were shared out when a list of InfluxDBs was used the last time. */
+export const influxShardsSchema: readonly string[] = [
+  `create table influx_shards (
+    only integer primary key check (only = 1),
+    count integer not null
+  ) strict`,
+];

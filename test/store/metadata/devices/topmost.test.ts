@@ -2,6 +2,7 @@ import { type Db, openDb } from "../../../../store/metadata/db/db.js";
 import { createVault } from "../../../../store/metadata/db/secrets.js";
 import { createDevice, type DeviceStore, updateDevice } from "../../../../store/metadata/devices/devices.js";
 import { topmostOf } from "../../../../store/metadata/devices/topmost.js";
+import { forgetInfluxList, keepInfluxShards } from "../../../../store/metadata/influx-list.js";
 import { createProduct } from "../../../../store/metadata/products/products.js";
 import { createTenant } from "../../../../store/metadata/users/tenants.js";
 import { assert, openTempDir, suite } from "../../../suite.js";
@@ -74,5 +75,17 @@ suite("what is above devices", (test) => {
     await move("low", "middle");
     await updateDevice(store, actor, 0, ids.get("low") ?? 0, { description: "a description" });
     assert.equal(await found("low"), ["top"]);
+  });
+
+  test("everything may have been elsewhere once devices are shared out among another number of shards", async () => {
+    await keepInfluxShards(db, 3);
+    await keepInfluxShards(db, 3);
+    assert.equal(await found(...all), ["top", "top", "top", "top", "other"]);
+    await keepInfluxShards(db, 6);
+    await add("later", null);
+    assert.equal(await found(...all, "later"), ["top*", "top*", "top*", "top*", "other*", "later"]);
+    await forgetInfluxList(db);
+    await keepInfluxShards(db, 2);
+    assert.equal(await found("later"), ["later"]);
   });
 });
