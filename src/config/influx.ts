@@ -38,6 +38,10 @@ export function influxProblems(env: InfluxEnvironment, shards: number): string[]
   }
   if (new Set(urls.map((url) => new URL(url).href)).size < urls.length)
     problems.push("INFLUX_URL: names an address twice");
+  if (urls.length > 1 && urls.map((url) => new URL(url)).some((url) => url.username + url.password !== ""))
+    problems.push(
+      "INFLUX_URL: must have no user and no password in a list: the log and /readyz name its addresses",
+    );
   if (urls.length > shards) {
     const has = shards === 1 ? "the journal is a single shard" : `the journal has ${shards} shards`;
     problems.push(

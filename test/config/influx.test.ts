@@ -57,6 +57,11 @@ suite("a list of InfluxDBs", (test) => {
     assert.equal(problems({ INFLUX_URL: "http://a:80,HTTP://A", ...two }), [
       "INFLUX_URL: names an address twice",
     ]);
+    for (const url of ["http://u:secret@a", "http://u@a", "http://:secret@a"])
+      assert.equal(problems({ INFLUX_URL: `http://b,${url}`, ...two }), [
+        "INFLUX_URL: must have no user and no password in a list: the log and /readyz name its addresses",
+      ]);
+    assert.equal(problems({ INFLUX_URL: "http://u:secret@a", ...two }), []);
     for (const INFLUX_TOKEN of ["x,y,z", "x,", ","])
       assert.equal(problems({ INFLUX_URL, INFLUX_TOKEN, ...two }), [
         "INFLUX_TOKEN: must be one token, or 2 separated by commas, one for each InfluxDB",
