@@ -1,7 +1,8 @@
 /** Points that are in two stores are answered as if they were in one. */
+import { StoreError } from "../../store/lib/errors.js";
 import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
-import type { Point, SeriesStore } from "../../store/series/series.js";
+import type { Point, PointBatch, SeriesStore } from "../../store/series/series.js";
 import { splitSeries } from "../../store/series/several/open.js";
 import type { SeriesPlaces } from "../../store/series/several/places.js";
 import { type InfluxServer, startInflux } from "../influxd/influxd.js";
@@ -111,6 +112,44 @@ suite("two series stores as one", (test) => {
     await rejects(() => store.read(there, {}));
     await rejects(() => store.latest([here, there]));
     await first.close();
+  });
+
+  test("a batch that one refuses has ended at the other too before it may be built again", async () => {
+    const [first, second] = (await openPair()) as [SeriesStore, SeriesStore];
+    const [here, there] = [newSeries(), newSeries()];
+    let goOn: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const away = { ...second, writeBatch: () => Promise.reject(new StoreError("UNAVAILABLE", "away")) };
+    const late = {
+      ...first,
+      writeBatch: (batch: PointBatch) => slow.then(() => first.writeBatch(batch)),
+    };
+    const store = splitSeries([late, away], {
+      ofShard: (shard) => shard,
+      ofDevices: async (devices) => devices.map(({ deviceID }) => [deviceID === here.deviceID ? 0 : 1]),
+    });
+    let hasEnded = false;
+    const writing = store
+      .writeBatch({
+        series: [here, there],
+        seriesAt: Int32Array.of(0, 1),
+        times: Float64Array.of(base, base),
+        values: Float64Array.of(1, 2),
+        texts: [],
+      })
+      .catch((error: unknown) => error)
+      .finally(() => {
+        hasEnded = true;
+      });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.is(hasEnded, false);
+    goOn();
+    assert.is(((await writing) as StoreError).message, "away");
+    assert.equal(pairsOf(await first.read(here, {})), [[base, 1]]);
+    await first.close();
+    await second.close();
   });
 });
 

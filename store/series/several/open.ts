@@ -12,7 +12,7 @@ export function splitSeries(stores: readonly SeriesStore[], places: SeriesPlaces
     return store;
   };
   /** All are asked, though one fails. */
-  const each = async <T>(ask: (store: SeriesStore) => Promise<T>): Promise<T[]> => {
+  const each = async <T>(ask: (store: SeriesStore, place: number) => Promise<T>): Promise<T[]> => {
     const ends = await Promise.allSettled(stores.map(ask));
     return ends.map((end) => {
       if (end.status === "rejected") throw end.reason;
@@ -38,14 +38,12 @@ export function splitSeries(stores: readonly SeriesStore[], places: SeriesPlaces
   async function writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]> {
     const placeOf = await takesNow(batch.series);
     const placeAt = batch.series.map((series) => placeOf.get(series) ?? 0);
-    const refused = await Promise.all(
-      stores.map(async (store, place) => {
-        const own = indexesOf(batch, placeAt, place);
-        if (own.length === 0) return [];
-        const some = await store.writeBatch(own.length === batch.times.length ? batch : partOf(batch, own));
-        return some.map(({ index, reason }) => ({ index: own[index] ?? 0, reason }));
-      }),
-    );
+    const refused = await each(async (store, place) => {
+      const own = indexesOf(batch, placeAt, place);
+      if (own.length === 0) return [];
+      const some = await store.writeBatch(own.length === batch.times.length ? batch : partOf(batch, own));
+      return some.map(({ index, reason }) => ({ index: own[index] ?? 0, reason }));
+    });
     return refused.flat().sort((a, b) => a.index - b.index);
   }
 
