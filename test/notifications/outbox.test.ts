@@ -72,10 +72,18 @@ suite("outbox of alerts", (test) => {
       const began = notificationsSchema.find((sql) => sql.startsWith("create trigger alert_began"));
       const version = migrations.indexOf(alertOutboxSchema);
       const later = migrations.slice(version + 1).flat();
+      const tables = later.flatMap((sql) => /^create table (\w+)/.exec(sql)?.[1] ?? []);
       await db.write([
         ...later
-          .flatMap((sql) => /^create table (\w+)/.exec(sql)?.[1] ?? [])
-          .map((table) => ({ sql: `drop table ${table}` })),
+          .flatMap((sql) => /^create trigger (\w+)/.exec(sql)?.[1] ?? [])
+          .map((trigger) => ({ sql: `drop trigger ${trigger}` })),
+        ...tables.map((table) => ({ sql: `drop table ${table}` })),
+        // Some have been made anew with other columns.
+        ...migrations
+          .slice(0, version)
+          .flat()
+          .filter((sql) => tables.some((table) => sql.startsWith(`create table ${table} (`)))
+          .map((sql) => ({ sql })),
         { sql: "drop trigger alert_began" },
         { sql: "alter table alert_outbox drop column alert" },
         { sql: began ?? "" },
