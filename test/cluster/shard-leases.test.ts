@@ -180,6 +180,24 @@ suite("leases of shards", (test) => {
     assert.equal(opened(one), [0, 1, 2, 3, 4, 5]);
   });
 
+  test("a stop that the metadata missed at first is said again: nobody waits for the node that stops", async () => {
+    const [one, two] = await startTwo();
+    let close = (): void => undefined;
+    two.faults.set("give 3", () => new Promise((resolve) => (close = resolve)));
+    two.isCutOff = true;
+    const closed = two.leases.close();
+    await nodes.settle();
+    two.isCutOff = false;
+    await nodes.pass(2 * beatMs);
+    two.faults.set("give 4", () => new Promise((resolve) => (close = resolve)));
+    close();
+    await nodes.settle();
+    await nodes.pass(5 * beatMs);
+    assert.equal([opened(one), callsOf(one, "give").length], [[0, 1, 2, 3], 3]);
+    close();
+    await closed;
+  });
+
   test("the last node to stop leaves all shards free", async () => {
     const one = await nodes.start(1);
     await one.leases.close();
