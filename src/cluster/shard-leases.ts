@@ -58,6 +58,8 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   const moves = createShardMoves(deps, view, reach, { refusals, isAble, say });
   const cutOff = createCutOff(clock.monotonic);
   let wasAble = true;
+  /** It is about to stop, and the others are still to be told. */
+  let isLeavingUnsaid = false;
   const stopped = new AbortController();
   const inTurn = createLock();
   /** When the last look began that has had an answer. */
@@ -89,9 +91,15 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
     return reach.attempt(() => beatNode(db, identity, lacks));
   }
 
+  /** Until the others know, their plans have this node as one of those that take shards. */
+  async function sayLeaving(): Promise<void> {
+    if (await done(reach, () => markLeaving(db, identity))) isLeavingUnsaid = false;
+  }
+
   async function beat(): Promise<void> {
     const isOwn = await say();
     if (isOwn === null) return view.miss();
+    if (isOwn && isLeavingUnsaid) await sayLeaving();
     if (isOwn) return look();
     stopped.abort();
     log.error("another process has taken this node's number: its shards are closed", {
@@ -114,13 +122,14 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   async function close(): Promise<void> {
     // Beats go on meanwhile: others leave what it has to it until it is given.
     if (!stopped.signal.aborted) {
-      await done(reach, () => markLeaving(db, identity));
+      isLeavingUnsaid = true;
+      await sayLeaving();
       await moves.giveAll();
     }
     await moves.settled();
     stopped.abort();
     await beating;
-    await inTurn(() => done(reach, () => removeNode(db, identity)));
+    await inTurn(async () => void (await done(reach, () => removeNode(db, identity))));
   }
 
   return {
@@ -135,9 +144,11 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   };
 }
 
-async function done(reach: MetadataReach, action: () => Promise<void>): Promise<void> {
-  await reach.attempt(async () => {
+/** False: the metadata cannot be reached. */
+async function done(reach: MetadataReach, action: () => Promise<void>): Promise<boolean> {
+  const isDone = await reach.attempt(async () => {
     await action();
     return true;
   });
+  return isDone === true;
 }

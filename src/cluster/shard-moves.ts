@@ -12,7 +12,7 @@ interface ShardMoves {
   giveUp(shards: readonly number[]): void;
   /** The service has closed the shard, since its log says that another node has it. */
   dropped(shard: number): void;
-  /** Takes nothing more; gives one after the other what is open. */
+  /** Takes nothing more; gives what is open: one after the other, or all at once if they serve nobody here. */
   giveAll(): Promise<void>;
   /** Takes nothing more; closes all, of which nothing is this process's any more. */
   loseAll(): void;
@@ -62,7 +62,8 @@ export function createShardMoves(
     }
   }
 
-  const canGive = (shard: number): boolean => locals.get(shard)?.phase === "open" && steps.mayGive(shard);
+  const isOpen = (shard: number): boolean => locals.get(shard)?.phase === "open";
+  const canGive = (shard: number): boolean => isOpen(shard) && steps.mayGive(shard);
 
   /** One at a time, and no more than one a look: whoever gets it opens it meanwhile. */
   function giveNext(shards: readonly number[]): void {
@@ -87,7 +88,7 @@ export function createShardMoves(
   };
 
   return {
-    isOpen: (shard) => locals.get(shard)?.phase === "open",
+    isOpen,
     follow: (plan) => {
       loseTaken();
       if (isEnding) return;
@@ -118,7 +119,11 @@ export function createShardMoves(
     giveAll: async () => {
       isEnding = true;
       await settled();
-      for (const [shard, { phase }] of locals) if (phase === "open") await steps.give(shard);
+      const left = [...locals.keys()];
+      while (left.length > 0) {
+        const next = left.splice(0, own.isAble() ? 1 : left.length);
+        await Promise.all(next.filter(isOpen).map(steps.give));
+      }
       for (const shard of view.ownShards()) if (steps.isUnfreed(shard)) await steps.free(shard);
       await settled();
     },

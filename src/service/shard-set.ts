@@ -18,7 +18,7 @@ export interface ShardSet {
   open(shard: number): Promise<void>;
   /**
    * Closes a shard that goes elsewhere, or has gone: the connections of its devices end, and what can still be kept is.
-   * Nothing happens if it is not here.
+   * Nothing happens if it is not here. If it rejects, nothing of it is used any more all the same.
    */
   close(shard: number, why: "given" | "lost"): Promise<void>;
 }
@@ -75,10 +75,16 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
     // As they end, connections settle the messages that they held. A journal that takes nothing is not waited for.
     await shard.committed();
     if (shard.journal.stopped === null) await Promise.all([presence.settle(), pipeline.settle()]);
-    await pipeline.close();
-    await series.letGo(number).catch(() => undefined);
-    await shard.close();
+    try {
+      await pipeline.close();
+    } finally {
+      await letGo(number);
+      await shard.close();
+    }
   }
+
+  /** Another process may go on with the shard: what is known of its points is read anew should it come back. */
+  const letGo = (number: number): Promise<void> => series.letGo(number).catch(() => undefined);
 
   return {
     pipelines,
@@ -88,13 +94,17 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
       // It would open, and take nothing.
       const spare = await spareBytes(config.dataDir, config.freeBytesMin);
       if (spare < 0) throw new StoreError("UNAVAILABLE", "disk full: a shard needs room for its journal");
-      const shard = await storage.openShard(number);
+      const shard = await storage.openShard(number).catch(async (error: unknown) => {
+        await letGo(number);
+        throw error;
+      });
       try {
         const { journal, earlier } = shard;
         // Not given in order: there were connections, whose end has just been recorded.
         const isBroken = journal.appendedID > earlier.lastID;
         await begin(shard, { lastID: journal.appendedID, isBroken });
       } catch (error) {
+        await letGo(number);
         await shard.close();
         throw error;
       }

@@ -158,6 +158,28 @@ suite("leases of shards", (test) => {
     assert.equal([...one.lines, ...two.lines], []);
   });
 
+  test("a node that cannot reach the brokers as it stops closes all shards at once, also from the midst on", async () => {
+    const [one, two] = await startTwo();
+    const order: string[] = [];
+    const closes: (() => void)[] = [];
+    for (const shard of two.open)
+      two.faults.set(`give ${shard}`, () => {
+        order.push(`give ${shard}`);
+        return new Promise((resolve) => closes.push(resolve));
+      });
+    const closed = two.leases.close();
+    await nodes.settle();
+    two.isAble = false;
+    assert.equal(order, ["give 3"]);
+    closes.shift()?.();
+    await nodes.settle();
+    assert.equal(order, ["give 3", "give 4", "give 5"]);
+    for (const close of closes) close();
+    await closed;
+    await nodes.pass(beatMs);
+    assert.equal(opened(one), [0, 1, 2, 3, 4, 5]);
+  });
+
   test("a stop that takes long is no death: what is not given yet is left to the node that stops", async () => {
     const [one, two] = await startTwo();
     let close = (): void => undefined;
@@ -178,6 +200,24 @@ suite("leases of shards", (test) => {
     await closed;
     await nodes.pass(beatMs);
     assert.equal(opened(one), [0, 1, 2, 3, 4, 5]);
+  });
+
+  test("a stop that the metadata missed at first is said again: nobody waits for the node that stops", async () => {
+    const [one, two] = await startTwo();
+    let close = (): void => undefined;
+    two.faults.set("give 3", () => new Promise((resolve) => (close = resolve)));
+    two.isCutOff = true;
+    const closed = two.leases.close();
+    await nodes.settle();
+    two.isCutOff = false;
+    await nodes.pass(2 * beatMs);
+    two.faults.set("give 4", () => new Promise((resolve) => (close = resolve)));
+    close();
+    await nodes.settle();
+    await nodes.pass(5 * beatMs);
+    assert.equal([opened(one), callsOf(one, "give").length], [[0, 1, 2, 3], 3]);
+    close();
+    await closed;
   });
 
   test("the last node to stop leaves all shards free", async () => {
