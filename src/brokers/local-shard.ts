@@ -1,7 +1,7 @@
 /** A shard of this node, as messages of the broker come to it, whichever node follows the broker. */
 import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import { takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
-import { receiveMaximum } from "../../ingest/transports/broker/settings.js";
+import { openMax } from "../../ingest/transports/broker/settings.js";
 import type { Accept, Uplink } from "../../ingest/uplinks/accept.js";
 import { type DeviceHistory, messageKey } from "../../ingest/uplinks/redelivery.js";
 import type { Journal } from "../../store/journal/journal.js";
@@ -48,7 +48,7 @@ export function createLocalShard(deps: LocalShardDeps): LocalShard {
 
 /**
  * What has been taken since the process began. A message of another shard that waits for its keeper holds up the
- * acknowledgements of all that come after it, for any time; but the broker has at most `receiveMaximum` open.
+ * acknowledgements of all that come after it, for any time; but the broker has at most `openMax` open.
  */
 function createRecent() {
   const taken = new Map<number, { readonly device: number; readonly key: string }>();
@@ -58,7 +58,7 @@ function createRecent() {
       taken.delete(message.messageID);
       taken.set(message.messageID, { device, key: messageKey(message) });
       const [oldest] = taken.keys();
-      if (taken.size > receiveMaximum && oldest !== undefined) taken.delete(oldest);
+      if (taken.size > openMax && oldest !== undefined) taken.delete(oldest);
     },
     of: (device: number): string[] =>
       [...taken.values()].filter((one) => one.device === device).map(({ key }) => key),

@@ -1,6 +1,6 @@
 /** What a keeper has taken of the broker, for whoever follows it next. */
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
-import { receiveMaximum } from "../../ingest/transports/broker/settings.js";
+import { openMax } from "../../ingest/transports/broker/settings.js";
 import { messageKey } from "../../ingest/uplinks/redelivery.js";
 import { createLocalShard } from "../../src/brokers/local-shard.js";
 import type { JournalRecord } from "../../store/journal/record.js";
@@ -73,7 +73,7 @@ suite("what a keeper has taken of a broker", (test) => {
     take(1, 1, "a");
     take(1, 2, "b");
     clock.now = 100;
-    for (let n = 0; n < receiveMaximum - 1; n++) take(1, 10 + n, `${n}`);
+    for (let n = 0; n < openMax - 1; n++) take(1, 10 + n, `${n}`);
     assert.equal([await has(1, 1, "a"), await has(1, 2, "b")], [false, true]);
   });
 

@@ -5,7 +5,7 @@ import type { DeviceEntry } from "../../directory/entries.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
 import type { Addressee } from "./broker-shard.js";
 import type { Delivery } from "./packets.js";
-import { receiveMaximum } from "./settings.js";
+import { openMax } from "./settings.js";
 
 /** A message that the broker sends again with DUP, known by packet id, topic and payload. */
 interface NamedMessage {
@@ -86,7 +86,7 @@ interface Recent {
 }
 
 /**
- * The broker has at most `receiveMaximum` messages open and we acknowledge in its order: what it may send again on
+ * The broker has at most `openMax` messages open and we acknowledge in its order: what it may send again on
  * the next connection is among the last that many.
  */
 function createRecent(): Recent {
@@ -96,7 +96,7 @@ function createRecent(): Recent {
       const trace = new NamedTrace(message);
       traces.delete(message.messageID);
       traces.set(message.messageID, trace);
-      if (traces.size <= receiveMaximum) return trace;
+      if (traces.size <= openMax) return trace;
       const oldest = traces.keys().next().value;
       if (oldest !== undefined) traces.delete(oldest);
       return trace;
@@ -145,11 +145,12 @@ interface EarlierRun {
 }
 
 const windowMicros = 60e6;
-const recordsMax = 10_000;
+/** With those of other transports. */
+const recordsMax = 2 * openMax;
 
 /**
  * What an earlier run had taken of a device through the broker and may not have acknowledged: at most its last
- * `receiveMaximum` messages, received within 60 s before the last of them. The latest of each id counts. Other
+ * `openMax` messages, received within 60 s before the last of them. The latest of each id counts. Other
  * transports may have gone on for long: neither their records nor the end of the run tell when the broker was there.
  */
 export async function takenByEarlierRun(
@@ -165,7 +166,7 @@ export async function takenByEarlierRun(
     if (record.id > lastID || record.kind !== recordKinds.uplink || record.qos !== 1) continue;
     if (record.session !== session || record.connection !== 0) continue;
     last ??= record.receivedAt;
-    if (last - record.receivedAt > windowMicros || seen.size >= receiveMaximum) return taken;
+    if (last - record.receivedAt > windowMicros || seen.size >= openMax) return taken;
     if (!seen.has(record.messageID)) taken.add(messageKey(record));
     seen.add(record.messageID);
   }

@@ -20,6 +20,12 @@ export interface BrokerSettings {
 export const receiveMaximum = 2000;
 
 /**
+ * Messages that it may send again. Mosquitto counts anew with each connection that takes up a session: after several
+ * without an acknowledgement it has as many times `receiveMaximum` open.
+ */
+export const openMax = 5 * receiveMaximum;
+
+/**
  * Far more than a message that is taken: a message between the two is refused by us and counted; the broker would drop
  * it without a word [MQTT-3.1.2-25].
  */

@@ -8,6 +8,7 @@ import { OrderedAcks } from "../../../../ingest/transports/broker/ordered-acks.j
 import { createOutbound } from "../../../../ingest/transports/broker/outbound.js";
 import { readRare } from "../../../../ingest/transports/broker/packets.js";
 import { takenByEarlierRun } from "../../../../ingest/transports/broker/redelivery.js";
+import { receiveMaximum } from "../../../../ingest/transports/broker/settings.js";
 import { messageKey, type Taken } from "../../../../ingest/uplinks/redelivery.js";
 import { createWorkBudget, workMax } from "../../../../ingest/uplinks/work-budget.js";
 import type { JournalRecord, Uplink } from "../../../../store/journal/record.js";
@@ -286,6 +287,12 @@ suite("what an earlier run took from a broker", (test) => {
       ...[connect, record(6, 4100, elsewhere), record(7, 4200)],
     ];
     assert.equal(await takenOf(all, 6), [2, 3]);
+  });
+
+  test("more than a connection may have open: each connection that takes up the session adds as many", async () => {
+    const messages = 3 * receiveMaximum;
+    const all = Array.from({ length: messages }, (_, i) => record(i + 1, i / 1000));
+    assert.is((await takenOf(all, messages)).length, messages);
   });
 });
 
