@@ -75,6 +75,7 @@ export interface Journal {
 
 /** After a lost end, ids begin at a multiple of this, so that those of the lost records are not given again. */
 const idBlock = 2 ** 20;
+const toldEveryMs = 60_000;
 /** The salt of a batch whose segment does not exist yet: the batch is resealed for it. */
 const unknownSalt = 1;
 
@@ -103,6 +104,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   let pending: Batch | null = null;
   let pendingBytes = 0;
   let committing: Promise<void> | null = null;
+  let isStopped = false;
+  /** When it was last told that nothing can be written. */
+  let toldAt = Number.NEGATIVE_INFINITY;
   let closing = false;
   /** Records that come now are never committed, and never acknowledged. */
   let closed = false;
@@ -170,7 +174,13 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 
   function onStopped(reason: string | null): void {
-    if (reason !== null) options.onTrouble?.(new Error(`cannot write the journal: ${reason}`));
+    // Why a log is away is another thing with each attempt: another broker, another number of milliseconds.
+    const isTold = isStopped && performance.now() - toldAt < toldEveryMs;
+    isStopped = reason !== null;
+    if (reason !== null && !isTold) {
+      toldAt = performance.now();
+      options.onTrouble?.(new Error(`cannot write the journal: ${reason}`));
+    }
     // Callers that wait for a commit look again why it does not come.
     waiters.wakeAll();
     options.onCommit?.();

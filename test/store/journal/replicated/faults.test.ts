@@ -2,7 +2,7 @@ import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Journal } from "../../../../store/journal/journal.js";
-import type { PartitionLog } from "../../../../store/journal/kafka/partition-log.js";
+import { AppendError, type PartitionLog } from "../../../../store/journal/kafka/partition-log.js";
 import { encodeClaim } from "../../../../store/journal/replicated/log-frames.js";
 import { assert, rejects, suite, until, withTempDir } from "../../../suite.js";
 import { createMemoryLog, type Outcome } from "../memory-log.js";
@@ -38,6 +38,37 @@ async function segmentsIn(dir: string): Promise<Map<string, string>> {
 }
 
 suite("journal in a log that fails", (test) => {
+  test("is told of once when it can take nothing, whatever it says at each attempt", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const connection = log.connect();
+      let attempts = 0;
+      let isAway = false;
+      const troubles: string[] = [];
+      const journal = await openInLog(
+        dir,
+        {
+          ...connection,
+          append: async (frame) => {
+            if (!isAway) return connection.append(frame);
+            throw new AppendError("not written", "UNAVAILABLE", `no answer within ${1500 - attempts++} ms`);
+          },
+        },
+        { onTrouble: ({ message }) => troubles.push(message) },
+      );
+      for (const round of [1, 2]) {
+        isAway = true;
+        const before = attempts;
+        const kept = keep(journal);
+        await until(() => attempts >= before + 3, { what: "several attempts" });
+        assert.match(journal.stopped ?? "", /no answer within/);
+        isAway = false;
+        await kept;
+        assert.is(troubles.length, round, troubles.join());
+      }
+      await journal.close();
+    }));
+
   test("through refusals, lost answers, late frames and new owners on other machines, each acknowledged record is there once, on every machine the same", async () => {
     const runs = fc.array(
       fc.record({
