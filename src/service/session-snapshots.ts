@@ -25,8 +25,12 @@ export function createSessionSnapshots(
   scratch: string,
   now: () => number,
 ): SessionSnapshots {
-  let newest: { readonly savedID: number; readonly bytes: number; readonly endID: number; at: number } | null =
-    null;
+  let newest: {
+    readonly savedID: number;
+    readonly bytes: number;
+    readonly endID: number;
+    at: number;
+  } | null = null;
 
   function isWorthIt(): boolean {
     if (newest === null || now() - newest.at >= oftenMs) return true;

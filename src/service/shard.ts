@@ -23,8 +23,8 @@ import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
 import { clearPresence } from "../../store/metadata/devices/presence.js";
-import type { SessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import { isCutOff, restoreSnapshot } from "../../store/mqtt-sessions/journal-snapshot.js";
+import type { SessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import { openSessionStore, type SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Receipts } from "../commands/receipts.js";
@@ -272,7 +272,8 @@ async function openSavedSessions(
   let running = false;
   const file = join(place.dir, "sessions.db");
   const onDamage = (fault: string, putAside: string): void => {
-    const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
+    const read = logs === null ? readAgain(journal) : "made again from the journal";
+    const again = running ? "written again from memory: nothing is lost" : read;
     const what = `${fault}; put aside as ${putAside} and ${again}`;
     damage.report({ part: "sessions", file, what, lostBytes: 0 });
   };
