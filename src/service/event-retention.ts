@@ -7,6 +7,7 @@ import type { Journal } from "../../store/journal/journal.js";
 import type { Segment } from "../../store/journal/segment.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
+import type { SessionSnapshots } from "./session-snapshots.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
 
 type Kept = Pick<ShardPipeline, "savedAlertsID"> & {
@@ -14,6 +15,7 @@ type Kept = Pick<ShardPipeline, "savedAlertsID"> & {
     readonly saved: Pick<ShardPipeline["shard"]["saved"], "savedID">;
     readonly journal: Pick<Journal, "segments" | "drop">;
     readonly events: Pick<EventLog, "forget">;
+    readonly snapshots: SessionSnapshots | null;
   };
 };
 
@@ -43,10 +45,15 @@ export function createEventRetention(deps: EventRetentionDeps): () => Promise<vo
   const failing = new WeakSet<Kept>();
 
   async function apply(one: Kept): Promise<void> {
-    const { journal, events } = one.shard;
-    const checkpoint = await checkpointOf(one, series);
-    const bounds = { checkpoint, endedBefore: now() - config.eventRetentionDays * dayMs, bytesMax };
-    for (const segment of notKept(journal.segments, bounds)) {
+    const { journal, events, snapshots } = one.shard;
+    const settled = {
+      checkpoint: await checkpointOf(one, series),
+      endedBefore: now() - config.eventRetentionDays * dayMs,
+      bytesMax,
+    };
+    const checkpoint =
+      snapshots === null ? settled.checkpoint : await coveredID(snapshots, journal.segments, settled);
+    for (const segment of notKept(journal.segments, { ...settled, checkpoint })) {
       if (isHeld()) return;
       await journal.drop(segment);
       events.forget(segment);
@@ -84,6 +91,25 @@ export async function checkpointOf(
   series: SettledIDs,
 ): Promise<number> {
   return Math.min(await series.checkpoint(number), saved.savedID, savedAlertsID);
+}
+
+/**
+ * The checkpoint as far as a snapshot of the sessions covers it. A new one is asked for when the oldest segment that is to
+ * go is not covered.
+ */
+async function coveredID(
+  snapshots: SessionSnapshots,
+  segments: readonly Segment[],
+  bounds: Bounds,
+): Promise<number> {
+  const covered = (): Bounds => ({
+    ...bounds,
+    checkpoint: Math.min(bounds.checkpoint, snapshots.coveredID),
+  });
+  if (notKept(segments, bounds).length > 0 && notKept(segments, covered()).length === 0) {
+    await snapshots.renew();
+  }
+  return covered().checkpoint;
 }
 
 interface Bounds {

@@ -38,6 +38,7 @@ function shardOf(number: number, drops: (segment: Segment) => void = () => undef
         },
       },
       events: { forget: () => undefined },
+      snapshots: null,
     },
   };
 }
