@@ -2,9 +2,11 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ShardHolders } from "../ingest/directory/by-shard.js";
 import { type Clock, systemClock } from "../store/lib/clock.js";
+import { heldDb } from "../store/metadata/cluster/held-db.js";
 import { checkBackupSettings } from "./backup/backups.js";
 import { type Config, engineOf } from "./config/config.js";
 import { readBuildInfo } from "./host/build-info.js";
+import { newOwner } from "./host/process-owner.js";
 import type { Logger } from "./observability/log.js";
 import { readBrokerSettings } from "./service/broker.js";
 import { type MovingShards, startMovingShards } from "./service/moving-shards.js";
@@ -44,7 +46,21 @@ export async function serve(
       : // Where each node keeps its own journal, its shard has its number.
         { of: (shard) => (ownShards.includes(shard) ? null : shard), areKnown: () => true };
   const storage = await openStorage(config, log, clock, fatal, onShardEnded);
-  const pipelines = await startPipelines(storage, config, build, log, clock, fatal, holders);
+  const identity =
+    ownShards === null && config.cluster !== null
+      ? { number: config.cluster.self.number, owner: newOwner() }
+      : null;
+  const { db } = storage.metadata;
+  const pipelines = await startPipelines({
+    storage,
+    config,
+    build,
+    log,
+    clock,
+    fatal,
+    holders,
+    dbOf: (shard) => (identity === null ? db : heldDb(db, shard, identity)),
+  });
   const servers = await openServers({
     config,
     build,
@@ -60,11 +76,12 @@ export async function serve(
     holderOf: holders.of,
   });
   const { brokers } = storage;
-  if (ownShards === null && config.cluster !== null && servers.cluster !== null && brokers !== null) {
+  if (identity !== null && config.cluster !== null && servers.cluster !== null && brokers !== null) {
     moving = await startMovingShards({
       settings: config.cluster,
+      identity,
       shards: config.shards.length,
-      db: storage.metadata.db,
+      db,
       brokers,
       set: pipelines.moving,
       cluster: servers.cluster,

@@ -3,12 +3,12 @@ import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import { pause } from "../../store/lib/turns.js";
+import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type BrokersWatch, watchBrokers } from "../cluster/brokers-watch.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type ShardLeases, startShardLeases } from "../cluster/shard-leases.js";
 import type { ClusterSettings } from "../config/cluster.js";
-import { newOwner } from "../host/process-owner.js";
 import type { Logger } from "../observability/log.js";
 import type { ShardSet } from "./shard-set.js";
 
@@ -25,6 +25,7 @@ export interface MovingShards extends Pick<ShardLeases, "refresh" | "close"> {
 
 interface MovingShardsDeps {
   readonly settings: ClusterSettings;
+  readonly identity: NodeIdentity;
   /** How many there are. */
   readonly shards: number;
   readonly db: Db;
@@ -46,7 +47,7 @@ const givingMsMax = 5000;
 
 /** @throws ConfigError if another process has this node's number */
 export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingShards> {
-  const { settings, shards, db, brokers, set, cluster, clock, log, fatal } = deps;
+  const { settings, identity, shards, db, brokers, set, cluster, clock, log, fatal } = deps;
   const { self, nodes } = settings;
 
   /** Whoever is to have a shard that is free, or waits for one that is open now, need not wait for its next beat. */
@@ -87,7 +88,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     isAble: () => watch?.isAble !== false,
     shards,
     nodes: nodes.map(({ number }) => number),
-    identity: { number: self.number, owner: newOwner() },
+    identity,
     clock,
     log,
     take: async (shard) => {

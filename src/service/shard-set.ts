@@ -1,6 +1,7 @@
 /** The shards of this process, each with its pipeline: those that it has for good, and those that come and go. */
 import { type OpenShards, openShards, type ShardHolders } from "../../ingest/directory/by-shard.js";
 import { StoreError } from "../../store/lib/errors.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
 import { spareBytes } from "../http/disk-space.js";
@@ -23,18 +24,20 @@ export interface ShardSet {
   close(shard: number, why: "given" | "lost"): Promise<void>;
 }
 
-interface ShardSetDeps {
+export interface ShardSetDeps {
   readonly config: Config;
   readonly storage: Storage;
   readonly status: Pick<Status, "follow">;
   readonly telling: Telling;
-  readonly consuming: Omit<ConsumersStart, "storage">;
+  readonly consuming: ConsumersStart;
   readonly backlogFull: () => boolean;
   readonly holders: ShardHolders;
+  /** The metadata for what follows from the shard's records. */
+  readonly dbOf: (shard: number) => Db;
 }
 
 export function createShardSet(deps: ShardSetDeps): ShardSet {
-  const { config, storage, status, telling, consuming, backlogFull, holders } = deps;
+  const { config, storage, status, telling, consuming, backlogFull, holders, dbOf } = deps;
   const { metadata, series, receipts } = storage;
   const { now } = consuming.clock;
   const pipelines = openShards<ShardPipeline>({
@@ -49,9 +52,16 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
   async function begin(shard: Shard, takenOver: TakenOver): Promise<void> {
     const { number, saved } = shard;
     const told = createShardTelling(telling, takenOver);
-    const pipeline = createShardPipeline(shard, storage, told, now, backlogFull);
+    const pipeline = createShardPipeline({
+      shard,
+      storage,
+      db: dbOf(number),
+      telling: told,
+      now,
+      backlogFull,
+    });
     try {
-      if (!config.holdSeries) await pipeline.start({ ...consuming, storage });
+      if (!config.holdSeries) await pipeline.start(consuming);
       await settleIssued({ db: metadata.db, now, node: number, held: saved.held, receipts });
     } catch (error) {
       await pipeline.close();

@@ -28,6 +28,7 @@ suite("shards that move between nodes", (test) => {
         const own = open.get(number) as Set<number>;
         const node = await startMovingShards({
           settings: { self: { number }, nodes: numbers.map((one) => ({ number: one })) } as never,
+          identity: { number, owner: `process ${number}` },
           shards,
           db,
           brokers: { ask: async () => undefined, close: () => undefined },

@@ -44,6 +44,7 @@ export async function breakInRounds(
     await pause(quietMs);
     await breaks[broken](options, rounds.length);
     await goesOn(load);
+    await areShown(load, anyNode);
     const round = { broken, pausesMs: load.publishing.map((one) => one.longestPause()) };
     rounds.push(round);
     onRound?.(round);
@@ -61,4 +62,14 @@ async function goesOn({ publishing }: WholeLoad): Promise<void> {
   const goesOnAt = (place: number): boolean =>
     (publishing[place]?.publisher.acknowledged.size ?? 0) > (before[place] ?? 0) + 1;
   await until(() => publishing.every((_, place) => goesOnAt(place)), { what: "every device to go on" });
+}
+
+/** Resolves once the list of devices shows each as connected: what a former holder of its shard knew counts no more. */
+async function areShown({ publishing }: WholeLoad, anyNode: () => RunningService): Promise<void> {
+  const ids = publishing.map(({ device }) => device.id);
+  const isShown = async (id: unknown): Promise<boolean> =>
+    (await anyNode().call("GET", `/api/v1/devices/${id}`)).body.deviceStatus === 1;
+  await until(async () => (await Promise.all(ids.map(isShown))).every(Boolean), {
+    what: "every device to be shown as connected",
+  });
 }
