@@ -41,7 +41,7 @@ export interface OwnState {
 export interface Local {
   /** `claiming`: its row is being written; `opening`, `giving`, `losing`: the service works on it. */
   phase: "claiming" | "opening" | "open" | "giving" | "freeing" | "losing";
-  /** Another has it, or may have: its row is left alone. */
+  /** It is to be open here no more: another has it, or its log has ended. */
   isLost: boolean;
 }
 
@@ -102,8 +102,9 @@ export function createShardSteps(
     locals.delete(shard);
   }
 
-  const leave = (shard: number, local: Local): Promise<void> | void =>
-    local.isLost ? void locals.delete(shard) : free(shard);
+  /** A row that is still this node's keeps others from the shard, also if its log has ended. */
+  const leave = (shard: number): Promise<void> | void =>
+    view.isOwn(shard) ? free(shard) : void locals.delete(shard);
 
   return {
     free,
@@ -123,7 +124,7 @@ export function createShardSteps(
         log.warn("cannot open a shard", { shard, error: asError(error) });
         // First, so that whoever finds the shard free leaves it to a node that takes it.
         await say();
-        return leave(shard, local);
+        return leave(shard);
       }
       if (local.isLost) return lose(shard, local);
       refusals.worked(shard);
@@ -142,7 +143,7 @@ export function createShardSteps(
         return;
       }
       giveBackOffs.worked(shard);
-      return leave(shard, local);
+      return leave(shard);
     },
   };
 }

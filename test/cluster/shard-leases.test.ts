@@ -511,6 +511,30 @@ suite("leases of shards", (test) => {
     assert.equal([one.open.has(0), callsOf(one, "lost")], [true, []]);
   });
 
+  test("a shard whose log has ended, and ends again while it is opened, is another's at the next look", async () => {
+    const [one, two] = await startTwo();
+    one.open.delete(0);
+    one.leases.dropped(0);
+    one.faults.set("take 0", async () => {
+      one.leases.dropped(0);
+      throw new Error("its log has ended");
+    });
+    await nodes.pass(beatMs);
+    assert.ok(one.freed.includes(0));
+    await nodes.pass(beatMs);
+    assert.equal([one.open.has(0), two.open.has(0), (await nodes.rows())[0]], [false, true, 2]);
+  });
+
+  test("a shard whose log ends while it is given is free at once all the same", async () => {
+    const one = await nodes.start(1);
+    one.faults.set("give 3", async () => one.leases.dropped(3));
+    const two = await nodes.start(2);
+    await nodes.pass(beatMs);
+    assert.equal([callsOf(one, "give"), one.freed], [["give 3"], [3]]);
+    await nodes.pass(beatMs);
+    assert.is(two.open.has(3), true);
+  });
+
   test("without the metadata each goes on with what it has: one line when they go, one when they are back", async () => {
     const [one, two] = await startTwo();
     for (const node of [one, two]) node.isCutOff = true;
