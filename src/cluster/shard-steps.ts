@@ -12,8 +12,11 @@ import type { ShardView } from "./shard-view.js";
 
 /** What the service does with a shard. */
 interface ShardHandlers {
-  /** Opens the shard, which is this node's from now on. If it rejects, nothing of the shard is left open. */
-  take(shard: number): Promise<void>;
+  /**
+   * Opens the shard, which is this node's from now on. If it rejects, nothing of the shard is left open; it may do so
+   * once the signal is aborted: the shard is to go elsewhere.
+   */
+  take(shard: number, signal: AbortSignal): Promise<void>;
   /** Closes the shard in order; another node may take it once this has resolved. */
   give(shard: number): Promise<void>;
   /** Closes the shard, which another node has taken. */
@@ -43,6 +46,8 @@ export interface Local {
   phase: "claiming" | "opening" | "open" | "giving" | "freeing" | "losing";
   /** It is to be open here no more: another has it, or its log has ended. */
   isLost: boolean;
+  /** Ends an opening early. */
+  readonly leaving: AbortController;
 }
 
 const delayMs = { first: 1000, longest: 60_000 } as const;
@@ -63,7 +68,7 @@ export function createShardSteps(
   const unfreed = new Set<number>();
 
   const enter = (shard: number, phase: Local["phase"]): Local => {
-    const local = locals.get(shard) ?? { phase, isLost: false };
+    const local = locals.get(shard) ?? { phase, isLost: false, leaving: new AbortController() };
     local.phase = phase;
     locals.set(shard, local);
     return local;
@@ -118,8 +123,9 @@ export function createShardSteps(
       if (!(await claim(shard)) || local.isLost) return void locals.delete(shard);
       local.phase = "opening";
       try {
-        await deps.take(shard);
+        await deps.take(shard, local.leaving.signal);
       } catch (error) {
+        if (local.leaving.signal.aborted) return leave(shard);
         refusals.failed(shard);
         log.warn("cannot open a shard", { shard, error: asError(error) });
         // First, so that whoever finds the shard free leaves it to a node that takes it.

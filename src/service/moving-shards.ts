@@ -90,8 +90,8 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     identity: { number: self.number, owner: newOwner() },
     clock,
     log,
-    take: async (shard) => {
-      await timed("a shard is open", shard, set.open(shard));
+    take: async (shard, signal) => {
+      await timed("a shard is open", shard, set.open(shard, signal));
       void tellOthers();
     },
     give: async (shard) => {

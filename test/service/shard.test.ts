@@ -38,39 +38,43 @@ suite("a shard that cannot be opened", (test) => {
     const registered: string[] = [];
     const forgotten: number[] = [];
     const failure = await rejects(() =>
-      openShard(3, {
-        config,
-        metadata: {
-          db: store.db,
-          meter,
-          directory: {
-            ...directory,
-            onDevice: () => {
-              throw new Error("there are no devices");
+      openShard(
+        3,
+        {
+          config,
+          metadata: {
+            db: store.db,
+            meter,
+            directory: {
+              ...directory,
+              onDevice: () => {
+                throw new Error("there are no devices");
+              },
             },
           },
-        },
-        logs: null,
-        series: { checkpoint: async () => 0 },
-        damage: { report: unused },
-        onFailed: unused,
-        aside: {
-          ...keeper,
-          replaysBy: (shard: number, follower: string) => void registered.push(`${shard} ${follower}`),
-          forget: (shard: number) => {
-            forgotten.push(shard);
-            keeper.forget(shard);
+          logs: null,
+          series: { checkpoint: async () => 0 },
+          damage: { report: unused },
+          onFailed: unused,
+          aside: {
+            ...keeper,
+            replaysBy: (shard: number, follower: string) => void registered.push(`${shard} ${follower}`),
+            forget: (shard: number) => {
+              forgotten.push(shard);
+              keeper.forget(shard);
+            },
           },
-        },
-        work: createWorkBudget(),
-        receipts: { stored: async () => undefined },
-        held: createHeldBytes(1_000_000),
-        threads: { events: createIndexThread(), sessions: createSessionFileThread() },
-        log,
-        faults: () => unused,
-        now: systemClock.now,
-        onEnded: unused,
-      } as never),
+          work: createWorkBudget(),
+          receipts: { stored: async () => undefined },
+          held: createHeldBytes(1_000_000),
+          threads: { events: createIndexThread(), sessions: createSessionFileThread() },
+          log,
+          faults: () => unused,
+          now: systemClock.now,
+          onEnded: unused,
+        } as never,
+        new AbortController().signal,
+      ),
     );
     assert.is(failure.message, "there are no devices");
     assert.equal([registered, forgotten], [["3 sessions"], [3]]);
