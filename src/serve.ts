@@ -25,12 +25,16 @@ export interface Service extends Readonly<Record<ListenerName, string | null>> {
   close(): Promise<void>;
 }
 
-/** Opens every store, wires the pipelines and listens. Calls `fatal` if the service cannot go on. */
+/**
+ * Opens every store, wires the pipelines and listens. Calls `fatal` if the service cannot go on. `stopping` ends what a
+ * start waits for elsewhere: it then rejects, or goes on to its end.
+ */
 export async function serve(
   config: Config,
   log: Logger,
   fatal: (error: Error) => void,
   clock: Clock = systemClock,
+  stopping: AbortSignal = new AbortController().signal,
 ): Promise<Service> {
   const build = await readBuildInfo();
   log.info("starting", { ...build, engine: engineOf(config), node: process.version });
@@ -45,7 +49,7 @@ export async function serve(
       ? { of: (shard) => moving?.holderOf(shard) ?? null, areKnown: () => moving?.areHoldersKnown() ?? false }
       : // Where each node keeps its own journal, its shard has its number.
         { of: (shard) => (ownShards.includes(shard) ? null : shard), areKnown: () => true };
-  const storage = await openStorage(config, log, clock, fatal, onShardEnded);
+  const storage = await openStorage(config, log, clock, fatal, onShardEnded, stopping);
   const identity =
     ownShards === null && config.cluster !== null
       ? { number: config.cluster.self.number, owner: newOwner() }

@@ -8,11 +8,11 @@ interface ShardMoves {
   isOpen(shard: number): boolean;
   /** After a look: closes what others have taken, and moves on towards the plan. */
   follow(plan: ShardPlan): void;
-  /** Gives all of these at once: they serve nobody here. */
+  /** Gives all of these at once, also what is being opened: they serve nobody here. */
   giveUp(shards: readonly number[]): void;
   /** The service has closed the shard, since its log says that another node has it. */
   dropped(shard: number): void;
-  /** Takes nothing more; gives what is open: one after the other, or all at once if they serve nobody here. */
+  /** Takes nothing more, and opens none to the end; gives what is open: one after the other, or all at once if they serve nobody here. */
   giveAll(): Promise<void>;
   /** Takes nothing more; closes all, of which nothing is this process's any more. */
   loseAll(): void;
@@ -75,10 +75,18 @@ export function createShardMoves(
     });
   }
 
+  function leaveOpening(shards: Iterable<number>): void {
+    for (const shard of shards) locals.get(shard)?.leaving.abort();
+  }
+
   function loseTaken(): void {
     for (const [shard, local] of locals) {
       if (view.isOwn(shard)) continue;
-      if (local.phase === "opening") local.isLost = true;
+      if (local.phase === "opening") {
+        local.isLost = true;
+        // It would take the log from whoever has the shard now.
+        local.leaving.abort();
+      }
       if (local.phase === "open") run(steps.lose(shard, local));
     }
   }
@@ -103,6 +111,7 @@ export function createShardMoves(
     },
     giveUp: (shards) => {
       if (isEnding) return;
+      leaveOpening(shards);
       for (const shard of shards) {
         if (canGive(shard)) run(steps.give(shard));
         // A row of this process without a shard.
@@ -118,6 +127,7 @@ export function createShardMoves(
     },
     giveAll: async () => {
       isEnding = true;
+      leaveOpening(locals.keys());
       await settled();
       const left = [...locals.keys()];
       while (left.length > 0) {
@@ -129,6 +139,7 @@ export function createShardMoves(
     },
     loseAll: () => {
       isEnding = true;
+      leaveOpening(locals.keys());
       for (const [shard, local] of locals) {
         local.isLost = true;
         if (local.phase === "open") run(steps.lose(shard, local));

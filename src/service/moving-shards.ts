@@ -91,8 +91,8 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     identity,
     clock,
     log,
-    take: async (shard) => {
-      await timed("a shard is open", shard, set.open(shard));
+    take: async (shard, signal) => {
+      await timed("a shard is open", shard, set.open(shard, signal));
       void tellOthers();
     },
     give: async (shard) => {

@@ -15,8 +15,11 @@ export interface ShardSet {
   readonly pipelines: Omit<OpenShards<ShardPipeline>, "add" | "remove">;
   /** Starts what follows the journal of a shard that is open, and lets its devices in. */
   begin(shard: Shard): Promise<void>;
-  /** Opens a shard that has come to this process. If it rejects, nothing of it is left open. */
-  open(shard: number): Promise<void>;
+  /**
+   * Opens a shard that has come to this process. If it rejects, nothing of it is left open; it does so soon where the
+   * signal is aborted while the shard's log is still to be taken.
+   */
+  open(shard: number, signal: AbortSignal): Promise<void>;
   /**
    * Closes a shard that goes elsewhere, or has gone: the connections of its devices end, and what can still be kept is.
    * Nothing happens if it is not here. If it rejects, nothing of it is used any more all the same.
@@ -99,12 +102,12 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
   return {
     pipelines,
     begin: (shard) => begin(shard, { lastID: 0, isBroken: false }),
-    open: async (number) => {
+    open: async (number, signal) => {
       await closing.get(number)?.catch(() => undefined);
       // It would open, and take nothing.
       const spare = await spareBytes(config.dataDir, config.freeBytesMin);
       if (spare < 0) throw new StoreError("UNAVAILABLE", "disk full: a shard needs room for its journal");
-      const shard = await storage.openShard(number).catch(async (error: unknown) => {
+      const shard = await storage.openShard(number, signal).catch(async (error: unknown) => {
         await letGo(number);
         throw error;
       });

@@ -113,6 +113,10 @@ interface ShardDeps {
   readonly onEnded: (shard: number, reason: Error) => void;
 }
 
+interface OpeningDeps extends ShardDeps {
+  readonly signal: AbortSignal;
+}
+
 /** @throws ConfigError for a journal of another shard: its followers would look for their places under a wrong number */
 function refuseOther({ number, dir }: Place, { committedID }: Journal): void {
   const found = shardOfID(committedID);
@@ -125,19 +129,20 @@ type Place = Pick<Shard, "number" | "dir">;
 
 /**
  * Opens the journal and brings its followers up to its end; journals the end of connections that a killed run, here or
- * on another machine, left open. If it rejects, nothing of the shard is left open.
+ * on another machine, left open. If it rejects, nothing of the shard is left open. The signal ends it early as long as
+ * its log is still to be taken.
  */
-export async function openShard(number: number, deps: ShardDeps): Promise<Shard> {
+export async function openShard(number: number, deps: ShardDeps, signal: AbortSignal): Promise<Shard> {
   const closers = createClosers();
   try {
-    return await openParts(number, deps, closers);
+    return await openParts(number, { ...deps, signal }, closers);
   } catch (error) {
     await closers.close().catch(troubleLog(deps.log)("shard"));
     throw error;
   }
 }
 
-async function openParts(number: number, deps: ShardDeps, closers: Closers): Promise<Shard> {
+async function openParts(number: number, deps: OpeningDeps, closers: Closers): Promise<Shard> {
   const { metadata, aside, receipts, log, now } = deps;
   const { db, directory } = metadata;
   const trouble = troubleLog(log);
@@ -226,7 +231,7 @@ function troubleLog(log: Logger): (part: string) => (error: Error) => void {
 
 async function openJournalAndEvents(
   { number, dir }: Place,
-  { config, logs, damage, threads, log, faults, now, onEnded }: ShardDeps,
+  { config, logs, damage, threads, log, faults, now, onEnded, signal }: OpeningDeps,
   closers: Closers,
   onCommit: () => void,
 ): Promise<Pick<Shard, "journal" | "events">> {
@@ -239,7 +244,7 @@ async function openJournalAndEvents(
   });
   closers.add(events.close);
   const journalDir = join(dir, "journal");
-  const keeping = await logs?.keep(number, journalDir, (reason) => onEnded(number, reason));
+  const keeping = await logs?.keep(number, journalDir, (reason) => onEnded(number, reason), signal);
   const journal = await openJournal({
     dir: journalDir,
     ...(keeping === undefined ? {} : { keeping }),

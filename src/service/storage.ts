@@ -32,10 +32,10 @@ export interface Storage {
   /** Those that the process has for good. */
   readonly shards: readonly Shard[];
   /**
-   * Opens one that has come to this process. If it rejects, nothing of it is left open. @throws StoreError UNAVAILABLE,
-   * MISMATCH, CORRUPT; ConfigError
+   * Opens one that has come to this process; `signal` ends it early. If it rejects, nothing of it is left open.
+   * @throws StoreError UNAVAILABLE, MISMATCH, CORRUPT; ConfigError
    */
-  openShard(number: number): Promise<Shard>;
+  openShard(number: number, signal: AbortSignal): Promise<Shard>;
   /** Which keep the journals; null: this machine does. */
   readonly brokers: BrokersReach | null;
   /** Of all shards that are open. */
@@ -72,12 +72,13 @@ export async function openStorage(
   clock: Clock,
   fatal: (error: Error) => void,
   onShardEnded: (shard: number, reason: Error) => void,
+  stopping: AbortSignal,
 ): Promise<Storage> {
   const { now, monotonic } = clock;
   const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
   const metadata = await openMetadataLayer(config, log, clock, fatal);
   const { db, meter } = metadata;
-  const logs = await openJournalLogs({ config, db, log, now });
+  const logs = await openJournalLogs({ config, db, log, now, stopping });
   const troubles = createTroubles();
   const refill = createRefill(log);
   const series = await openSeries(config, db, {
@@ -113,8 +114,8 @@ export async function openStorage(
     onEnded: onShardEnded,
   };
   const eventLogs: EventLog[] = [];
-  const open = async (number: number): Promise<Shard> => {
-    const shard = await openShard(number, shared);
+  const open = async (number: number, signal: AbortSignal): Promise<Shard> => {
+    const shard = await openShard(number, shared, signal);
     eventLogs.push(shard.events);
     return {
       ...shard,
@@ -125,7 +126,7 @@ export async function openStorage(
     };
   };
   const shards: Shard[] = [];
-  for (const number of config.ownShards ?? []) shards.push(await open(number));
+  for (const number of config.ownShards ?? []) shards.push(await open(number, stopping));
   return {
     metadata,
     series,

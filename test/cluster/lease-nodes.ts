@@ -11,6 +11,9 @@ interface Sleeper {
   wake(): void;
 }
 
+/** Is given the signal of a shard that is being taken. */
+type Fault = (signal: AbortSignal) => Promise<void>;
+
 export interface TestNode {
   readonly leases: ShardLeases;
   /** What the service was asked for, in its order: `take 3`, `give 3`, `lost 3`, `replaced`. */
@@ -22,7 +25,7 @@ export interface TestNode {
   /** Shards that are open in the service. */
   readonly open: Set<number>;
   /** What the service's next calls end with; by call. */
-  readonly faults: Map<string, () => Promise<void>>;
+  readonly faults: Map<string, Fault>;
   /** Shards that the service cannot open. */
   readonly cannotOpen: Set<number>;
   /** Ends its calls to the metadata with an error. */
@@ -50,6 +53,7 @@ export interface LeaseNodes {
 }
 
 const stepMs = 500;
+const never = new AbortController().signal;
 
 export async function openLeaseNodes(
   folder: string,
@@ -96,7 +100,7 @@ export async function openLeaseNodes(
       freed: [] as number[],
       lines: [] as string[],
       open: new Set<number>(),
-      faults: new Map<string, () => Promise<void>>(),
+      faults: new Map<string, Fault>(),
       cannotOpen: new Set<number>(),
       isCutOff: false,
       isAble: true,
@@ -111,12 +115,12 @@ export async function openLeaseNodes(
     };
     const handler =
       (name: string, then: (shard: number) => void) =>
-      async (shard: number): Promise<void> => {
+      async (shard: number, signal = never): Promise<void> => {
         const call = `${name} ${shard}`;
         node.calls.push(call);
         const fault = node.faults.get(call);
         node.faults.delete(call);
-        await fault?.();
+        await fault?.(signal);
         if (name === "take" && node.cannotOpen.has(shard)) throw new Error("damaged");
         then(shard);
       };

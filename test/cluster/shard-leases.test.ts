@@ -286,6 +286,52 @@ suite("leases of shards", (test) => {
     assert.equal([one.open.has(5), (await nodes.rows())[5]], [false, 3]);
   });
 
+  /** An opening that waits for its log until it is told to leave. */
+  const untilAborted = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) =>
+      signal.addEventListener("abort", () => reject(new Error("the log is closed"))),
+    );
+
+  test("an opening that waits for its log ends with a stop: its shard is free, and has not failed", async () => {
+    const one = await nodes.begin(1, "one");
+    for (const shard of [0, 1, 2]) one.faults.set(`take ${shard}`, untilAborted);
+    await nodes.settle();
+    assert.equal(one.calls, ["take 0", "take 1"]);
+    const closed = one.leases.close();
+    await nodes.settle();
+    await closed;
+    assert.equal([one.calls.length, one.lines, counts(await nodes.rows())], [2, [], [0, 0, 0]]);
+  });
+
+  test("an opening that waits for its log ends as another takes the shard", async () => {
+    const [one, two] = await startTwo();
+    one.faults.set("take 5", untilAborted);
+    await two.leases.close();
+    await nodes.pass(beatMs);
+    assert.equal(callsOf(one, "take").at(-1), "take 5");
+    one.isPaused = true;
+    const three = await nodes.start(3);
+    await nodes.pass(5 * beatMs);
+    assert.is(three.open.has(5), true);
+    one.isPaused = false;
+    one.calls.length = 0;
+    await nodes.pass(beatMs);
+    assert.equal([one.leases.holderOf(5), callsOf(one, "lost 5"), (await nodes.rows())[5]], [3, [], 3]);
+    assert.equal(one.lines.includes("cannot open a shard"), false);
+  });
+
+  test("an opening that waits for its log ends as the node that reaches no broker gives up what it has", async () => {
+    const [one, two] = await startTwo();
+    two.faults.set("take 2", untilAborted);
+    await one.leases.close();
+    await nodes.pass(beatMs);
+    assert.equal([callsOf(two, "take").at(-1), opened(two)], ["take 2", [0, 1, 3, 4, 5]]);
+    two.isAble = false;
+    const three = await nodes.start(3);
+    await nodes.pass(8 * beatMs);
+    assert.equal([opened(two), opened(three), two.lines], [[], [0, 1, 2, 3, 4, 5], []]);
+  });
+
   test("of two that take the same shard from the same holder one has it", async () => {
     const [one, two] = [1, 2].map((number) => ({ number, owner: `process of ${number}` }));
     assert.ok(one && two);
@@ -509,6 +555,30 @@ suite("leases of shards", (test) => {
     assert.is(one.open.has(0), false, "not at once");
     await nodes.pass(beatMs);
     assert.equal([one.open.has(0), callsOf(one, "lost")], [true, []]);
+  });
+
+  test("a shard whose log has ended, and ends again while it is opened, is another's at the next look", async () => {
+    const [one, two] = await startTwo();
+    one.open.delete(0);
+    one.leases.dropped(0);
+    one.faults.set("take 0", async () => {
+      one.leases.dropped(0);
+      throw new Error("its log has ended");
+    });
+    await nodes.pass(beatMs);
+    assert.ok(one.freed.includes(0));
+    await nodes.pass(beatMs);
+    assert.equal([one.open.has(0), two.open.has(0), (await nodes.rows())[0]], [false, true, 2]);
+  });
+
+  test("a shard whose log ends while it is given is free at once all the same", async () => {
+    const one = await nodes.start(1);
+    one.faults.set("give 3", async () => one.leases.dropped(3));
+    const two = await nodes.start(2);
+    await nodes.pass(beatMs);
+    assert.equal([callsOf(one, "give"), one.freed], [["give 3"], [3]]);
+    await nodes.pass(beatMs);
+    assert.is(two.open.has(3), true);
   });
 
   test("without the metadata each goes on with what it has: one line when they go, one when they are back", async () => {

@@ -57,14 +57,18 @@ async function withCluster(work: (cluster: Cluster) => Promise<void>): Promise<v
         signal: never,
         shortTimeMs: 200,
       });
-    const shard = await openShard(number, {
-      ...deps,
-      logs: { keep } as never,
-      damage: {
-        report: ({ part, what }: { part: string; what: string }) => damage.push(`${part}: ${what}`),
-      } as never,
-      now: clock.now,
-    });
+    const shard = await openShard(
+      number,
+      {
+        ...deps,
+        logs: { keep } as never,
+        damage: {
+          report: ({ part, what }: { part: string; what: string }) => damage.push(`${part}: ${what}`),
+        } as never,
+        now: clock.now,
+      },
+      never,
+    );
     opened.push(shard);
     return shard;
   };

@@ -11,26 +11,30 @@ suite("a shard that cannot be opened", (test) => {
     const registered: string[] = [];
     const forgotten: number[] = [];
     const failure = await rejects(() =>
-      openShard(3, {
-        ...deps,
-        metadata: {
-          ...metadata,
-          directory: {
-            ...metadata.directory,
-            onDevice: () => {
-              throw new Error("there are no devices");
+      openShard(
+        3,
+        {
+          ...deps,
+          metadata: {
+            ...metadata,
+            directory: {
+              ...metadata.directory,
+              onDevice: () => {
+                throw new Error("there are no devices");
+              },
+            },
+          },
+          aside: {
+            ...keeper,
+            replaysBy: (shard: number, follower: string) => void registered.push(`${shard} ${follower}`),
+            forget: (shard: number) => {
+              forgotten.push(shard);
+              keeper.forget(shard);
             },
           },
         },
-        aside: {
-          ...keeper,
-          replaysBy: (shard: number, follower: string) => void registered.push(`${shard} ${follower}`),
-          forget: (shard: number) => {
-            forgotten.push(shard);
-            keeper.forget(shard);
-          },
-        },
-      }),
+        new AbortController().signal,
+      ),
     );
     assert.is(failure.message, "there are no devices");
     assert.equal([registered, forgotten], [["3 sessions"], [3]]);
