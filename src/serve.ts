@@ -56,6 +56,8 @@ export async function serve(
     shardNews: {
       look: async () => moving?.refresh(),
       gives: (node, shard) => moving?.gives(node, shard),
+      // Before it has looked it does not know which are to be its own.
+      copyAhead: async (shard) => (await moving?.copyAhead(shard)) ?? false,
     },
     holderOf: holders.of,
   });
@@ -67,6 +69,7 @@ export async function serve(
       db: storage.metadata.db,
       brokers,
       set: pipelines.moving,
+      copyShard: storage.copyShardAhead,
       cluster: servers.cluster,
       clock,
       log,

@@ -14,6 +14,11 @@ import type { ShardView } from "./shard-view.js";
 interface ShardHandlers {
   /** Opens the shard, which is this node's from now on. If it rejects, nothing of the shard is left open. */
   take(shard: number): Promise<void>;
+  /**
+   * Before it is given: asks those that may get the shard whether one of them is to have it, and has it copied there while
+   * it is open here. False: that takes longer than `mostMs`, or than a call may, and is to be asked again.
+   */
+  ahead(shard: number, takers: readonly number[], mostMs: number): Promise<boolean>;
   /** Closes the shard in order; another node may take it once this has resolved. */
   give(shard: number): Promise<void>;
   /** Closes the shard, which another node has taken. */
