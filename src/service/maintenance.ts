@@ -16,7 +16,7 @@ import type { Config } from "../config/config.js";
 import { keepReserve } from "../host/reserve.js";
 import type { Logger } from "../observability/log.js";
 import type { Checks } from "./checks.js";
-import type { Shard } from "./shard.js";
+import { createEventRetention } from "./event-retention.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
 
 /**
@@ -117,7 +117,12 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       const bytes = pipelines.all.reduce((sum, one) => sum + backlogBytes(one), 0);
       backlogFull = bytes > deps.config.journalBacklogBytes;
     }),
-    every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps, held)),
+    every(
+      retentionMs,
+      "apply the events' retention",
+      deps.log,
+      createEventRetention({ ...deps, isHeld: () => closing || held.isHeld }),
+    ),
     every(removalMs, "remove points", deps.log, () => {
       removing = removals.drain();
       return removing;
@@ -169,55 +174,6 @@ function backlogBytes({ journal, settledID, savedAlertsID }: ShardPipeline): num
     const share = Math.min(1, Math.max(0, (end - 1 - settled) / Math.max(1, end - segment.firstID)));
     return sum + segment.bytes * share;
   }, 0);
-}
-
-/** Unlinks old segments: those past every checkpoint, and past the days or the bytes that events are kept. */
-async function dropSegments(deps: MaintenanceDeps, held: Hold): Promise<void> {
-  const { config, pipelines, now, log } = deps;
-  const shards = await Promise.all(
-    pipelines.all.map(async (one) => ({
-      shard: one.shard,
-      checkpoint: await checkpointOf(one, deps.series),
-    })),
-  );
-  const segments = pipelines.all.flatMap(({ journal }) => journal.segments);
-  let bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
-  for (let left = shards; ; ) {
-    const next = oldestOf(left);
-    if (held.isHeld || next === null) return;
-    const old = now() - next.endedAt > config.eventRetentionDays * dayMs;
-    if (!old && bytes <= config.eventRetentionBytes) return;
-    const { segment, shard } = next;
-    try {
-      await shard.journal.drop(segment);
-    } catch (error) {
-      // The log of one shard may be away: those of others are not.
-      log.warn("cannot let a segment go", { path: segment.path, error });
-      left = left.filter((one) => one.shard !== shard);
-      continue;
-    }
-    bytes -= segment.bytes;
-    shard.events.forget(segment);
-    log.info("segment unlinked", { path: segment.path, bytes: segment.bytes });
-  }
-}
-
-/** The journal id up to which nothing of a shard needs its journal any more. */
-async function checkpointOf(
-  { shard: { number, saved }, savedAlertsID }: ShardPipeline,
-  series: SeriesStore,
-): Promise<number> {
-  return Math.min(await series.checkpoint(number), saved.savedID, savedAlertsID);
-}
-
-/** Of all shards, the closed segment whose records are the oldest, among those that are past every checkpoint. */
-function oldestOf(shards: readonly { readonly shard: Shard; readonly checkpoint: number }[]) {
-  const oldest = shards.flatMap(({ shard, checkpoint }) => {
-    const [segment, next] = shard.journal.segments;
-    if (segment === undefined || next === undefined || next.firstID - 1 > checkpoint) return [];
-    return [{ shard, segment, endedAt: next.createdAt }];
-  });
-  return oldest.sort((a, b) => a.endedAt - b.endedAt)[0] ?? null;
 }
 
 async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<void> {

@@ -21,8 +21,9 @@ import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
 import { clearPresence } from "../../store/metadata/devices/presence.js";
+import { isCutOff, restoreSnapshot } from "../../store/mqtt-sessions/journal-snapshot.js";
 import type { SessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
-import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
+import { openSessionStore, type SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Receipts } from "../commands/receipts.js";
 import { ConfigError } from "../config/config.js";
@@ -30,6 +31,7 @@ import { shardDir } from "../host/shard-folders.js";
 import type { AsideKeeper } from "./aside.js";
 import type { JournalLogs } from "./journal-log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
+import { createSessionSnapshots, type SessionSnapshots } from "./session-snapshots.js";
 import { type FilesDeps, journalDir, openShardFiles, type Place, troubleLog } from "./shard-files.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
@@ -45,6 +47,8 @@ export interface Shard {
   readonly events: EventLog;
   readonly registry: SessionRegistry;
   readonly saved: SavedSessions;
+  /** Null: the journal is on this machine alone, and so is the sessions' file. */
+  readonly snapshots: SessionSnapshots | null;
   readonly records: SessionRecords;
   readonly connections: Connections;
   readonly wills: Wills;
@@ -123,7 +127,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
     onCommit: commits.tell,
   });
   refuseOther(place, journal);
-  const { store, saved, earlier } = await openSavedSessions(place, deps, closers, journal, events);
+  const { store, saved, snapshots, earlier } = await openSavedSessions(place, deps, closers, journal, events);
   const { registry } = saved;
   await forgetDeleted(registry, (ids) => existingDevices(db, ids));
   const work = createWorkPart(deps.work);
@@ -159,6 +163,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
     events,
     registry,
     saved,
+    snapshots,
     records,
     connections,
     wills,
@@ -201,16 +206,19 @@ async function openSavedSessions(
   journal: Journal,
   events: EventLogKeeping,
 ) {
-  const { config, metadata, damage, aside, held, sessionThread, onFailed } = deps;
+  const { config, metadata, damage, aside, held, sessionThread, onFailed, logs, now } = deps;
   let running = false;
   const file = join(place.dir, "sessions.db");
   const onDamage = (fault: string, putAside: string): void => {
-    const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
+    const read = logs === null ? readAgain(journal) : "made again from the journal";
+    const again = running ? "written again from memory: nothing is lost" : read;
     const what = `${fault}; put aside as ${putAside} and ${again}`;
     damage.report({ part: "sessions", file, what, lostBytes: 0 });
   };
   const store = await openSessionStore(file, onDamage, sessionThread);
   closers.add(store.close);
+  const scratch = `${file}.snapshot`;
+  if (logs !== null) await restoreIfCutOff(place, deps, store, journal, scratch);
   const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
   await beginAboveFollowers(place, deps, journal, {
     ...followers,
@@ -225,7 +233,26 @@ async function openSavedSessions(
   closers.add(saved.registry.letGo);
   aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
   running = true;
-  return { store, saved, earlier };
+  const snapshots = logs === null ? null : createSessionSnapshots(store, journal, scratch, now);
+  return { store, saved, snapshots, earlier };
+}
+
+/** What the journal has let go while another machine had it is in its newest snapshot. */
+async function restoreIfCutOff(
+  { number }: Place,
+  { damage, log }: ShardDeps,
+  store: SessionStore,
+  journal: Journal,
+  scratch: string,
+): Promise<void> {
+  const savedID = await store.savedID();
+  if (!isCutOff(journal, savedID)) return;
+  const found = await restoreSnapshot(store, journal, scratch);
+  if (found) log.info("sessions taken from their snapshot in the journal", { shard: number });
+  else {
+    const what = `they are saved up to record ${savedID}, and the journal has no snapshot of them: ${readAgain(journal)}`;
+    damage.report({ part: "sessions", file: scratch, what, lostBytes: 0 });
+  }
 }
 
 /** The journal ids up to which effects elsewhere are stored. */
