@@ -288,8 +288,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     assert.ok(seen.wholeLists > 0);
     // On a machine that is too busy to move a shard within that time, some are refused.
     const isFast = longestMove([...cluster.nodes, stopped]) < waitedMs / 2;
-    if (isFast)
-      assert.equal([seen.refused, seen.failedReads], [[], []]);
+    if (isFast) assert.equal([seen.refused, seen.failedReads], [[], []]);
     await assertTold(found);
     assert.equal(missedWithoutGap(found), []);
     // A shard that takes longer to copy is given all the same.
