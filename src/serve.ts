@@ -76,6 +76,8 @@ export async function serve(
     shardNews: {
       look: async () => moving?.refresh(),
       gives: (node, shard) => moving?.gives(node, shard),
+      // Before it has looked it does not know which are to be its own.
+      copyAhead: async (shard) => (await moving?.copyAhead(shard)) ?? false,
     },
     holderOf: holders.of,
   });
@@ -88,6 +90,7 @@ export async function serve(
       db,
       brokers,
       set: pipelines.moving,
+      copyShard: storage.copyShardAhead,
       cluster: servers.cluster,
       clock,
       log,

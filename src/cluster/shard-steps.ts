@@ -17,6 +17,11 @@ interface ShardHandlers {
    * once the signal is aborted: the shard is to go elsewhere.
    */
   take(shard: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Before it is given: asks those that may get the shard whether one of them is to have it, and has it copied there while
+   * it is open here. False: that takes longer than `mostMs`, or than a call may, and is to be asked again.
+   */
+  ahead(shard: number, takers: readonly number[], mostMs: number): Promise<boolean>;
   /** Closes the shard in order; another node may take it once this has resolved. */
   give(shard: number): Promise<void>;
   /** Closes the shard, which another node has taken. */

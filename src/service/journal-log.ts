@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { LinkSecurity } from "../../store/journal/kafka/link-security.js";
 import type { PartitionLog } from "../../store/journal/kafka/partition-log.js";
+import { copyAhead } from "../../store/journal/replicated/copy-ahead.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
 import { segmentSuffix } from "../../store/journal/segment-head.js";
 import type { SegmentKeeping } from "../../store/journal/segment-keeping.js";
@@ -30,6 +31,8 @@ export interface JournalLogs {
     onEnded: (reason: Error) => void,
     signal: AbortSignal,
   ): Promise<SegmentKeeping>;
+  /** Copies the shard's log to `dir` while another process has it. @throws as `keep` */
+  copyAhead(shard: number, dir: string, signal: AbortSignal): Promise<void>;
   /** Whether the machines are there that keep them. */
   readonly brokers: BrokersReach;
 }
@@ -84,6 +87,7 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
   );
   if (acceptsUnflushed) log.warn("journal: an acknowledgement means on two machines, not yet on their disks");
   const owner = newOwner();
+  const onTrouble = (error: Error): void => log.warn(`journal: ${error.message}`);
   return {
     brokers: createBrokersReach(place),
     keep: (shard, dir, onEnded, signal) =>
@@ -95,8 +99,17 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
         frameBytesMax,
         now,
         onEnded,
-        onTrouble: (error) => log.warn(`journal: ${error.message}`),
+        onTrouble,
         signal,
+      }).catch(refuseUnfit),
+    copyAhead: (shard, dir, stopped) =>
+      copyAhead({
+        dir,
+        log: open(shard),
+        name: { topicID, partition: shard },
+        claimant: { deployment, shard },
+        onTrouble,
+        signal: stopped,
       }).catch(refuseUnfit),
   };
 }

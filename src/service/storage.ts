@@ -25,6 +25,7 @@ import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
 import { createRefill, type Refill } from "./refill.js";
 import { openSeries } from "./series.js";
 import { openShard, type Shard } from "./shard.js";
+import { copyShardAhead } from "./shard-ahead.js";
 
 export interface Storage {
   readonly metadata: MetadataLayer;
@@ -36,6 +37,8 @@ export interface Storage {
    * @throws StoreError UNAVAILABLE, MISMATCH, CORRUPT; ConfigError
    */
   openShard(number: number, signal: AbortSignal): Promise<Shard>;
+  /** Copies a shard that another process has, and indexes the copy. @throws StoreError, ConfigError */
+  copyShardAhead(number: number, signal: AbortSignal): Promise<void>;
   /** Which keep the journals; null: this machine does. */
   readonly brokers: BrokersReach | null;
   /** Of all shards that are open. */
@@ -95,7 +98,6 @@ export async function openStorage(
   const work = createWorkBudget();
   const receipts = createReceipts({ db, log, now });
   const held = createHeldBytes(sessionBounds.heldBytesMax);
-  const threads = { events: createIndexThread(), sessions: createSessionFileThread() };
   const shared = {
     config,
     metadata,
@@ -107,7 +109,8 @@ export async function openStorage(
     work,
     receipts,
     held,
-    threads,
+    indexThread: createIndexThread(),
+    sessionThread: createSessionFileThread(),
     log,
     faults,
     now,
@@ -132,6 +135,7 @@ export async function openStorage(
     series,
     shards,
     openShard: open,
+    copyShardAhead: (number, signal) => copyShardAhead(number, shared, signal),
     brokers: logs?.brokers ?? null,
     events: mergeEventLogs(eventLogs),
     receipts,

@@ -16,7 +16,7 @@ type Fault = (signal: AbortSignal) => Promise<void>;
 
 export interface TestNode {
   readonly leases: ShardLeases;
-  /** What the service was asked for, in its order: `take 3`, `give 3`, `lost 3`, `replaced`. */
+  /** What the service was asked for, in its order: `take 3`, `ahead 3`, `give 3`, `lost 3`, `replaced`. */
   readonly calls: string[];
   /** Shards that it has said to be free, in its order. */
   readonly freed: number[];
@@ -26,6 +26,8 @@ export interface TestNode {
   readonly open: Set<number>;
   /** What the service's next calls end with; by call. */
   readonly faults: Map<string, Fault>;
+  /** Shards that those who are to get them still copy. */
+  readonly notCopied: Set<number>;
   /** Shards that the service cannot open. */
   readonly cannotOpen: Set<number>;
   /** Ends its calls to the metadata with an error. */
@@ -101,6 +103,7 @@ export async function openLeaseNodes(
       lines: [] as string[],
       open: new Set<number>(),
       faults: new Map<string, Fault>(),
+      notCopied: new Set<number>(),
       cannotOpen: new Set<number>(),
       isCutOff: false,
       isAble: true,
@@ -148,6 +151,10 @@ export async function openLeaseNodes(
           const stopListening = onAbort(signal, wake);
         }),
       take: handler("take", (shard) => node.open.add(shard)),
+      ahead: async (shard) => {
+        await handler("ahead", () => undefined)(shard);
+        return !node.notCopied.has(shard);
+      },
       give: handler("give", (shard) => node.open.delete(shard)),
       lost: handler("lost", (shard) => node.open.delete(shard)),
       freed: (shard) => void node.freed.push(shard),

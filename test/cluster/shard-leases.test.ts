@@ -1,7 +1,7 @@
 /** Nodes over one file of metadata: who gets which shard when nodes come, die, pause, stop, and lose the metadata. */
 import { takeNumber } from "../../store/metadata/cluster/cluster-nodes.js";
 import { freeShard, takeShard } from "../../store/metadata/cluster/shard-owners.js";
-import { assert, openTempDir, rejects, suite } from "../suite.js";
+import { assert, openTempDir, rejects, suite, until } from "../suite.js";
 import { type LeaseNodes, openLeaseNodes, type TestNode } from "./lease-nodes.js";
 
 const shards = 6;
@@ -156,6 +156,66 @@ suite("leases of shards", (test) => {
     await nodes.pass(beatMs);
     assert.equal(opened(one), [0, 1, 2, 3, 4, 5]);
     assert.equal([...one.lines, ...two.lines], []);
+  });
+
+  test("a shard is given once the node that is to have it has copied it, however long that takes, and is open until then", async () => {
+    const one = await nodes.start(1);
+    one.notCopied.add(3);
+    const two = await nodes.start(2);
+    await nodes.pass(5 * beatMs);
+    const asked = callsOf(one, "ahead");
+    assert.ok(asked.length > 1 && asked.every((call) => call === "ahead 3"), asked.join());
+    assert.equal([callsOf(one, "give"), opened(one).length, holders(two)[3]], [[], 6, 1]);
+    one.notCopied.clear();
+    await nodes.pass(5 * beatMs);
+    assert.equal([opened(one), opened(two)], halves);
+    const moved = one.calls.filter((call) => /^(ahead|give) [345]$/.test(call)).slice(asked.length - 1);
+    assert.equal(
+      moved,
+      [3, 4, 5].flatMap((shard) => [`ahead ${shard}`, `give ${shard}`]).toSpliced(0, 0, "ahead 3"),
+    );
+  });
+
+  test("a node knows which shards of others are to be its own", async () => {
+    const one = await nodes.start(1);
+    one.notCopied.add(3);
+    const two = await nodes.start(2);
+    const asked = (node: TestNode) =>
+      Promise.all(Array.from({ length: shards }, (_, shard) => node.leases.isToGet(shard)));
+    assert.equal(await asked(two), [false, false, false, true, true, true]);
+    assert.equal(await asked(one), [false, false, false, false, false, false]);
+    two.isCutOff = true;
+    assert.equal((await asked(two)).includes(true), false, "it could not take them");
+  });
+
+  test("a node that stops has the next shard copied while it closes one, and gives in the end what is not copied", async () => {
+    const [one, two] = await startTwo();
+    two.calls.length = 0;
+    let close = (): void => undefined;
+    two.faults.set("give 3", () => new Promise((resolve) => (close = resolve)));
+    two.notCopied.add(5);
+    const closed = two.leases.close();
+    await nodes.settle();
+    assert.equal(two.calls, ["ahead 3", "ahead 4", "give 3"]);
+    close();
+    await until(() => callsOf(two, "ahead 5").length > 1, { what: "another question about the last" });
+    assert.equal([callsOf(two, "give"), opened(two)], [["give 3", "give 4"], [5]]);
+    await nodes.pass(6 * beatMs);
+    await closed;
+    await nodes.pass(beatMs);
+    assert.equal(opened(one), [0, 1, 2, 3, 4, 5]);
+  });
+
+  test("a node that stops while a shard of its own is copied elsewhere does not wait for that, nor asks where nobody is left", async () => {
+    const one = await nodes.start(1);
+    one.faults.set("ahead 3", () => new Promise(() => undefined));
+    const two = await nodes.start(2);
+    await nodes.pass(beatMs);
+    assert.equal(callsOf(one, "ahead"), ["ahead 3"]);
+    await two.leases.close();
+    await one.leases.refresh();
+    await one.leases.close();
+    assert.equal([callsOf(one, "ahead").length, callsOf(one, "give").length], [1, 6]);
   });
 
   test("a node that cannot reach the brokers as it stops closes all shards at once, also from the midst on", async () => {

@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { RunningService } from "../../flow/support.js";
 import { until } from "../../suite.js";
 import { startBalancer } from "../balancer.js";
+import { untilSharedOut } from "../three-nodes.js";
 import { type Breakable, type BreakName, breaks } from "./breaks.js";
 import { type Counted, count } from "./count.js";
 import { startWholeLoad, type WholeLoad } from "./load.js";
@@ -29,7 +30,9 @@ export async function breakInRounds(
   names: Iterable<BreakName>,
   options: Options,
 ): Promise<{ readonly rounds: readonly Round[]; readonly counted: Counted }> {
-  const { cluster, quietMs, messagesPerSecond, onRound } = options;
+  const { cluster, shards, quietMs, messagesPerSecond, onRound } = options;
+  // What moves at the start would count as what the first break does.
+  await untilSharedOut(cluster, shards);
   const mqttHosts = (): readonly string[] => cluster.nodes.map(({ mqtt }) => new URL(mqtt).host);
   const balancer = await startBalancer(mqttHosts);
   let turn = 0;
