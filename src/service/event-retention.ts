@@ -8,6 +8,7 @@ import type { Segment } from "../../store/journal/segment.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { SessionSnapshots } from "./session-snapshots.js";
+import { shardPart } from "./shard-part.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
 
 type Kept = Pick<ShardPipeline, "savedAlertsID"> & {
@@ -40,7 +41,7 @@ const dayMs = 86_400_000;
 /** What is returned lets go, in all shards that are here now, what need not be kept any more. */
 export function createEventRetention(deps: EventRetentionDeps): () => Promise<void> {
   const { config, pipelines, series, isHeld, log, now } = deps;
-  const bytesMax = shardBytes(config);
+  const bytesMax = shardPart(config.eventRetentionBytes, config);
   /** Those of which nothing could be let go the last time: it is told once. */
   const failing = new WeakSet<Kept>();
 
@@ -77,12 +78,6 @@ export function createEventRetention(deps: EventRetentionDeps): () => Promise<vo
   return async () => {
     await Promise.all(pipelines.all.map(attempt));
   };
-}
-
-/** A shard's part of the bytes: they are for as many shards as a node has while all nodes are there. */
-function shardBytes({ eventRetentionBytes, shards, cluster }: EventRetentionDeps["config"]): number {
-  const nodes = cluster?.nodes.length ?? 1;
-  return Math.floor(eventRetentionBytes / Math.ceil(shards.length / nodes));
 }
 
 /** The journal id up to which nothing of a shard needs its journal any more. */

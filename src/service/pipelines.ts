@@ -83,7 +83,7 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
   metadata.follow(gate.changed);
   let maintenance: Maintenance | null = null;
   let closing = false;
-  const backlogFull = (): boolean => maintenance?.backlogFull ?? false;
+  const isBacklogFull = (shard: number): boolean => maintenance?.isBacklogFull(shard) ?? false;
   const stopped = (): string | null =>
     pipelines.all.map(({ accept }) => accept.stopped).find((reason) => reason !== null) ?? null;
   const status = createStatus({
@@ -109,7 +109,7 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     status,
     telling,
     consuming: { config, status, gate, onStored: live.publish, clock, fatal },
-    backlogFull,
+    isBacklogFull,
     holders,
     dbOf,
   });

@@ -33,14 +33,15 @@ export interface ShardSetDeps {
   readonly status: Pick<Status, "follow">;
   readonly telling: Telling;
   readonly consuming: ConsumersStart;
-  readonly backlogFull: () => boolean;
+  /** Whether what the consumers of a shard have not taken yet fills its bound on disk. */
+  readonly isBacklogFull: (shard: number) => boolean;
   readonly holders: ShardHolders;
   /** The metadata for what follows from the shard's records. */
   readonly dbOf: (shard: number) => Db;
 }
 
 export function createShardSet(deps: ShardSetDeps): ShardSet {
-  const { config, storage, status, telling, consuming, backlogFull, holders, dbOf } = deps;
+  const { config, storage, status, telling, consuming, isBacklogFull, holders, dbOf } = deps;
   const { metadata, series, receipts } = storage;
   const { now } = consuming.clock;
   const pipelines = openShards<ShardPipeline>({
@@ -61,7 +62,7 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
       db: dbOf(number),
       telling: told,
       now,
-      backlogFull,
+      backlogFull: () => isBacklogFull(number),
     });
     try {
       if (!config.holdSeries) await pipeline.start(consuming);
