@@ -34,6 +34,7 @@ export async function appendSnapshot(
   journal: Pick<Journal, "append" | "committedID" | "waitFor" | "stopped">,
   scratch: string,
 ): Promise<WrittenSnapshot> {
+  refuseStopped(journal);
   await rm(scratch, { force: true });
   try {
     const savedID = await store.copyTo(scratch);
@@ -67,13 +68,21 @@ async function keepPart(
   journal: Pick<Journal, "append" | "committedID" | "waitFor" | "stopped">,
   part: SnapshotPart,
 ): Promise<void> {
+  refuseStopped(journal);
   const id = journal.append(part);
   while (journal.committedID < id) {
-    const isOpen = await journal.waitFor(journal.committedID);
-    const reason = isOpen ? journal.stopped : "it is closed";
-    if (reason !== null) throw new StoreError("UNAVAILABLE", `the journal takes nothing: ${reason}`);
+    if (!(await journal.waitFor(journal.committedID))) throw takesNothing("it is closed");
+    if (journal.committedID < id) refuseStopped(journal);
   }
 }
+
+/** What a journal that has stopped is given stays in memory until it goes on, and nothing says when. */
+function refuseStopped({ stopped }: Pick<Journal, "stopped">): void {
+  if (stopped !== null) throw takesNothing(stopped);
+}
+
+const takesNothing = (reason: string): StoreError =>
+  new StoreError("UNAVAILABLE", `the journal takes nothing: ${reason}`);
 
 /** Whether the journal has let go of records that the saved state does not stand for. */
 export function isCutOff({ segments: [oldest] }: Pick<Journal, "segments">, savedID: number): boolean {

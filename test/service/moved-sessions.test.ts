@@ -221,6 +221,25 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.equal(clients(b, world.device), ["c x"]);
     }));
 
+  test("a journal that takes nothing is not filled with snapshots that are tried again, and nothing waits for it", () =>
+    withCluster(async ({ world, clock, outcomes, open }) => {
+      const a = await open("a");
+      await beginSession(a, world.device, "c");
+      await passHours(a, clock, 30);
+      await a.save();
+      const first = begins(a);
+      const { appendedID } = a.journal;
+      outcomes.push(...Array.from({ length: 1000 }, () => "refused" as const));
+      for (let n = 0; n < 5; n++) assert.is((await applyRetention(a, clock)).length, 1);
+      assert.is(a.journal.appendedID, appendedID + 1, "the part that was on its way as it began");
+      assert.is(begins(a), first);
+      outcomes.length = 0;
+      await until(async () => a.journal.stopped === null, { what: "the log takes records again" });
+      await a.committed();
+      await applyRetention(a, clock);
+      assert.ok(begins(a) > first);
+    }));
+
   test("a damaged file of them is made again from the snapshot and what came after it", () =>
     withCluster(async ({ world, clock, damage, open }) => {
       const a = await open("a");
