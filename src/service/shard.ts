@@ -18,6 +18,7 @@ import { shardOfID } from "../../store/journal/shard-ids.js";
 import { type Closers, createClosers } from "../../store/lib/closers.js";
 import { createListeners } from "../../store/lib/listeners.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
 import { clearPresence } from "../../store/metadata/devices/presence.js";
@@ -90,9 +91,15 @@ interface ShardDeps extends FilesDeps {
   readonly onEnded: (shard: number, reason: Error) => void;
 }
 
-interface OpeningDeps extends ShardDeps {
+/** What belongs to the opening of one shard. */
+export interface Opening {
+  /** The metadata for what follows from the shard's records. */
+  readonly db: Db;
+  /** Ends it early as long as its log is still to be taken. */
   readonly signal: AbortSignal;
 }
+
+type OpeningDeps = ShardDeps & Opening;
 
 /** @throws ConfigError for a journal of another shard: its followers would look for their places under a wrong number */
 function refuseOther(place: Place, { committedID }: Journal): void {
@@ -104,13 +111,12 @@ function refuseOther(place: Place, { committedID }: Journal): void {
 
 /**
  * Opens the journal and brings its followers up to its end; journals the end of connections that a killed run, here or
- * on another machine, left open. If it rejects, nothing of the shard is left open. The signal ends it early as long as
- * its log is still to be taken.
+ * on another machine, left open. If it rejects, nothing of the shard is left open.
  */
-export async function openShard(number: number, deps: ShardDeps, signal: AbortSignal): Promise<Shard> {
+export async function openShard(number: number, deps: ShardDeps, opening: Opening): Promise<Shard> {
   const closers = createClosers();
   try {
-    return await openParts(number, { ...deps, signal }, closers);
+    return await openParts(number, { ...deps, ...opening }, closers);
   } catch (error) {
     await closers.close().catch(troubleLog(deps.log)("shard"));
     throw error;
@@ -118,8 +124,8 @@ export async function openShard(number: number, deps: ShardDeps, signal: AbortSi
 }
 
 async function openParts(number: number, deps: OpeningDeps, closers: Closers): Promise<Shard> {
-  const { metadata, aside, receipts, log, now } = deps;
-  const { db, directory } = metadata;
+  const { metadata, db, aside, receipts, log, now } = deps;
+  const { directory } = metadata;
   const trouble = troubleLog(log);
   const commits = createListeners<[]>();
   const closed = createListeners<[]>();

@@ -67,7 +67,7 @@ async function withCluster(work: (cluster: Cluster) => Promise<void>): Promise<v
         } as never,
         now: clock.now,
       },
-      never,
+      { db: world.store.db, signal: never },
     );
     opened.push(shard);
     return shard;
