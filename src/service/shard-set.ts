@@ -17,7 +17,7 @@ export interface ShardSet {
   begin(shard: Shard): Promise<void>;
   /**
    * Opens a shard that has come to this process. If it rejects, nothing of it is left open; it does so soon where the
-   * signal is aborted while the shard's log is still to be taken.
+   * signal is aborted while the shard's log is still to be taken, or its events to be indexed.
    */
   open(shard: number, signal: AbortSignal): Promise<void>;
   /**

@@ -95,7 +95,7 @@ interface ShardDeps extends FilesDeps {
 export interface Opening {
   /** The metadata for what follows from the shard's records. */
   readonly db: Db;
-  /** Ends it early as long as its log is still to be taken. */
+  /** Ends it early as long as its log is still to be taken, or its events to be indexed. */
   readonly signal: AbortSignal;
 }
 
@@ -213,12 +213,12 @@ async function openParts(number: number, deps: OpeningDeps, closers: Closers): P
 /** The snapshot of the sessions, and the journal's records after it. */
 async function openSavedSessions(
   place: Place,
-  deps: ShardDeps,
+  deps: OpeningDeps,
   closers: Closers,
   journal: Journal,
   events: EventLogKeeping,
 ) {
-  const { config, metadata, damage, aside, held, sessionThread, onFailed, logs, now } = deps;
+  const { config, metadata, damage, aside, held, sessionThread, onFailed, logs, now, signal } = deps;
   let running = false;
   const file = join(place.dir, "sessions.db");
   const onDamage = (fault: string, putAside: string): void => {
@@ -236,7 +236,7 @@ async function openSavedSessions(
     ...followers,
     ...(await checkpoints(place.number, deps)),
   });
-  await events.attach(journal);
+  await events.attach(journal, signal);
   const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
 
   const narrow = aside.narrow(place, "sessions", (record) => sessionContextOf(store, journal, record));
