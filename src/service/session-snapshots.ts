@@ -1,5 +1,7 @@
 /** When the sessions of a shard are copied into its journal. */
+import { stat } from "node:fs/promises";
 import type { Journal } from "../../store/journal/journal.js";
+import { StoreError } from "../../store/lib/errors.js";
 import { appendSnapshot } from "../../store/mqtt-sessions/journal-snapshot.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 
@@ -9,22 +11,35 @@ export interface SessionSnapshots {
   readonly coveredID: number;
   /**
    * Appends a new one if that is worth it: once a day, or when twice its bytes have come since the last one; so a journal
-   * that is kept short is not made of snapshots.
+   * that is kept short is not made of snapshots. The signal ends it early.
    * @throws StoreError UNAVAILABLE
    */
-  renew(): Promise<void>;
+  renew(signal: AbortSignal): Promise<void>;
+}
+
+interface SessionSnapshotsDeps {
+  readonly store: Pick<SessionStore, "copyTo">;
+  readonly journal: Pick<
+    Journal,
+    "append" | "appendedID" | "committedID" | "waitFor" | "stopped" | "segments"
+  >;
+  /** The sessions' file. */
+  readonly file: string;
+  /** A path for its copy. */
+  readonly scratch: string;
+  /** Bytes of the disk that may be used. */
+  readonly spare: () => Promise<number>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 const oftenMs = 86_400_000;
 const bytesBetween = 2;
+/** The copy of the file, and the journal's. */
+const copies = 2;
 
-/** `scratch`: a path for the copy of the sessions' file. `now`: milliseconds since 1970. */
-export function createSessionSnapshots(
-  store: Pick<SessionStore, "copyTo">,
-  journal: Pick<Journal, "append" | "appendedID" | "committedID" | "waitFor" | "stopped" | "segments">,
-  scratch: string,
-  now: () => number,
-): SessionSnapshots {
+export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnapshots {
+  const { store, journal, file, scratch, spare, now } = deps;
   let newest: {
     readonly savedID: number;
     readonly bytes: number;
@@ -39,13 +54,23 @@ export function createSessionSnapshots(
     return since.reduce((sum, segment) => sum + segment.bytes, 0) >= bytesBetween * bytes;
   }
 
+  /** On a disk that it fills no journal of this process would take anything. */
+  async function refuseFull(): Promise<void> {
+    const needed = copies * (await stat(file)).size;
+    const left = await spare();
+    if (left >= needed) return;
+    const what = `it may need ${needed} bytes, and the disk has ${Math.max(0, left)} to spare`;
+    throw new StoreError("UNAVAILABLE", `cannot make a snapshot of the sessions: ${what}`);
+  }
+
   return {
     get coveredID() {
       return newest?.savedID ?? 0;
     },
-    renew: async () => {
+    renew: async (signal) => {
       if (!isWorthIt()) return;
-      const written = await appendSnapshot(store, journal, scratch);
+      await refuseFull();
+      const written = await appendSnapshot(store, journal, scratch, signal);
       newest = { ...written, endID: journal.appendedID, at: now() };
     },
   };

@@ -29,6 +29,7 @@ import type { SeriesStore } from "../../store/series/series.js";
 import type { Receipts } from "../commands/receipts.js";
 import { ConfigError } from "../config/config.js";
 import { shardDir } from "../host/shard-folders.js";
+import { spareBytes } from "../http/disk-space.js";
 import type { AsideKeeper } from "./aside.js";
 import type { JournalLogs } from "./journal-log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
@@ -245,7 +246,9 @@ async function openSavedSessions(
   closers.add(saved.registry.letGo);
   aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
   running = true;
-  const snapshots = logs === null ? null : createSessionSnapshots(store, journal, scratch, now);
+  const spare = (): Promise<number> => spareBytes(config.dataDir, config.freeBytesMin);
+  const snapshots =
+    logs === null ? null : createSessionSnapshots({ store, journal, file, scratch, spare, now });
   return { store, saved, snapshots, earlier };
 }
 

@@ -26,13 +26,14 @@ interface WrittenSnapshot {
 /**
  * Appends the file as it is now, a part after the other, each once the one before is kept. `scratch` is a path for its
  * copy.
- * @throws StoreError UNAVAILABLE if the journal takes nothing or somebody else reads the file; then what has been
- *   appended means nothing
+ * @throws StoreError UNAVAILABLE if the journal takes nothing, somebody else reads the file, or the signal is aborted;
+ *   then what has been appended means nothing
  */
 export async function appendSnapshot(
   store: Pick<SessionStore, "copyTo">,
   journal: Pick<Journal, "append" | "committedID" | "waitFor" | "stopped">,
   scratch: string,
+  signal: AbortSignal,
 ): Promise<WrittenSnapshot> {
   refuseStopped(journal);
   await rm(scratch, { force: true });
@@ -44,6 +45,7 @@ export async function appendSnapshot(
       const parts = Math.ceil(size / partBytes);
       if (parts > partsMax) throw new StoreError("LIMIT", `the sessions' file has ${size} bytes`);
       for (let part = 0; part < parts; part++) {
+        if (signal.aborted) throw new StoreError("UNAVAILABLE", "the snapshot of the sessions is given up");
         const payload = await readPart(file, part);
         await keepPart(journal, { ...ofNobody, savedID, part, isLast: part === parts - 1, payload });
       }

@@ -1,10 +1,12 @@
 /** The sessions of a shard that goes to another machine, whatever its journal has let go. */
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
 import { sessionOf } from "../../ingest/uplinks/accept.js";
 import { createEventRetention } from "../../src/service/event-retention.js";
+import { createSessionSnapshots } from "../../src/service/session-snapshots.js";
 import { openShard, type Shard } from "../../src/service/shard.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
@@ -123,6 +125,7 @@ async function applyRetention(shard: Shard, clock: SetClock): Promise<string[]> 
     pipelines: { all },
     series: { checkpoint: async () => Number.POSITIVE_INFINITY },
     isHeld: () => false,
+    ending: never,
     log: {
       info: (line) => void lines.push(line),
       warn: (line, fields) => void lines.push(`${line}: ${asError(fields?.error).message}`),
@@ -240,6 +243,32 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.ok(begins(a) > first);
     }));
 
+  test("a disk without room for a snapshot is not filled with one", () =>
+    withCluster(async ({ world, clock, open }) => {
+      const a = await open("a");
+      await beginSession(a, world.device, "c");
+      await a.save();
+      const { size } = await stat(join(a.dir, "sessions.db"));
+      let copied = 0;
+      let left = 2 * size - 1;
+      const snapshots = createSessionSnapshots({
+        store: { copyTo: async () => Promise.reject(new Error(`copied ${++copied}`)) },
+        journal: a.journal,
+        file: join(a.dir, "sessions.db"),
+        scratch: join(a.dir, "scratch"),
+        spare: async () => left,
+        now: clock.now,
+      });
+      const failure = await rejects(() => snapshots.renew(never));
+      assert.match(
+        failure.message,
+        new RegExp(`may need ${2 * size} bytes, and the disk has ${left} to spare$`),
+      );
+      assert.is(copied, 0);
+      left++;
+      await rejects(() => snapshots.renew(never), /copied 1/);
+    }));
+
   test("a damaged file of them is made again from the snapshot and what came after it", () =>
     withCluster(async ({ world, clock, damage, open }) => {
       const a = await open("a");
@@ -281,7 +310,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       const renew = async (): Promise<boolean> => {
         await a.save();
         const before = a.snapshots?.coveredID;
-        await a.snapshots?.renew();
+        await a.snapshots?.renew(never);
         return a.snapshots?.coveredID !== before;
       };
       assert.is(await renew(), true);
@@ -305,7 +334,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       await transaction.execute("select count(*) from session");
       await passHours(a, clock, 1);
       await a.save();
-      const failure = await rejects(() => a.snapshots?.renew() ?? Promise.resolve());
+      const failure = await rejects(() => a.snapshots?.renew(never) ?? Promise.resolve());
       assert.ok(/it is being read$/.test(failure.message), failure.message);
       transaction.close();
       reader.close();
