@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { alertsConsumer } from "../../ingest/alerts/state-writer.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
@@ -231,7 +231,11 @@ async function openSavedSessions(
   const store = await openSessionStore(file, onDamage, sessionThread);
   closers.add(store.close);
   const scratch = `${file}.snapshot`;
-  if (logs !== null) await restoreIfCutOff(place, deps, store, journal, scratch);
+  if (logs !== null) {
+    // Of a run that was killed.
+    await rm(scratch, { force: true });
+    await restoreIfCutOff(place, deps, store, journal, scratch);
+  }
   const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
   await beginAboveFollowers(place, deps, journal, {
     ...followers,

@@ -1,5 +1,6 @@
 /** The sessions of a shard that goes to another machine, whatever its journal has let go. */
-import { stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
@@ -267,6 +268,16 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.is(copied, 0);
       left++;
       await rejects(() => snapshots.renew(never), /copied 1/);
+    }));
+
+  test("a copy that a kill has left is removed", () =>
+    withCluster(async ({ open }) => {
+      const a = await open("a");
+      await a.close();
+      const left = join(a.dir, "sessions.db.snapshot");
+      await writeFile(left, "SQLite format 3");
+      await open("a");
+      assert.is(existsSync(left), false);
     }));
 
   test("a damaged file of them is made again from the snapshot and what came after it", () =>
