@@ -28,8 +28,11 @@ export interface ShardLeases {
   successions(): readonly number[];
   /** Looks now instead of at the next beat, because another node has freed a shard for instance. */
   refresh(): Promise<void>;
-  /** Looks now. Whether another node has the shard, and this one is to have it. */
-  isToGet(shard: number): Promise<boolean>;
+  /**
+   * Looks now. Whether another node has the shard, and this one is to have it. `later`: what this one had of it is still
+   * being closed.
+   */
+  isToGet(shard: number): Promise<"no" | "later" | "now">;
   /** Gives all shards, one after the other, and is gone for the others. */
   close(): Promise<void>;
 }
@@ -152,7 +155,8 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
     },
     isToGet: async (shard) => {
       await refresh();
-      return closing === null && !reach.isAway && coming.includes(shard) && !moves.isHere(shard);
+      if (closing !== null || reach.isAway || !coming.includes(shard)) return "no";
+      return moves.isHere(shard) ? "later" : "now";
     },
     close: () => {
       closing ??= close();

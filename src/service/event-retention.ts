@@ -5,6 +5,7 @@
 import type { EventLog } from "../../store/events/events.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Segment } from "../../store/journal/segment.js";
+import { createLock } from "../../store/lib/turns.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { SessionSnapshots } from "./session-snapshots.js";
@@ -26,6 +27,8 @@ interface EventRetentionDeps {
   readonly series: SettledIDs;
   /** Whether everything is to stay as it is for now. */
   readonly isHeld: () => boolean;
+  /** Ends it: a shard's sessions may take long to be copied. */
+  readonly ending: AbortSignal;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -40,10 +43,15 @@ const dayMs = 86_400_000;
 
 /** What is returned lets go, in all shards that are here now, what need not be kept any more. */
 export function createEventRetention(deps: EventRetentionDeps): () => Promise<void> {
-  const { config, pipelines, series, isHeld, log, now } = deps;
+  const { config, pipelines, series, isHeld, ending, log, now } = deps;
   const bytesMax = shardPart(config.eventRetentionBytes, config);
   /** Those of which nothing could be let go the last time: it is told once. */
   const failing = new WeakSet<Kept>();
+  const isOver = (): boolean => ending.aborted || isHeld();
+  /** One copies its sessions at a time: a node may have many shards, and one disk. */
+  const copying = createLock();
+  const renew = (snapshots: SessionSnapshots): Promise<void> =>
+    copying(async () => (isOver() ? undefined : snapshots.renew(ending)));
 
   async function apply(one: Kept): Promise<void> {
     const { journal, events, snapshots } = one.shard;
@@ -53,9 +61,9 @@ export function createEventRetention(deps: EventRetentionDeps): () => Promise<vo
       bytesMax,
     };
     const checkpoint =
-      snapshots === null ? settled.checkpoint : await coveredID(snapshots, journal.segments, settled);
+      snapshots === null ? settled.checkpoint : await coveredID(snapshots, journal.segments, settled, renew);
     for (const segment of notKept(journal.segments, { ...settled, checkpoint })) {
-      if (isHeld()) return;
+      if (isOver()) return;
       await journal.drop(segment);
       events.forget(segment);
       log.info("segment unlinked", { path: segment.path, bytes: segment.bytes });
@@ -69,7 +77,7 @@ export function createEventRetention(deps: EventRetentionDeps): () => Promise<vo
       await apply(one);
     } catch (error) {
       // A shard that has gone meanwhile is another node's.
-      if (failing.has(one) || !pipelines.all.includes(one)) return;
+      if (ending.aborted || failing.has(one) || !pipelines.all.includes(one)) return;
       failing.add(one);
       log.warn("cannot let segments go", { shard: one.shard.number, error });
     }
@@ -96,13 +104,14 @@ async function coveredID(
   snapshots: SessionSnapshots,
   segments: readonly Segment[],
   bounds: Bounds,
+  renew: (snapshots: SessionSnapshots) => Promise<void>,
 ): Promise<number> {
   const covered = (): Bounds => ({
     ...bounds,
     checkpoint: Math.min(bounds.checkpoint, snapshots.coveredID),
   });
   if (notKept(segments, bounds).length > 0 && notKept(segments, covered()).length === 0) {
-    await snapshots.renew();
+    await renew(snapshots);
   }
   return covered().checkpoint;
 }

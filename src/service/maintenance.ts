@@ -78,7 +78,7 @@ const dayMs = 86_400_000;
 
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   const backlog = createBacklog(deps);
-  let closing = false;
+  const ending = new AbortController();
   const held = createHold(deps.monotonic);
   const { pipelines } = deps;
   const removals = createRemovals({ ...deps, journals: pipelines, isHeld: () => held.isHeld });
@@ -96,7 +96,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     rowsOfTenantMax: deps.config.changeRowsMax,
     bytesOfTenantMax: deps.config.changeLogBytes,
     followed: deps.followed,
-    isClosing: () => closing,
+    isClosing: () => ending.signal.aborted,
   });
   const jobs = [
     every(
@@ -121,14 +121,14 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       snapshotsMs,
       "copy sessions into their journals",
       deps.log,
-      inEach(async ({ shard }) => shard.snapshots?.keepUp()),
+      inEach(async ({ shard }) => (held.isHeld ? undefined : shard.snapshots?.keepUp(ending.signal))),
     ),
     every(backlogMs, "measure the backlog", deps.log, backlog.measure),
     every(
       retentionMs,
       "apply the events' retention",
       deps.log,
-      createEventRetention({ ...deps, isHeld: () => closing || held.isHeld }),
+      createEventRetention({ ...deps, isHeld: () => held.isHeld, ending: ending.signal }),
     ),
     every(removalMs, "remove points", deps.log, () => {
       removing = removals.drain();
@@ -163,7 +163,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       if (seconds > 0) await removing.catch(() => undefined);
     },
     close: async () => {
-      closing = true;
+      ending.abort();
       removals.stop();
       await Promise.all(jobs.map((job) => job.stop()));
       await Promise.all(pipelines.all.map(({ presence }) => presence.save().catch(() => undefined)));

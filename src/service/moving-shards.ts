@@ -162,7 +162,10 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     },
     areHoldersKnown: leases.areHoldersKnown,
     refresh: leases.refresh,
-    copyAhead: async (shard) => !(await leases.isToGet(shard)) || ahead.copy(shard),
+    copyAhead: async (shard) => {
+      const isToGet = await leases.isToGet(shard);
+      return isToGet === "now" ? ahead.copy(shard) : isToGet === "no";
+    },
     close: async () => {
       stopped.abort();
       await ahead.close();

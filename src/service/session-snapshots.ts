@@ -1,5 +1,7 @@
 /** When the sessions of a shard are copied into its journal. */
+import { stat } from "node:fs/promises";
 import type { Journal } from "../../store/journal/journal.js";
+import { StoreError } from "../../store/lib/errors.js";
 import { createLock } from "../../store/lib/turns.js";
 import { appendSnapshot } from "../../store/mqtt-sessions/journal-snapshot.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
@@ -10,20 +12,38 @@ export interface SessionSnapshots {
   readonly coveredID: number;
   /**
    * Appends a new one if so much has come since the last that whoever opens the shard without the sessions' file would
-   * have long to read.
+   * have long to read. The signal ends it early.
    * @throws StoreError UNAVAILABLE
    */
-  keepUp(): Promise<void>;
+  keepUp(signal: AbortSignal): Promise<void>;
   /**
-   * Appends a new one if that is worth it to let segments go: once a day, or when twice its bytes have come since the last one; so a journal
-   * that is kept short is not made of snapshots.
+   * The same so that segments may go, if that is worth it: once a day, or when twice its bytes have come since the last
+   * one; so a journal that is kept short is not made of snapshots.
    * @throws StoreError UNAVAILABLE
    */
-  renew(): Promise<void>;
+  renew(signal: AbortSignal): Promise<void>;
+}
+
+interface SessionSnapshotsDeps {
+  readonly store: Pick<SessionStore, "copyTo">;
+  readonly journal: Pick<
+    Journal,
+    "append" | "appendedID" | "committedID" | "waitFor" | "stopped" | "segments"
+  >;
+  /** The sessions' file. */
+  readonly file: string;
+  /** A path for its copy. */
+  readonly scratch: string;
+  /** Bytes of the disk that may be used. */
+  readonly spare: () => Promise<number>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 const oftenMs = 86_400_000;
 const bytesBetween = 2;
+/** The copy of the file, and the journal's. */
+const copies = 2;
 /** Of the journal, that are read again at the most without need. */
 const behindBytes = 128 * 1024 * 1024;
 /** Times the bytes of a snapshot: no more than a fourth of the journal is snapshots. */
@@ -39,13 +59,8 @@ function bytesAfter({ segments }: Pick<Journal, "segments">, id: number): number
   return segments.reduce((sum, { firstID, bytes }) => (firstID > id ? sum + bytes : sum), 0);
 }
 
-/** `scratch`: a path for the copy of the sessions' file. `now`: milliseconds since 1970. */
-export function createSessionSnapshots(
-  store: Pick<SessionStore, "copyTo">,
-  journal: Pick<Journal, "append" | "appendedID" | "committedID" | "waitFor" | "stopped" | "segments">,
-  scratch: string,
-  now: () => number,
-): SessionSnapshots {
+export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnapshots {
+  const { store, journal, file, scratch, spare, now } = deps;
   let newest: {
     readonly savedID: number;
     readonly bytes: number;
@@ -58,27 +73,38 @@ export function createSessionSnapshots(
   /** What others have appended is not known. */
   const begunID = journal.committedID;
 
-  async function append(): Promise<void> {
-    const written = await appendSnapshot(store, journal, scratch);
+  async function append(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await refuseFull();
+    const written = await appendSnapshot(store, journal, scratch, signal);
     newest = { ...written, endID: journal.appendedID, at: now() };
+  }
+
+  /** On a disk that it fills no journal of this process would take anything. */
+  async function refuseFull(): Promise<void> {
+    const needed = copies * (await stat(file)).size;
+    const left = await spare();
+    if (left >= needed) return;
+    const what = `it may need ${needed} bytes, and the disk has ${Math.max(0, left)} to spare`;
+    throw new StoreError("UNAVAILABLE", `cannot make a snapshot of the sessions: ${what}`);
   }
 
   return {
     get coveredID() {
       return newest?.savedID ?? 0;
     },
-    keepUp: () =>
+    keepUp: (signal) =>
       inTurn(async () => {
         const { endID, bytes } = newest ?? { endID: begunID, bytes: 0 };
-        if (bytesAfter(journal, endID) >= Math.max(behindBytes, bytesToKeepUp * bytes)) await append();
+        if (bytesAfter(journal, endID) >= Math.max(behindBytes, bytesToKeepUp * bytes)) await append(signal);
       }),
-    renew: () =>
+    renew: (signal) =>
       inTurn(async () => {
         const isWorthIt =
           newest === null ||
           now() - newest.at >= oftenMs ||
           bytesAfter(journal, newest.endID) >= bytesBetween * newest.bytes;
-        if (isWorthIt) await append();
+        if (isWorthIt) await append(signal);
       }),
   };
 }

@@ -26,7 +26,7 @@ export async function copyShardAhead(number: number, deps: AheadDeps, signal: Ab
   const closers = createClosers();
   try {
     const { journal, events } = await openShardFiles(place, deps, closers, { keep: async () => copiedOnly });
-    await events.attach(journal);
+    await events.attach(journal, signal);
   } finally {
     await closers.close();
   }

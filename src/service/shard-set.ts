@@ -17,7 +17,7 @@ export interface ShardSet {
   begin(shard: Shard): Promise<void>;
   /**
    * Opens a shard that has come to this process. If it rejects, nothing of it is left open; it does so soon where the
-   * signal is aborted while the shard's log is still to be taken.
+   * signal is aborted while the shard's log is still to be taken, or its events to be indexed.
    */
   open(shard: number, signal: AbortSignal): Promise<void>;
   /**
@@ -56,17 +56,18 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
   async function begin(shard: Shard, takenOver: TakenOver): Promise<void> {
     const { number, saved } = shard;
     const told = createShardTelling(telling, takenOver);
+    const db = dbOf(number);
     const pipeline = createShardPipeline({
       shard,
       storage,
-      db: dbOf(number),
+      db,
       telling: told,
       now,
       backlogFull: () => isBacklogFull(number),
     });
     try {
       if (!config.holdSeries) await pipeline.start(consuming);
-      await settleIssued({ db: metadata.db, now, node: number, held: saved.held, receipts });
+      await settleIssued({ db, now, node: number, held: saved.held, receipts });
     } catch (error) {
       await pipeline.close();
       throw error;
@@ -108,10 +109,12 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
       // It would open, and take nothing.
       const spare = await spareBytes(config.dataDir, config.freeBytesMin);
       if (spare < 0) throw new StoreError("UNAVAILABLE", "disk full: a shard needs room for its journal");
-      const shard = await storage.openShard(number, signal).catch(async (error: unknown) => {
-        await letGo(number);
-        throw error;
-      });
+      const shard = await storage
+        .openShard(number, { db: dbOf(number), signal })
+        .catch(async (error: unknown) => {
+          await letGo(number);
+          throw error;
+        });
       try {
         const { journal, earlier } = shard;
         // Not given in order: there were connections, whose end has just been recorded.

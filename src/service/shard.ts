@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { alertsConsumer } from "../../ingest/alerts/state-writer.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
@@ -18,6 +18,7 @@ import { shardOfID } from "../../store/journal/shard-ids.js";
 import { type Closers, createClosers } from "../../store/lib/closers.js";
 import { createListeners } from "../../store/lib/listeners.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
 import { clearPresence } from "../../store/metadata/devices/presence.js";
@@ -28,6 +29,7 @@ import type { SeriesStore } from "../../store/series/series.js";
 import type { Receipts } from "../commands/receipts.js";
 import { ConfigError } from "../config/config.js";
 import { shardDir } from "../host/shard-folders.js";
+import { spareBytes } from "../http/disk-space.js";
 import type { AsideKeeper } from "./aside.js";
 import type { JournalLogs } from "./journal-log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
@@ -90,9 +92,15 @@ interface ShardDeps extends FilesDeps {
   readonly onEnded: (shard: number, reason: Error) => void;
 }
 
-interface OpeningDeps extends ShardDeps {
+/** What belongs to the opening of one shard. */
+export interface Opening {
+  /** The metadata for what follows from the shard's records. */
+  readonly db: Db;
+  /** Ends it early as long as its log is still to be taken, or its events to be indexed. */
   readonly signal: AbortSignal;
 }
+
+type OpeningDeps = ShardDeps & Opening;
 
 /** @throws ConfigError for a journal of another shard: its followers would look for their places under a wrong number */
 function refuseOther(place: Place, { committedID }: Journal): void {
@@ -104,13 +112,12 @@ function refuseOther(place: Place, { committedID }: Journal): void {
 
 /**
  * Opens the journal and brings its followers up to its end; journals the end of connections that a killed run, here or
- * on another machine, left open. If it rejects, nothing of the shard is left open. The signal ends it early as long as
- * its log is still to be taken.
+ * on another machine, left open. If it rejects, nothing of the shard is left open.
  */
-export async function openShard(number: number, deps: ShardDeps, signal: AbortSignal): Promise<Shard> {
+export async function openShard(number: number, deps: ShardDeps, opening: Opening): Promise<Shard> {
   const closers = createClosers();
   try {
-    return await openParts(number, { ...deps, signal }, closers);
+    return await openParts(number, { ...deps, ...opening }, closers);
   } catch (error) {
     await closers.close().catch(troubleLog(deps.log)("shard"));
     throw error;
@@ -118,8 +125,8 @@ export async function openShard(number: number, deps: ShardDeps, signal: AbortSi
 }
 
 async function openParts(number: number, deps: OpeningDeps, closers: Closers): Promise<Shard> {
-  const { metadata, aside, receipts, log, now } = deps;
-  const { db, directory } = metadata;
+  const { metadata, db, aside, receipts, log, now } = deps;
+  const { directory } = metadata;
   const trouble = troubleLog(log);
   const commits = createListeners<[]>();
   const closed = createListeners<[]>();
@@ -207,12 +214,12 @@ async function openParts(number: number, deps: OpeningDeps, closers: Closers): P
 /** The snapshot of the sessions, and the journal's records after it. */
 async function openSavedSessions(
   place: Place,
-  deps: ShardDeps,
+  deps: OpeningDeps,
   closers: Closers,
   journal: Journal,
   events: EventLogKeeping,
 ) {
-  const { config, metadata, damage, aside, held, sessionThread, onFailed, logs, now } = deps;
+  const { config, metadata, damage, aside, held, sessionThread, onFailed, logs, now, signal } = deps;
   let running = false;
   const file = join(place.dir, "sessions.db");
   const onDamage = (fault: string, putAside: string): void => {
@@ -224,13 +231,17 @@ async function openSavedSessions(
   const store = await openSessionStore(file, onDamage, sessionThread);
   closers.add(store.close);
   const scratch = `${file}.snapshot`;
-  if (logs !== null) await restoreIfBehind(place, deps, store, journal, scratch);
+  if (logs !== null) {
+    // Of a run that was killed.
+    await rm(scratch, { force: true });
+    await restoreIfBehind(place, deps, store, journal, scratch);
+  }
   const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
   await beginAboveFollowers(place, deps, journal, {
     ...followers,
     ...(await checkpoints(place.number, deps)),
   });
-  await events.attach(journal);
+  await events.attach(journal, signal);
   const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
 
   const narrow = aside.narrow(place, "sessions", (record) => sessionContextOf(store, journal, record));
@@ -239,7 +250,9 @@ async function openSavedSessions(
   closers.add(saved.registry.letGo);
   aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
   running = true;
-  const snapshots = logs === null ? null : createSessionSnapshots(store, journal, scratch, now);
+  const spare = (): Promise<number> => spareBytes(config.dataDir, config.freeBytesMin);
+  const snapshots =
+    logs === null ? null : createSessionSnapshots({ store, journal, file, scratch, spare, now });
   return { store, saved, snapshots, earlier };
 }
 

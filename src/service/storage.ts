@@ -24,7 +24,7 @@ import { openJournalLogs } from "./journal-log.js";
 import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
 import { createRefill, type Refill } from "./refill.js";
 import { openSeries } from "./series.js";
-import { openShard, type Shard } from "./shard.js";
+import { type Opening, openShard, type Shard } from "./shard.js";
 import { copyShardAhead } from "./shard-ahead.js";
 
 export interface Storage {
@@ -33,10 +33,10 @@ export interface Storage {
   /** Those that the process has for good. */
   readonly shards: readonly Shard[];
   /**
-   * Opens one that has come to this process; `signal` ends it early. If it rejects, nothing of it is left open.
+   * Opens one that has come to this process. If it rejects, nothing of it is left open.
    * @throws StoreError UNAVAILABLE, MISMATCH, CORRUPT; ConfigError
    */
-  openShard(number: number, signal: AbortSignal): Promise<Shard>;
+  openShard(number: number, opening: Opening): Promise<Shard>;
   /** Copies a shard that another process has, and indexes the copy. @throws StoreError, ConfigError */
   copyShardAhead(number: number, signal: AbortSignal): Promise<void>;
   /** Which keep the journals; null: this machine does. */
@@ -117,8 +117,8 @@ export async function openStorage(
     onEnded: onShardEnded,
   };
   const eventLogs: EventLog[] = [];
-  const open = async (number: number, signal: AbortSignal): Promise<Shard> => {
-    const shard = await openShard(number, shared, signal);
+  const open = async (number: number, opening: Opening): Promise<Shard> => {
+    const shard = await openShard(number, shared, opening);
     eventLogs.push(shard.events);
     return {
       ...shard,
@@ -129,7 +129,7 @@ export async function openStorage(
     };
   };
   const shards: Shard[] = [];
-  for (const number of config.ownShards ?? []) shards.push(await open(number, stopping));
+  for (const number of config.ownShards ?? []) shards.push(await open(number, { db, signal: stopping }));
   return {
     metadata,
     series,

@@ -36,8 +36,8 @@ export interface EventLogKeeping {
   onSegmentClosed(segment: Segment): void;
   /** Id of the first record of the newest segment in the index file; 0 where it is empty. */
   readonly lastIndexedID: number;
-  /** Binds the journal and indexes what earlier runs left. */
-  attach(journal: Journal): Promise<void>;
+  /** Binds the journal and indexes what earlier runs left; `signal` ends that between two segments. */
+  attach(journal: Journal, signal?: AbortSignal): Promise<void>;
   forget(segment: Segment): void;
   /** Puts aside the index file, which a check has found damaged, and makes it again from the segments. */
   remake(fault: string): Promise<void>;

@@ -9,7 +9,7 @@ import type { RecordPeek } from "../journal/frame.js";
 import type { Journal } from "../journal/journal.js";
 import type { Segment } from "../journal/segment.js";
 import { shardOfID } from "../journal/shard-ids.js";
-import { asError } from "../lib/errors.js";
+import { asError, StoreError } from "../lib/errors.js";
 import { createSegmentIndex, type SegmentIndex } from "./event-postings.js";
 import type { RepairedIndex } from "./repaired-index.js";
 
@@ -20,8 +20,11 @@ interface SegmentIndexing {
   readonly shard: number | null;
   /** Indexes of segments that the file does not cover yet: the newest, and those being written. */
   readonly live: ReadonlyMap<Segment, SegmentIndex>;
-  /** Binds the journal and indexes what earlier runs left. */
-  attach(journal: Journal): Promise<void>;
+  /**
+   * Binds the journal and indexes what earlier runs left.
+   * @throws StoreError UNAVAILABLE once the signal is aborted; what has been indexed by then stays so
+   */
+  attach(journal: Journal, signal?: AbortSignal): Promise<void>;
   /** Indexes the closed segments that the file does not cover yet. */
   indexClosed(): Promise<void>;
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
@@ -40,8 +43,10 @@ export function createSegmentIndexing(
   /** First ids of the segments whose damage has been looked for. */
   const looked = new Set<number>();
 
-  async function indexClosed(): Promise<void> {
+  async function indexClosed(signal?: AbortSignal): Promise<void> {
     for (const segment of journal?.segments.slice(0, -1) ?? []) {
+      if (signal?.aborted === true)
+        throw new StoreError("UNAVAILABLE", "the segments are not all indexed yet");
       if (!index.indexed.has(segment.firstID)) await indexSegment(segment);
     }
   }
@@ -78,7 +83,7 @@ export function createSegmentIndexing(
     index.request({ kind: "look", ...withNext(segment) }).catch(index.onFailure);
   }
 
-  async function attach(opened: Journal): Promise<void> {
+  async function attach(opened: Journal, signal?: AbortSignal): Promise<void> {
     journal = opened;
     const { segments } = opened;
     const present = new Set(segments.map((segment) => segment.firstID));
@@ -88,7 +93,7 @@ export function createSegmentIndexing(
       for (const firstID of index.indexed.keys()) {
         if (!present.has(firstID)) await index.request({ kind: "forget", firstID });
       }
-      await indexClosed();
+      await indexClosed(signal);
     } catch (error) {
       if (!isDamage(error)) throw error;
       await index.remake(asError(error).message);
@@ -102,7 +107,7 @@ export function createSegmentIndexing(
     },
     live,
     attach,
-    indexClosed,
+    indexClosed: () => indexClosed(),
     onRecord: (segment, position, record) => {
       liveOf(segment).add(position, record);
     },

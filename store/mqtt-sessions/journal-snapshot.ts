@@ -26,14 +26,16 @@ interface WrittenSnapshot {
 /**
  * Appends the file as it is now, a part after the other, each once the one before is kept. `scratch` is a path for its
  * copy.
- * @throws StoreError UNAVAILABLE if the journal takes nothing or somebody else reads the file; then what has been
- *   appended means nothing
+ * @throws StoreError UNAVAILABLE if the journal takes nothing, somebody else reads the file, or the signal is aborted;
+ *   then what has been appended means nothing
  */
 export async function appendSnapshot(
   store: Pick<SessionStore, "copyTo">,
   journal: Pick<Journal, "append" | "committedID" | "waitFor" | "stopped">,
   scratch: string,
+  signal: AbortSignal,
 ): Promise<WrittenSnapshot> {
+  refuseStopped(journal);
   await rm(scratch, { force: true });
   try {
     const savedID = await store.copyTo(scratch);
@@ -43,6 +45,7 @@ export async function appendSnapshot(
       const parts = Math.ceil(size / partBytes);
       if (parts > partsMax) throw new StoreError("LIMIT", `the sessions' file has ${size} bytes`);
       for (let part = 0; part < parts; part++) {
+        if (signal.aborted) throw new StoreError("UNAVAILABLE", "the snapshot of the sessions is given up");
         const payload = await readPart(file, part);
         await keepPart(journal, { ...ofNobody, savedID, part, isLast: part === parts - 1, payload });
       }
@@ -67,13 +70,21 @@ async function keepPart(
   journal: Pick<Journal, "append" | "committedID" | "waitFor" | "stopped">,
   part: SnapshotPart,
 ): Promise<void> {
+  refuseStopped(journal);
   const id = journal.append(part);
   while (journal.committedID < id) {
-    const isOpen = await journal.waitFor(journal.committedID);
-    const reason = isOpen ? journal.stopped : "it is closed";
-    if (reason !== null) throw new StoreError("UNAVAILABLE", `the journal takes nothing: ${reason}`);
+    if (!(await journal.waitFor(journal.committedID))) throw takesNothing("it is closed");
+    if (journal.committedID < id) refuseStopped(journal);
   }
 }
+
+/** What a journal that has stopped is given stays in memory until it goes on, and nothing says when. */
+function refuseStopped({ stopped }: Pick<Journal, "stopped">): void {
+  if (stopped !== null) throw takesNothing(stopped);
+}
+
+const takesNothing = (reason: string): StoreError =>
+  new StoreError("UNAVAILABLE", `the journal takes nothing: ${reason}`);
 
 /** Whether the journal has let go of records that the saved state does not stand for. */
 export function isCutOff({ segments: [oldest] }: Pick<Journal, "segments">, savedID: number): boolean {

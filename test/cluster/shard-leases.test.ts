@@ -182,10 +182,10 @@ suite("leases of shards", (test) => {
     const two = await nodes.start(2);
     const asked = (node: TestNode) =>
       Promise.all(Array.from({ length: shards }, (_, shard) => node.leases.isToGet(shard)));
-    assert.equal(await asked(two), [false, false, false, true, true, true]);
-    assert.equal(await asked(one), [false, false, false, false, false, false]);
+    assert.equal(await asked(two), ["no", "no", "no", "now", "now", "now"]);
+    assert.equal(await asked(one), ["no", "no", "no", "no", "no", "no"]);
     two.isCutOff = true;
-    assert.equal((await asked(two)).includes(true), false, "it could not take them");
+    assert.equal((await asked(two)).includes("now"), false, "it could not take them");
   });
 
   test("a node knows which shards it has if another dies, but none whose files it still uses, or that it could not take", async () => {
@@ -337,6 +337,27 @@ suite("leases of shards", (test) => {
     one.isPaused = false;
     await nodes.pass(6 * beatMs);
     assert.equal([opened(one).length, opened(two).length], [3, 3], "it is given its share again");
+  });
+
+  test("a node that still closes a shard that was lost does not copy it into the same folder: it is to be asked again", async () => {
+    const [one, two] = await startTwo();
+    // As long as it gives nothing of them, what 1 takes over is to come back to 2.
+    for (const shard of [3, 4, 5]) one.notCopied.add(shard);
+    two.isPaused = true;
+    await nodes.pass(20_000);
+    let close = (): void => undefined;
+    const closed = new Promise<void>((resolve) => {
+      close = resolve;
+    });
+    two.faults.set("lost 4", () => closed);
+    two.isPaused = false;
+    await nodes.pass(beatMs);
+    assert.equal([opened(one).length, opened(two)], [6, [4]]);
+    const asked = () => Promise.all([3, 4, 5].map((shard) => two.leases.isToGet(shard)));
+    assert.equal(await asked(), ["now", "later", "now"]);
+    close();
+    await nodes.settle();
+    assert.equal([await asked(), opened(two)], [["now", "now", "now"], []]);
   });
 
   test("a node that was paused takes nobody for dead for what it has not watched", async () => {

@@ -2,6 +2,7 @@
 import { checkpointOf, createEventRetention, notKept } from "../../src/service/event-retention.js";
 import type { Segment } from "../../store/journal/segment.js";
 import { StoreError } from "../../store/lib/errors.js";
+import { nextTurn } from "../../store/lib/turns.js";
 import { createStillClock } from "../clock.js";
 import { assert, suite } from "../suite.js";
 
@@ -53,7 +54,12 @@ interface Given {
 }
 
 /** The retention over `all`, which shards may join and leave, and what it has logged. */
-function retentionOf<T>({ bytes, shards, nodes }: Given, all: readonly T[], isHeld = () => false) {
+function retentionOf<T>(
+  { bytes, shards, nodes }: Given,
+  all: readonly T[],
+  isHeld = () => false,
+  ending = new AbortController().signal,
+) {
   const lines: string[] = [];
   const note = (line: string, fields: { readonly shard?: number } = {}): void => {
     if (fields.shard !== undefined) lines.push(`${line}: ${fields.shard}`);
@@ -68,6 +74,7 @@ function retentionOf<T>({ bytes, shards, nodes }: Given, all: readonly T[], isHe
     pipelines: { all },
     series: { checkpoint: async () => 100 },
     isHeld,
+    ending,
     log: { info: note, warn: note },
     now: clock.now,
   } as never);
@@ -183,5 +190,32 @@ suite("the events' retention", (test) => {
     assert.equal(leftIn(all), [9]);
     await apply();
     assert.equal(leftIn(all), [9]);
+  });
+
+  test("copies the sessions of one shard at a time, and of no more once it is to end", async () => {
+    const end = new AbortController();
+    let [underWay, most, made] = [0, 0, 0];
+    const all = [0, 1, 2, 3].map((number) => {
+      const snapshots = {
+        coveredID: 0,
+        renew: async (signal: AbortSignal) => {
+          most = Math.max(most, ++underWay);
+          await nextTurn();
+          underWay--;
+          made++;
+          if (number === 2) end.abort();
+          if (signal.aborted) throw new StoreError("UNAVAILABLE", "given up");
+          snapshots.coveredID = 100;
+        },
+      };
+      const one = shardOf(number);
+      return { ...one, shard: { ...one.shard, snapshots } };
+    });
+    const given = { bytes: 200, shards: 4, nodes: null };
+    const { apply, lines } = retentionOf(given, all, undefined, end.signal);
+    await apply();
+    assert.equal([most, made, underWay], [1, 3, 0]);
+    assert.equal(lines, [], "that it ends is no failure");
+    assert.equal(leftIn(all), [5, 5, 10, 10]);
   });
 });

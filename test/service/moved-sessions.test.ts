@@ -1,5 +1,6 @@
 /** The sessions of a shard that goes to another machine, whatever its journal has let go. */
-import { writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
@@ -69,7 +70,7 @@ async function withCluster(work: (cluster: Cluster) => Promise<void>): Promise<v
         } as never,
         now: clock.now,
       },
-      never,
+      { db: world.store.db, signal: never },
     );
     opened.push(shard);
     return shard;
@@ -125,6 +126,7 @@ async function applyRetention(shard: Shard, clock: SetClock): Promise<string[]> 
     pipelines: { all },
     series: { checkpoint: async () => Number.POSITIVE_INFINITY },
     isHeld: () => false,
+    ending: never,
     log: {
       info: (line) => void lines.push(line),
       warn: (line, fields) => void lines.push(`${line}: ${asError(fields?.error).message}`),
@@ -223,6 +225,61 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.equal(clients(b, world.device), ["c x"]);
     }));
 
+  test("a journal that takes nothing is not filled with snapshots that are tried again, and nothing waits for it", () =>
+    withCluster(async ({ world, clock, outcomes, open }) => {
+      const a = await open("a");
+      await beginSession(a, world.device, "c");
+      await passHours(a, clock, 30);
+      await a.save();
+      const first = begins(a);
+      const { appendedID } = a.journal;
+      outcomes.push(...Array.from({ length: 1000 }, () => "refused" as const));
+      for (let n = 0; n < 5; n++) assert.is((await applyRetention(a, clock)).length, 1);
+      assert.is(a.journal.appendedID, appendedID + 1, "the part that was on its way as it began");
+      assert.is(begins(a), first);
+      outcomes.length = 0;
+      await until(async () => a.journal.stopped === null, { what: "the log takes records again" });
+      await a.committed();
+      await applyRetention(a, clock);
+      assert.ok(begins(a) > first);
+    }));
+
+  test("a disk without room for a snapshot is not filled with one", () =>
+    withCluster(async ({ world, clock, open }) => {
+      const a = await open("a");
+      await beginSession(a, world.device, "c");
+      await a.save();
+      const { size } = await stat(join(a.dir, "sessions.db"));
+      let copied = 0;
+      let left = 2 * size - 1;
+      const snapshots = createSessionSnapshots({
+        store: { copyTo: async () => Promise.reject(new Error(`copied ${++copied}`)) },
+        journal: a.journal,
+        file: join(a.dir, "sessions.db"),
+        scratch: join(a.dir, "scratch"),
+        spare: async () => left,
+        now: clock.now,
+      });
+      const failure = await rejects(() => snapshots.renew(never));
+      assert.match(
+        failure.message,
+        new RegExp(`may need ${2 * size} bytes, and the disk has ${left} to spare$`),
+      );
+      assert.is(copied, 0);
+      left++;
+      await rejects(() => snapshots.renew(never), /copied 1/);
+    }));
+
+  test("a copy that a kill has left is removed", () =>
+    withCluster(async ({ open }) => {
+      const a = await open("a");
+      await a.close();
+      const left = join(a.dir, "sessions.db.snapshot");
+      await writeFile(left, "SQLite format 3");
+      await open("a");
+      assert.is(existsSync(left), false);
+    }));
+
   test("a damaged file of them is made again from the snapshot and what came after it", () =>
     withCluster(async ({ world, clock, damage, open }) => {
       const a = await open("a");
@@ -264,7 +321,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       const renew = async (): Promise<boolean> => {
         await a.save();
         const before = a.snapshots?.coveredID;
-        await a.snapshots?.renew();
+        await a.snapshots?.renew(never);
         return a.snapshots?.coveredID !== before;
       };
       assert.is(await renew(), true);
@@ -288,7 +345,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       await transaction.execute("select count(*) from session");
       await passHours(a, clock, 1);
       await a.save();
-      const failure = await rejects(() => a.snapshots?.renew() ?? Promise.resolve());
+      const failure = await rejects(() => a.snapshots?.renew(never) ?? Promise.resolve());
       assert.ok(/it is being read$/.test(failure.message), failure.message);
       transaction.close();
       reader.close();
@@ -315,10 +372,19 @@ suite("sessions of a shard that goes to another machine", (test) => {
         await writeFile(path, Buffer.alloc(40 * mebi));
         return savedID;
       };
-      const snapshots = createSessionSnapshots({ copyTo }, journal as never, join(dir, "scratch"), Date.now);
+      const file = join(dir, "sessions.db");
+      await writeFile(file, "");
+      const snapshots = createSessionSnapshots({
+        store: { copyTo },
+        journal: journal as never,
+        file,
+        scratch: join(dir, "scratch"),
+        spare: async () => 0,
+        now: Date.now,
+      });
       const wasAppended = async (): Promise<boolean> => {
         parts.length = 0;
-        await Promise.all([snapshots.keepUp(), snapshots.keepUp()]);
+        await Promise.all([snapshots.keepUp(never), snapshots.keepUp(never)]);
         assert.equal(parts, [...Array(parts.length).keys()], "one after the other");
         return parts.length > 0;
       };

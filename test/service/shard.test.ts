@@ -33,7 +33,7 @@ suite("a shard that cannot be opened", (test) => {
             },
           },
         },
-        new AbortController().signal,
+        { db: world.store.db, signal: new AbortController().signal },
       ),
     );
     assert.is(failure.message, "there are no devices");

@@ -1,4 +1,5 @@
 /** The sessions' file in the journal, in many parts among other records. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Journal } from "../../../store/journal/journal.js";
 import { appendSnapshot, isCutOff, restoreSnapshot } from "../../../store/mqtt-sessions/journal-snapshot.js";
@@ -9,6 +10,7 @@ import { keep, openTestJournal } from "../journal/support.js";
 import { nothing } from "./support.js";
 
 const kibi = 1024;
+const never = new AbortController().signal;
 
 /** As many retained messages of 10 KiB that say `mark`. */
 function* rows(count: number, mark: number): Generator<RetainedRow> {
@@ -61,7 +63,7 @@ suite("the sessions' file in the journal", (test) => {
       const between = (async () => {
         while (!isOver) await keep(journal);
       })();
-      const { savedID, bytes } = await appendSnapshot(store, journal, scratch);
+      const { savedID, bytes } = await appendSnapshot(store, journal, scratch, never);
       isOver = true;
       await between;
       assert.is(savedID, saved);
@@ -79,7 +81,7 @@ suite("the sessions' file in the journal", (test) => {
     withStores(async ({ journal, store, other, scratch }) => {
       for (const mark of [1, 2]) {
         await fill(store, mark, await keep(journal));
-        await appendSnapshot(store, journal, scratch);
+        await appendSnapshot(store, journal, scratch, never);
       }
       const second = await store.savedID();
       await fill(store, 3, await keep(journal));
@@ -97,7 +99,7 @@ suite("the sessions' file in the journal", (test) => {
         },
         waitFor: (id) => journal.waitFor(id),
       };
-      const failure = await rejects(() => appendSnapshot(store, stopping, scratch));
+      const failure = await rejects(() => appendSnapshot(store, stopping, scratch, never));
       assert.is(failure.message, "the journal takes nothing: the disk is full");
       await keep(journal);
       assert.is(parts, 4);
@@ -108,10 +110,34 @@ suite("the sessions' file in the journal", (test) => {
   test("one that is older than the file is none", () =>
     withStores(async ({ journal, store, other, scratch }) => {
       await fill(store, 1, await keep(journal));
-      await appendSnapshot(store, journal, scratch);
+      await appendSnapshot(store, journal, scratch, never);
       await fill(other, 2, await store.savedID());
       assert.is(await restoreSnapshot(other, journal, scratch), false);
       assert.equal(await contentsOf(other), [[2], await store.savedID()]);
+    }));
+
+  test("is given up between two parts once nobody waits for it any more, and its copy is removed", () =>
+    withStores(async ({ journal, store, scratch }) => {
+      await fill(store, 1, await keep(journal));
+      const end = new AbortController();
+      let parts = 0;
+      const ending: Parameters<typeof appendSnapshot>[1] = {
+        ...journal,
+        append: (input) => {
+          parts++;
+          if (parts === 3) end.abort();
+          return journal.append(input);
+        },
+        get committedID() {
+          return journal.committedID;
+        },
+        get stopped() {
+          return journal.stopped;
+        },
+      };
+      const failure = await rejects(() => appendSnapshot(store, ending, scratch, end.signal));
+      assert.is(failure.message, "the snapshot of the sessions is given up");
+      assert.equal([parts, existsSync(scratch)], [3, false]);
     }));
 
   test("there is none in a journal without one, and the file stays as it is", () =>
