@@ -4,7 +4,12 @@
  */
 import type { sleep as systemSleep } from "../../store/lib/abortable.js";
 import { createLock } from "../../store/lib/turns.js";
-import { beatNode, markLeaving, takeNumber } from "../../store/metadata/cluster/cluster-nodes.js";
+import {
+  beatNode,
+  markLeaving,
+  type NodeIdentity,
+  takeNumber,
+} from "../../store/metadata/cluster/cluster-nodes.js";
 import { readClusterState } from "../../store/metadata/cluster/cluster-state.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { beatMs, createNodeWatch } from "./node-watch.js";
@@ -30,6 +35,12 @@ interface SeatDeps {
   /** It is this process's from now on. `term` ascends from one that has it to the next. */
   readonly onTaken: (term: number) => void;
   readonly onLost: () => void;
+}
+
+/** Whether the process has the seat of that number now. */
+export async function hasSeat(db: Pick<Db, "snapshot">, { number, owner }: NodeIdentity): Promise<boolean> {
+  const { nodes } = await readClusterState(db);
+  return nodes.some((one) => one.number === number && one.owner === owner);
 }
 
 const lacksNothing = { isAble: true, refuses: [] } as const;

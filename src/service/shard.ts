@@ -203,8 +203,11 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
     close: async () => {
       for (const stop of unfollow) stop();
       wills.close();
-      await journal.close();
-      closed.tell();
+      try {
+        await journal.close();
+      } finally {
+        closed.tell();
+      }
       await save().catch(trouble("sessions"));
       await store.close();
       await events.close();
