@@ -147,6 +147,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
     owner,
     monotonic: deps.monotonic,
     sleep,
+    isAble: () => sender.outbound.isUp || following?.broker.outbound.isUp === true,
     onTaken: (own) => {
       term = own;
       log.info("broker: this node follows it");

@@ -5,6 +5,7 @@ import { payloadsOf, provision, type RunningService } from "../flow/support.js";
 import { brokerMissing, type Mosquitto, startMosquitto } from "../ingest/transports/broker/mosquitto.js";
 import { assert, influxSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
+import { startBalancer } from "./balancer.js";
 import { assertKeptFromBroker, endFollower, followerOf, publishAtBroker } from "./broker-load.js";
 import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
@@ -18,16 +19,21 @@ influxSuite("a cluster on a broker", (test, influx) => {
   }
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let broker: Mosquitto;
+  /** By place: how that node reaches the broker. */
+  let ways: Awaited<ReturnType<typeof startBalancer>>[] = [];
   let cluster: Cluster;
   let devices: Rec[] = [];
   test.before(async () => {
     dir = await openTempDir();
     broker = await startMosquitto({ dir: dir.path });
-    cluster = await startCluster(dir.path, await influx(), { BROKER_URL: broker.url });
+    ways = await Promise.all(numbers.map(() => startBalancer(brokerHost)));
+    const own = (place: number) => ({ BROKER_URL: `mqtt://127.0.0.1:${ways[place]?.port}` });
+    cluster = await startCluster(dir.path, await influx(), {}, { own });
     devices = await provision(nodeAt(0), devicesCount);
   });
   test.after(async () => {
     await cluster?.stop();
+    for (const way of ways) await way.close();
     await broker?.stop();
     await dir?.close();
   });
@@ -35,6 +41,8 @@ influxSuite("a cluster on a broker", (test, influx) => {
     () => cluster,
     () => devices,
   );
+
+  const brokerHost = (): readonly string[] => [`127.0.0.1:${broker.port}`];
 
   const eventsOf = async (service: RunningService, device: Rec): Promise<number[]> =>
     (await payloadsOf(service, device)).map((text) => (JSON.parse(text) as { n: number }).n);
@@ -107,5 +115,22 @@ influxSuite("a cluster on a broker", (test, influx) => {
     });
     assert.is((await eventsOf(nodeAt(away), late)).length, (before[0]?.length ?? 0) + 1);
     await client.endAsync();
+  });
+
+  test("a follower that reaches the metadata and not the broker is followed by a node that does", async () => {
+    const place = await followerOf(() => cluster.nodes);
+    const [way, device] = [ways[place], devices[0] as Rec];
+    await way?.close();
+    const others = cluster.nodes.filter((_, i) => i !== place);
+    const next = cluster.nodes.indexOf(others[await followerOf(() => others)] as RunningService);
+    const before = await eventsOf(nodeAt(next), device);
+    const client = await broker.connect({ protocolVersion: 5 });
+    await client.publishAsync(`devices/${device.deviceID}/up/data`, '{"n":2000000}', { qos: 1 });
+    await until(async () => (await eventsOf(nodeAt(next), device)).length > before.length, {
+      what: "the message at the device's keeper",
+    });
+    assert.equal(await eventsOf(nodeAt(next), device), [...before, 2_000_000]);
+    await client.endAsync();
+    ways[place] = await startBalancer(brokerHost, way?.port);
   });
 });
