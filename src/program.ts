@@ -1,4 +1,5 @@
 import { systemClock } from "../store/lib/clock.js";
+import { isUnavailable } from "../store/lib/errors.js";
 import { shells } from "./cli/completion.js";
 import { runTool, tools } from "./cli/tools.js";
 import { helpOn, helpWanted, printed, unknownCommand } from "./cli/usage.js";
@@ -61,17 +62,19 @@ export async function serveUntilStopped(signals: StopSignals): Promise<void> {
     log.error("the service cannot go on; start it again, nothing acknowledged is lost", { error });
     process.exit(1);
   };
-  const starting = serve(config, log, fatal);
+  const asked = new AbortController();
+  const starting = serve(config, log, fatal, systemClock, asked.signal);
+  const end = (): void => {
+    log.info("stopped");
+    process.exit(0);
+  };
   signals.onStop((signal) => {
     log.info("stopping", { signal });
+    asked.abort();
     const stopping = starting.then(
-      (service) =>
-        service.close().then(() => {
-          log.info("stopped");
-          process.exit(0);
-        }),
-      // A failed start has reported itself.
-      () => undefined,
+      (service) => service.close().then(end),
+      // A start that waited for what is away is given up; one that has failed otherwise reports itself.
+      (error: unknown) => (isUnavailable(error) ? end() : undefined),
     );
     stopping.catch(fatal);
   });

@@ -2,9 +2,11 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ShardHolders } from "../ingest/directory/by-shard.js";
 import { type Clock, systemClock } from "../store/lib/clock.js";
+import { heldDb } from "../store/metadata/cluster/held-db.js";
 import { checkBackupSettings } from "./backup/backups.js";
 import { type Config, engineOf } from "./config/config.js";
 import { readBuildInfo } from "./host/build-info.js";
+import { newOwner } from "./host/process-owner.js";
 import type { Logger } from "./observability/log.js";
 import { readBrokerSettings } from "./service/broker.js";
 import { type MovingShards, startMovingShards } from "./service/moving-shards.js";
@@ -23,12 +25,16 @@ export interface Service extends Readonly<Record<ListenerName, string | null>> {
   close(): Promise<void>;
 }
 
-/** Opens every store, wires the pipelines and listens. Calls `fatal` if the service cannot go on. */
+/**
+ * Opens every store, wires the pipelines and listens. Calls `fatal` if the service cannot go on. `stopping` ends what a
+ * start waits for elsewhere: it then rejects, or goes on to its end.
+ */
 export async function serve(
   config: Config,
   log: Logger,
   fatal: (error: Error) => void,
   clock: Clock = systemClock,
+  stopping: AbortSignal = new AbortController().signal,
 ): Promise<Service> {
   const build = await readBuildInfo();
   log.info("starting", { ...build, engine: engineOf(config), node: process.version });
@@ -43,8 +49,22 @@ export async function serve(
       ? { of: (shard) => moving?.holderOf(shard) ?? null, areKnown: () => moving?.areHoldersKnown() ?? false }
       : // Where each node keeps its own journal, its shard has its number.
         { of: (shard) => (ownShards.includes(shard) ? null : shard), areKnown: () => true };
-  const storage = await openStorage(config, log, clock, fatal, onShardEnded);
-  const pipelines = await startPipelines(storage, config, build, log, clock, fatal, holders);
+  const storage = await openStorage(config, log, clock, fatal, onShardEnded, stopping);
+  const identity =
+    ownShards === null && config.cluster !== null
+      ? { number: config.cluster.self.number, owner: newOwner() }
+      : null;
+  const { db } = storage.metadata;
+  const pipelines = await startPipelines({
+    storage,
+    config,
+    build,
+    log,
+    clock,
+    fatal,
+    holders,
+    dbOf: (shard) => (identity === null ? db : heldDb(db, shard, identity)),
+  });
   const servers = await openServers({
     config,
     build,
@@ -56,17 +76,21 @@ export async function serve(
     shardNews: {
       look: async () => moving?.refresh(),
       gives: (node, shard) => moving?.gives(node, shard),
+      // Before it has looked it does not know which are to be its own.
+      copyAhead: async (shard) => (await moving?.copyAhead(shard)) ?? false,
     },
     holderOf: holders.of,
   });
   const { brokers } = storage;
-  if (ownShards === null && config.cluster !== null && servers.cluster !== null && brokers !== null) {
+  if (identity !== null && config.cluster !== null && servers.cluster !== null && brokers !== null) {
     moving = await startMovingShards({
       settings: config.cluster,
+      identity,
       shards: config.shards.length,
-      db: storage.metadata.db,
+      db,
       brokers,
       set: pipelines.moving,
+      copyShard: storage.copyShardAhead,
       cluster: servers.cluster,
       clock,
       log,

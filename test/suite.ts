@@ -142,10 +142,9 @@ export function influxKafkaSuite(
     servers: { readonly influx: () => Promise<InfluxServer>; readonly brokers: () => Promise<Brokers> },
   ) => void,
   start: () => Promise<Brokers> = () => startBrokers(3),
-  startMissing: () => string | undefined = () => undefined,
 ): void {
   const [influx, brokers] = [onFirstUse(() => startInflux()), onFirstUse(start)];
-  const missing = async () => (await influxMissing()) ?? (await kafkaMissing()) ?? startMissing();
+  const missing = async () => (await influxMissing()) ?? (await kafkaMissing());
   const servers = { influx: influx.get, brokers: brokers.get };
   const plan = collect(name, { influx: true, missing }, (test) => define(test, servers));
   plan.after.push(influx.close, brokers.close);
@@ -176,8 +175,13 @@ export function networksSuite(name: string, define: (test: Test) => void): void 
 }
 
 /** The same of a suite that runs brokers and InfluxDB in some. */
-export function clusterNetworksSuite(name: string, define: (test: Test) => void): void {
-  const missing = async () => networksMissing() ?? (await influxMissing()) ?? (await kafkaMissing());
+export function clusterNetworksSuite(
+  name: string,
+  define: (test: Test) => void,
+  moreMissing: () => string | undefined = () => undefined,
+): void {
+  const missing = async () =>
+    networksMissing() ?? (await influxMissing()) ?? (await kafkaMissing()) ?? moreMissing();
   enlist(collect(name, { influx: false, missing }, define));
 }
 

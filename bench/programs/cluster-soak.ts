@@ -2,11 +2,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BreakName } from "../../test/cluster/whole-load/breaks.js";
+import { withClusterOnKafka } from "../../test/cluster/whole-load/cluster-on-kafka.js";
 import { breakInRounds } from "../../test/cluster/whole-load/rounds.js";
 import type { BenchOptions } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { slopeOf } from "../slope.js";
-import { withClusterOnKafka } from "../subjects/cluster-on-kafka.js";
 import { rssMB } from "../subjects/proc.js";
 
 /** A kill each minute, with the start that follows. */
@@ -22,7 +22,7 @@ const killed = [1, 2] as const;
 const kills: readonly BreakName[] = ["node killed", "broker killed", "node replaced"];
 
 export function benchClusterSoak(options: BenchOptions): Promise<Figure[]> {
-  return withClusterOnKafka(options.dir, killed, async (all) => {
+  return withClusterOnKafka({ parent: options.dir, places: killed, frozenMs: 0 }, async (all) => {
     const { pid } = JSON.parse(await readFile(join(all.dir, `node-${spared}`, "service.json"), "utf8")) as {
       pid: number;
     };

@@ -1,21 +1,24 @@
 /** How long a device has no acknowledgement while parts of its cluster are away, and whether all is there afterwards. */
-import { numbers } from "../../test/cluster/three-nodes.js";
-import { type BreakName, breaks } from "../../test/cluster/whole-load/breaks.js";
+import { type BreakName, breaks, cuts } from "../../test/cluster/whole-load/breaks.js";
+import { withClusterOnKafka } from "../../test/cluster/whole-load/cluster-on-kafka.js";
 import { breakInRounds, type Round } from "../../test/cluster/whole-load/rounds.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
-import { withClusterOnKafka } from "../subjects/cluster-on-kafka.js";
 
 const quietMs = 2000;
+/** As long as the longest pause of a virtual machine that its host moves. */
+const frozenMs = 20_000;
 const messagesPerSecond = 30;
 /** A device that has waited longer than this has felt it. */
 const feltMs = 500;
 
 export async function benchTakeover(options: BenchOptions): Promise<Figure[]> {
-  const ways = (Object.keys(breaks) as BreakName[]).filter((name) => wants(options, name));
-  const names = Array.from({ length: options.rounds }, () => ways).flat();
-  const places = [...numbers.keys()];
-  return withClusterOnKafka(options.dir, places, async (all) => {
+  return withClusterOnKafka({ parent: options.dir, frozenMs }, async (all) => {
+    const canCut = all.networks !== null;
+    const ways = (Object.keys(breaks) as BreakName[]).filter(
+      (name) => wants(options, name) && (canCut || !cuts.includes(name)),
+    );
+    const names = Array.from({ length: options.rounds }, () => ways).flat();
     const load = { quietMs, messagesPerSecond, onRound };
     const { rounds, counted } = await breakInRounds(names, { ...all, ...load });
     const { messages, commands, schedules } = counted;

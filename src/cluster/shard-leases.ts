@@ -26,6 +26,8 @@ export interface ShardLeases {
   dropped(shard: number): void;
   /** Looks now instead of at the next beat, because another node has freed a shard for instance. */
   refresh(): Promise<void>;
+  /** Looks now. Whether another node has the shard, and this one is to have it. */
+  isToGet(shard: number): Promise<boolean>;
   /** Gives all shards, one after the other, and is gone for the others. */
   close(): Promise<void>;
 }
@@ -64,6 +66,8 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   const inTurn = createLock();
   /** When the last look began that has had an answer. */
   let seenAt = Number.NEGATIVE_INFINITY;
+  /** Of the last look: what others are to give to this node. */
+  let coming: readonly number[] = [];
 
   async function look(): Promise<void> {
     view.beginRead();
@@ -75,8 +79,9 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
     seenAt = begunAt;
     const picture = view.picture();
     const plan = planShards(picture);
+    coming = plan.get;
     const isCutOff = !isAble() && picture.sharing.length > 0 && picture.emptying.includes(identity.number);
-    moves.follow(isCutOff ? { take: [], give: [] } : plan);
+    moves.follow(isCutOff ? { ...plan, take: [], give: [] } : plan);
     if (cutOff.hasLasted(isCutOff)) moves.giveUp(plan.give);
     deps.seen?.();
   }
@@ -116,6 +121,8 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
     }
   }
 
+  const refresh = (): Promise<void> => inTurn(async () => (stopped.signal.aborted ? undefined : look()));
+
   await inTurn(look);
   const beating = keepBeating();
   let closing: Promise<void> | null = null;
@@ -136,7 +143,11 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
     holderOf: (shard) => (view.isOwn(shard) && !moves.isOpen(shard) ? null : view.nodeOf(shard)),
     areHoldersKnown: () => clock.monotonic() - seenAt < knownMs,
     dropped: (shard) => moves.dropped(shard),
-    refresh: () => inTurn(async () => (stopped.signal.aborted ? undefined : look())),
+    refresh,
+    isToGet: async (shard) => {
+      await refresh();
+      return closing === null && !reach.isAway && coming.includes(shard);
+    },
     close: () => {
       closing ??= close();
       return closing;

@@ -1,4 +1,6 @@
 /** Which shards this node takes, gives and loses, after each look at who is to have them. */
+import { orAborted } from "../../store/lib/abortable.js";
+import { pause } from "../../store/lib/turns.js";
 import type { MetadataReach } from "./metadata-reach.js";
 import type { ShardPlan } from "./shard-plan.js";
 import { createShardSteps, type Local, type OwnState, type ShardStepsDeps } from "./shard-steps.js";
@@ -8,11 +10,14 @@ interface ShardMoves {
   isOpen(shard: number): boolean;
   /** After a look: closes what others have taken, and moves on towards the plan. */
   follow(plan: ShardPlan): void;
-  /** Gives all of these at once: they serve nobody here. */
+  /** Gives all of these at once, also what is being opened: they serve nobody here. */
   giveUp(shards: readonly number[]): void;
   /** The service has closed the shard, since its log says that another node has it. */
   dropped(shard: number): void;
-  /** Takes nothing more; gives what is open: one after the other, or all at once if they serve nobody here. */
+  /**
+   * Takes nothing more, and opens none to the end; gives what is open: one after the other, or all at once if they serve
+   * nobody here.
+   */
   giveAll(): Promise<void>;
   /** Takes nothing more; closes all, of which nothing is this process's any more. */
   loseAll(): void;
@@ -22,6 +27,9 @@ interface ShardMoves {
 
 /** On their way to this node at the same time. */
 const takesAtOnce = 2;
+/** Of a node that stops, for the others to copy what it has ahead; whatever is left then is given all the same. */
+const leavingMs = 10_000;
+const againMs = 200;
 
 export function createShardMoves(
   deps: ShardStepsDeps,
@@ -29,15 +37,18 @@ export function createShardMoves(
   reach: MetadataReach,
   own: OwnState,
 ): ShardMoves {
-  const { log } = deps;
+  const { log, clock } = deps;
   const locals = new Map<number, Local>();
   const steps = createShardSteps(deps, locals, view, reach, own);
   const running = new Set<Promise<void>>();
   /** Of the last look, those still to be taken. */
   let wanted: number[] = [];
+  /** Of the last look, those that others are to have. */
+  let leaving: readonly number[] = [];
   let taking = 0;
   let giving = false;
   let isEnding = false;
+  const ending = new AbortController();
 
   function run(step: Promise<void>, then = (): void => undefined): void {
     const ended: Promise<void> = step
@@ -66,19 +77,58 @@ export function createShardMoves(
   const canGive = (shard: number): boolean => isOpen(shard) && steps.mayGive(shard);
 
   /** One at a time, and no more than one a look: whoever gets it opens it meanwhile. */
-  function giveNext(shards: readonly number[]): void {
-    const shard = shards.find(canGive);
+  function giveNext(): void {
+    const shard = leaving.find(canGive);
     if (giving || shard === undefined) return;
     giving = true;
-    run(steps.give(shard), () => {
+    run(giveCopied(shard), () => {
       giving = false;
     });
+  }
+
+  function leaveOpening(shards: Iterable<number>): void {
+    for (const shard of shards) locals.get(shard)?.leaving.abort();
+  }
+
+  /** It is open here until it has been copied, however long that takes. */
+  async function giveCopied(shard: number): Promise<void> {
+    const isCopied = await orAborted(
+      deps.ahead(shard, view.takers(), Number.POSITIVE_INFINITY),
+      ending.signal,
+    );
+    if (isCopied === true && !isEnding && canGive(shard) && leaving.includes(shard)) await steps.give(shard);
+  }
+
+  /** Resolves once whoever gets the shard has copied it, or the time is over. */
+  async function copied(shard: number | undefined, until: number): Promise<void> {
+    while (shard !== undefined && isOpen(shard) && own.isAble() && clock.monotonic() < until) {
+      const takers = view.takers();
+      if (takers.length === 0 || (await deps.ahead(shard, takers, until - clock.monotonic()))) return;
+      await pause(againMs);
+    }
+  }
+
+  /** The next one is copied while this one is given, in the order in which the others' plans deal them out. */
+  async function giveInTurn(): Promise<void> {
+    const left = [...locals.keys()].toSorted((a, b) => a - b);
+    const until = clock.monotonic() + leavingMs;
+    let copying = copied(left[0], until);
+    while (left.length > 0) {
+      const next = left.splice(0, own.isAble() ? 1 : left.length);
+      await copying;
+      copying = copied(left[0], until);
+      await Promise.all(next.filter(isOpen).map(steps.give));
+    }
   }
 
   function loseTaken(): void {
     for (const [shard, local] of locals) {
       if (view.isOwn(shard)) continue;
-      if (local.phase === "opening") local.isLost = true;
+      if (local.phase === "opening") {
+        local.isLost = true;
+        // It would take the log from whoever has the shard now.
+        local.leaving.abort();
+      }
       if (local.phase === "open") run(steps.lose(shard, local));
     }
   }
@@ -99,10 +149,12 @@ export function createShardMoves(
       }
       wanted = [...unopened, ...plan.take].filter((shard) => !locals.has(shard) && steps.mayTake(shard));
       takeNext();
-      giveNext(plan.give);
+      leaving = plan.give;
+      giveNext();
     },
     giveUp: (shards) => {
       if (isEnding) return;
+      leaveOpening(shards);
       for (const shard of shards) {
         if (canGive(shard)) run(steps.give(shard));
         // A row of this process without a shard.
@@ -118,17 +170,17 @@ export function createShardMoves(
     },
     giveAll: async () => {
       isEnding = true;
+      leaveOpening(locals.keys());
+      ending.abort();
       await settled();
-      const left = [...locals.keys()];
-      while (left.length > 0) {
-        const next = left.splice(0, own.isAble() ? 1 : left.length);
-        await Promise.all(next.filter(isOpen).map(steps.give));
-      }
+      await giveInTurn();
       for (const shard of view.ownShards()) if (steps.isUnfreed(shard)) await steps.free(shard);
       await settled();
     },
     loseAll: () => {
       isEnding = true;
+      leaveOpening(locals.keys());
+      ending.abort();
       for (const [shard, local] of locals) {
         local.isLost = true;
         if (local.phase === "open") run(steps.lose(shard, local));

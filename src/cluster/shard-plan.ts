@@ -29,6 +29,8 @@ export interface ShardPlan {
   readonly take: readonly number[];
   /** Those that it has, and that another is to have. */
   readonly give: readonly number[];
+  /** Those that others have and are to give, and that are to be this node's then. */
+  readonly get: readonly number[];
 }
 
 /** A node as it will be: with what comes to it, and without what it gives. */
@@ -54,12 +56,14 @@ export function planShards({ sharing, emptying, holders, self }: ShardPicture): 
   }
   const take = assign(free, nodes).flatMap(({ shard, to }) => (to === self ? [shard] : []));
   const given = [
-    ...assign(emptied, nodes).map(({ shard }) => ({ shard, from: holders[shard] })),
+    ...assign(emptied, nodes).map(({ shard, to }) => ({ shard, from: holders[shard], to })),
     ...level(nodes),
   ];
+  const ascending = (shards: readonly number[]): readonly number[] => shards.toSorted((a, b) => a - b);
   return {
-    take: take.toSorted((a, b) => a - b),
-    give: given.flatMap(({ shard, from }) => (from === self ? [shard] : [])).toSorted((a, b) => a - b),
+    take: ascending(take),
+    give: ascending(given.flatMap(({ shard, from }) => (from === self ? [shard] : []))),
+    get: ascending(given.flatMap(({ shard, to }) => (to === self ? [shard] : []))),
   };
 }
 
@@ -87,27 +91,33 @@ function leastOf(nodes: readonly Filling[]): Filling | undefined {
   );
 }
 
+interface Given {
+  readonly shard: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** The fullest gives to the emptiest that takes something of it, as long as that has two fewer at least. */
-function level(nodes: readonly Filling[]): { shard: number; from: number }[] {
-  const given: { shard: number; from: number }[] = [];
+function level(nodes: readonly Filling[]): Given[] {
+  const given: Given[] = [];
   const givers = new Set(nodes);
   while (givers.size > 0) {
     const from = [...givers].reduce((most, node) => (node.count > most.count ? node : most));
-    const shard = giveOne(from, nodes);
-    if (shard === undefined) givers.delete(from);
-    else given.push({ shard, from: from.number });
+    const one = giveOne(from, nodes);
+    if (one === undefined) givers.delete(from);
+    else given.push(one);
   }
   return given;
 }
 
-function giveOne(from: Filling, nodes: readonly Filling[]): number | undefined {
+function giveOne(from: Filling, nodes: readonly Filling[]): Given | undefined {
   const emptier = nodes.filter(({ count }) => count <= from.count - 2).toSorted((a, b) => a.count - b.count);
   for (const to of emptier) {
     const at = from.kept.findLastIndex((shard) => !to.refuses.has(shard));
     if (at < 0) continue;
     from.count--;
     to.count++;
-    return from.kept.splice(at, 1)[0];
+    return from.kept.splice(at, 1).map((shard) => ({ shard, from: from.number, to: to.number }))[0];
   }
   return undefined;
 }

@@ -12,8 +12,16 @@ import type { ShardView } from "./shard-view.js";
 
 /** What the service does with a shard. */
 interface ShardHandlers {
-  /** Opens the shard, which is this node's from now on. If it rejects, nothing of the shard is left open. */
-  take(shard: number): Promise<void>;
+  /**
+   * Opens the shard, which is this node's from now on. If it rejects, nothing of the shard is left open; it may do so
+   * once the signal is aborted: the shard is to go elsewhere.
+   */
+  take(shard: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Before it is given: asks those that may get the shard whether one of them is to have it, and has it copied there while
+   * it is open here. False: that takes longer than `mostMs`, or than a call may, and is to be asked again.
+   */
+  ahead(shard: number, takers: readonly number[], mostMs: number): Promise<boolean>;
   /** Closes the shard in order; another node may take it once this has resolved. */
   give(shard: number): Promise<void>;
   /** Closes the shard, which another node has taken. */
@@ -41,8 +49,10 @@ export interface OwnState {
 export interface Local {
   /** `claiming`: its row is being written; `opening`, `giving`, `losing`: the service works on it. */
   phase: "claiming" | "opening" | "open" | "giving" | "freeing" | "losing";
-  /** Another has it, or may have: its row is left alone. */
+  /** It is to be open here no more: another has it, or its log has ended. */
   isLost: boolean;
+  /** Ends an opening early. */
+  readonly leaving: AbortController;
 }
 
 const delayMs = { first: 1000, longest: 60_000 } as const;
@@ -63,7 +73,7 @@ export function createShardSteps(
   const unfreed = new Set<number>();
 
   const enter = (shard: number, phase: Local["phase"]): Local => {
-    const local = locals.get(shard) ?? { phase, isLost: false };
+    const local = locals.get(shard) ?? { phase, isLost: false, leaving: new AbortController() };
     local.phase = phase;
     locals.set(shard, local);
     return local;
@@ -102,8 +112,9 @@ export function createShardSteps(
     locals.delete(shard);
   }
 
-  const leave = (shard: number, local: Local): Promise<void> | void =>
-    local.isLost ? void locals.delete(shard) : free(shard);
+  /** A row that is still this node's keeps others from the shard, also if its log has ended. */
+  const leave = (shard: number): Promise<void> | void =>
+    view.isOwn(shard) ? free(shard) : void locals.delete(shard);
 
   return {
     free,
@@ -117,13 +128,14 @@ export function createShardSteps(
       if (!(await claim(shard)) || local.isLost) return void locals.delete(shard);
       local.phase = "opening";
       try {
-        await deps.take(shard);
+        await deps.take(shard, local.leaving.signal);
       } catch (error) {
+        if (local.leaving.signal.aborted) return leave(shard);
         refusals.failed(shard);
         log.warn("cannot open a shard", { shard, error: asError(error) });
         // First, so that whoever finds the shard free leaves it to a node that takes it.
         await say();
-        return leave(shard, local);
+        return leave(shard);
       }
       if (local.isLost) return lose(shard, local);
       refusals.worked(shard);
@@ -142,7 +154,7 @@ export function createShardSteps(
         return;
       }
       giveBackOffs.worked(shard);
-      return leave(shard, local);
+      return leave(shard);
     },
   };
 }

@@ -19,6 +19,8 @@ export interface ShardView {
   /** The node that has the shard and is there. */
   nodeOf(shard: number): number | null;
   picture(): ShardPicture;
+  /** The other nodes that are there and share the shards. */
+  takers(): readonly number[];
 }
 
 interface ShardViewDeps {
@@ -59,6 +61,26 @@ export function createShardView({ shards, nodes, identity, monotonic }: ShardVie
     return holder !== undefined && watch.find(holder.number)?.owner === holder.owner ? holder.number : null;
   };
 
+  const picture = (): ShardPicture => {
+    const own = watch.find(self);
+    // Once it stops it follows no plan any more.
+    const here = {
+      number: self,
+      refuses: own?.refuses ?? none,
+      isAble: own?.isAble ?? true,
+      isLeaving: false,
+    };
+    const there = [here, ...nodes.flatMap((number) => (number === self ? [] : (watch.find(number) ?? [])))];
+    const isSharing = ({ isAble, isLeaving }: Pick<NodeState, "isAble" | "isLeaving">): boolean =>
+      isAble && !isLeaving;
+    return {
+      sharing: there.filter(isSharing),
+      emptying: there.filter((one) => !isSharing(one)).map(({ number }) => number),
+      holders: numbers.map(nodeOf),
+      self,
+    };
+  };
+
   return {
     beginRead: () => {
       reads++;
@@ -79,24 +101,7 @@ export function createShardView({ shards, nodes, identity, monotonic }: ShardVie
     isOwn,
     ownShards: () => numbers.filter(isOwn),
     nodeOf,
-    picture: () => {
-      const own = watch.find(self);
-      // Once it stops it follows no plan any more.
-      const here = {
-        number: self,
-        refuses: own?.refuses ?? none,
-        isAble: own?.isAble ?? true,
-        isLeaving: false,
-      };
-      const there = [here, ...nodes.flatMap((number) => (number === self ? [] : (watch.find(number) ?? [])))];
-      const isSharing = ({ isAble, isLeaving }: Pick<NodeState, "isAble" | "isLeaving">): boolean =>
-        isAble && !isLeaving;
-      return {
-        sharing: there.filter(isSharing),
-        emptying: there.filter((one) => !isSharing(one)).map(({ number }) => number),
-        holders: numbers.map(nodeOf),
-        self,
-      };
-    },
+    picture,
+    takers: () => picture().sharing.flatMap(({ number }) => (number === self ? [] : [number])),
   };
 }

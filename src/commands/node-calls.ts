@@ -33,6 +33,7 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("follow") }),
   z.strictObject({ call: z.literal("shards") }),
   z.strictObject({ call: z.literal("gives"), node: id, shard: id }),
+  z.strictObject({ call: z.literal("copyAhead"), shard: id }),
   z.strictObject({ call: z.literal("list"), query: listQuery, shards: z.array(id).readonly() }),
   z.strictObject({ call: z.literal("asides") }),
   brokerBegin,
@@ -44,8 +45,8 @@ const nodeCall = z.discriminatedUnion("call", [
 ]);
 export type NodeCall = z.infer<typeof nodeCall>;
 /**
- * One for each device of the call, in their order; of `route` the QoS that is granted, or null. None of `follow`,
- * `shards` and `gives`.
+ * One for each device of the call, in their order; of `route` the QoS that is granted, or null; of `copyAhead` whether it
+ * is done. None of `follow`, `shards` and `gives`.
  */
 export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(targetsMax);
 export type NodeAnswers = z.infer<typeof nodeAnswers>;
@@ -61,6 +62,8 @@ export interface ShardNews {
   readonly look: () => Promise<void>;
   /** A node is about to give a shard to another. */
   readonly gives: (node: number, shard: number) => void;
+  /** A node is to give the shard next: false if this one is to have it, and still copies it. */
+  readonly copyAhead: (shard: number) => Promise<boolean>;
 }
 
 interface NodeCallsDeps {
@@ -140,6 +143,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
       shardNews.gives(call.node, call.shard);
       return [];
     }
+    if (call.call === "copyAhead") return [await shardNews.copyAhead(call.shard)];
     const slice = createSlice();
     const answers: NodeAnswers = [];
     for (const device of call.targets) {

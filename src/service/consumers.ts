@@ -11,6 +11,7 @@ import type { DecodedListener } from "../../ingest/followers/decoded.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import type { Clock } from "../../store/lib/clock.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import { quarantine } from "../../store/metadata/quarantine.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import { createConditions } from "../alerts/conditions.js";
@@ -36,6 +37,8 @@ interface ConsumersDeps
   extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored" | "onSettled" | "onFailed">> {
   readonly config: Config;
   readonly metadata: MetadataLayer;
+  /** For what follows from the shard's records. */
+  readonly db: Db;
   readonly shard: Shard;
   readonly series: SeriesStore;
   readonly presence: Presence;
@@ -54,9 +57,9 @@ const influxWrites = { pointsMax: 20_000, lingerMs: 50 } as const;
 const embeddedWrites = { pointsMax: 5000, lingerMs: 5 } as const;
 
 export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
-  const { config, shard, metadata, presence, status, aside, rules, onFailed, clock, fatal } = deps;
+  const { config, shard, metadata, db, presence, status, aside, rules, onFailed, clock, fatal } = deps;
   const { number, journal } = shard;
-  const { db, directory, meter } = metadata;
+  const { directory, meter } = metadata;
   const shared = { journal, directory, db, meter, rules, onFailed, onFailure: fatal };
   const alerts = await startAlertsConsumer({
     ...shared,
@@ -75,6 +78,8 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const stopAlerts = async (): Promise<void> => {
     unfollow();
     await alerts.close();
+    // What it could not write is no trouble of this process any more.
+    status.note("alerts", null);
   };
   const series = await startSeriesConsumer({
     ...shared,

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { LinkSecurity } from "../../store/journal/kafka/link-security.js";
 import type { PartitionLog } from "../../store/journal/kafka/partition-log.js";
+import { copyAhead } from "../../store/journal/replicated/copy-ahead.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
 import { segmentSuffix } from "../../store/journal/segment-head.js";
 import type { SegmentKeeping } from "../../store/journal/segment-keeping.js";
+import { onAbort } from "../../store/lib/abortable.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type JournalTopic, keepJournalTopic, readJournalTopic } from "../../store/metadata/journal-topic.js";
@@ -21,9 +23,16 @@ import type { Logger } from "../observability/log.js";
 export interface JournalLogs {
   /**
    * Takes the shard's log from whoever had it; its copy is in `dir`. `onEnded` is called once if it takes nothing more for
-   * good. @throws ConfigError, StoreError UNAVAILABLE
+   * good; `signal` ends the taking early. @throws ConfigError, StoreError UNAVAILABLE
    */
-  keep(shard: number, dir: string, onEnded: (reason: Error) => void): Promise<SegmentKeeping>;
+  keep(
+    shard: number,
+    dir: string,
+    onEnded: (reason: Error) => void,
+    signal: AbortSignal,
+  ): Promise<SegmentKeeping>;
+  /** Copies the shard's log to `dir` while another process has it. @throws as `keep` */
+  copyAhead(shard: number, dir: string, signal: AbortSignal): Promise<void>;
   /** Whether the machines are there that keep them. */
   readonly brokers: BrokersReach;
 }
@@ -34,6 +43,8 @@ interface LogsDeps {
   readonly log: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Ends the opening early. */
+  readonly stopping: AbortSignal;
 }
 
 /** Ten thousand messages; more would not be faster, and is what each broker holds in memory at once. */
@@ -48,7 +59,7 @@ const clientID = "tidemark";
  * journal is in another one; StoreError UNAVAILABLE
  */
 export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | null> {
-  const { config, db, log, now } = deps;
+  const { config, db, log, now, stopping } = deps;
   const { dataDir, journal } = config;
   const known = await readJournalTopic(db);
   if (journal === null) {
@@ -65,21 +76,21 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
     import("../../store/journal/kafka/topic.js"),
   ]);
   const { brokers, topic, shards: partitions, acceptsUnflushed } = journal;
-  const { signal } = new AbortController();
   const security = await securityOf(journal);
   const place = { brokers, topic, clientID, frameBytesMax, security };
   const open = (partition: number): PartitionLog => openPartition({ ...place, partition, appendTimeMs });
-  const prepared = await prepareTopic({ ...place, partitions, replicas, acceptsUnflushed }, signal).catch(
+  const prepared = await prepareTopic({ ...place, partitions, replicas, acceptsUnflushed }, stopping).catch(
     refuseUnfit,
   );
   const { deployment, topicID } = await topicOf(db, now(), known, { topic, ...prepared }, () =>
-    isEmpty(open, partitions),
+    isEmpty(open, partitions, stopping),
   );
   if (acceptsUnflushed) log.warn("journal: an acknowledgement means on two machines, not yet on their disks");
   const owner = newOwner();
+  const onTrouble = (error: Error): void => log.warn(`journal: ${error.message}`);
   return {
     brokers: createBrokersReach(place),
-    keep: (shard, dir, onEnded) =>
+    keep: (shard, dir, onEnded, signal) =>
       keepInLog({
         dir,
         log: open(shard),
@@ -88,8 +99,17 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
         frameBytesMax,
         now,
         onEnded,
-        onTrouble: (error) => log.warn(`journal: ${error.message}`),
+        onTrouble,
         signal,
+      }).catch(refuseUnfit),
+    copyAhead: (shard, dir, stopped) =>
+      copyAhead({
+        dir,
+        log: open(shard),
+        name: { topicID, partition: shard },
+        claimant: { deployment, shard },
+        onTrouble,
+        signal: stopped,
       }).catch(refuseUnfit),
   };
 }
@@ -144,12 +164,18 @@ async function topicOf(
   throw new ConfigError([`JOURNAL_URL: is ${is}, and this deployment's journal is in ${was}`]);
 }
 
-async function isEmpty(open: (partition: number) => PartitionLog, partitions: number): Promise<boolean> {
+async function isEmpty(
+  open: (partition: number) => PartitionLog,
+  partitions: number,
+  stopping: AbortSignal,
+): Promise<boolean> {
   for (let partition = 0; partition < partitions; partition++) {
     const log = open(partition);
+    const stopListening = onAbort(stopping, log.close);
     try {
       if ((await log.end()) > 0) return false;
     } finally {
+      stopListening();
       log.close();
     }
   }

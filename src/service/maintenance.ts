@@ -15,8 +15,9 @@ import { createRemovals, type RemovalCounts } from "../background/removals.js";
 import type { Config } from "../config/config.js";
 import { keepReserve } from "../host/reserve.js";
 import type { Logger } from "../observability/log.js";
+import { createBacklog } from "./backlog.js";
 import type { Checks } from "./checks.js";
-import type { Shard } from "./shard.js";
+import { createEventRetention } from "./event-retention.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
 
 /**
@@ -24,8 +25,8 @@ import type { ShardPipeline } from "./shard-pipeline.js";
  * devices and data points.
  */
 export interface Maintenance {
-  /** True while the consumers' backlog is at its limit. */
-  readonly backlogFull: boolean;
+  /** Whether the backlog of the shard's consumers is at its limit. */
+  isBacklogFull(shard: number): boolean;
   readonly removals: RemovalCounts;
   /** Keeps what retention and removals would take, for a while; resolves once nothing is being taken any more. */
   hold(seconds: number, holder: Holder): Promise<void>;
@@ -75,16 +76,18 @@ const controlLogBytesMs = 5000;
 const dayMs = 86_400_000;
 
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
-  let backlogFull = false;
+  const backlog = createBacklog(deps);
   let closing = false;
   const held = createHold(deps.monotonic);
   const { pipelines } = deps;
   const removals = createRemovals({ ...deps, journals: pipelines, isHeld: () => held.isHeld });
   const inEach = (work: (one: ShardPipeline) => Promise<void>) => async () => {
+    const failures: unknown[] = [];
     for (const one of pipelines.all) {
-      // It may have been closed meanwhile.
-      if (pipelines.all.includes(one)) await work(one);
+      // It may have been closed meanwhile. What one cannot do holds up none of the others.
+      if (pipelines.all.includes(one)) await work(one).catch((error: unknown) => failures.push(error));
     }
+    if (failures.length > 0) throw failures[0];
   };
   let removing: Promise<void> = Promise.resolve();
   const dropChanges = createChangeRetention(deps.db, {
@@ -113,11 +116,13 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       deps.log,
       inEach(({ shard }) => shard.endExpired()),
     ),
-    every(backlogMs, "measure the backlog", deps.log, () => {
-      const bytes = pipelines.all.reduce((sum, one) => sum + backlogBytes(one), 0);
-      backlogFull = bytes > deps.config.journalBacklogBytes;
-    }),
-    every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps, held)),
+    every(backlogMs, "measure the backlog", deps.log, backlog.measure),
+    every(
+      retentionMs,
+      "apply the events' retention",
+      deps.log,
+      createEventRetention({ ...deps, isHeld: () => closing || held.isHeld }),
+    ),
     every(removalMs, "remove points", deps.log, () => {
       removing = removals.drain();
       return removing;
@@ -144,9 +149,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     ),
   ];
   return {
-    get backlogFull() {
-      return backlogFull;
-    },
+    isBacklogFull: backlog.isFull,
     removals: removals.counts,
     hold: async (seconds, holder) => {
       held.keep(seconds, holder);
@@ -159,65 +162,6 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       await Promise.all(pipelines.all.map(({ presence }) => presence.save().catch(() => undefined)));
     },
   };
-}
-
-/** Bytes of the segments that a consumer has not settled. */
-function backlogBytes({ journal, settledID, savedAlertsID }: ShardPipeline): number {
-  const settled = Math.min(settledID, savedAlertsID);
-  return journal.segments.reduce((sum, segment, i) => {
-    const end = journal.segments[i + 1]?.firstID ?? journal.committedID + 1;
-    const share = Math.min(1, Math.max(0, (end - 1 - settled) / Math.max(1, end - segment.firstID)));
-    return sum + segment.bytes * share;
-  }, 0);
-}
-
-/** Unlinks old segments: those past every checkpoint, and past the days or the bytes that events are kept. */
-async function dropSegments(deps: MaintenanceDeps, held: Hold): Promise<void> {
-  const { config, pipelines, now, log } = deps;
-  const shards = await Promise.all(
-    pipelines.all.map(async (one) => ({
-      shard: one.shard,
-      checkpoint: await checkpointOf(one, deps.series),
-    })),
-  );
-  const segments = pipelines.all.flatMap(({ journal }) => journal.segments);
-  let bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
-  for (let left = shards; ; ) {
-    const next = oldestOf(left);
-    if (held.isHeld || next === null) return;
-    const old = now() - next.endedAt > config.eventRetentionDays * dayMs;
-    if (!old && bytes <= config.eventRetentionBytes) return;
-    const { segment, shard } = next;
-    try {
-      await shard.journal.drop(segment);
-    } catch (error) {
-      // The log of one shard may be away: those of others are not.
-      log.warn("cannot let a segment go", { path: segment.path, error });
-      left = left.filter((one) => one.shard !== shard);
-      continue;
-    }
-    bytes -= segment.bytes;
-    shard.events.forget(segment);
-    log.info("segment unlinked", { path: segment.path, bytes: segment.bytes });
-  }
-}
-
-/** The journal id up to which nothing of a shard needs its journal any more. */
-async function checkpointOf(
-  { shard: { number, saved }, savedAlertsID }: ShardPipeline,
-  series: SeriesStore,
-): Promise<number> {
-  return Math.min(await series.checkpoint(number), saved.savedID, savedAlertsID);
-}
-
-/** Of all shards, the closed segment whose records are the oldest, among those that are past every checkpoint. */
-function oldestOf(shards: readonly { readonly shard: Shard; readonly checkpoint: number }[]) {
-  const oldest = shards.flatMap(({ shard, checkpoint }) => {
-    const [segment, next] = shard.journal.segments;
-    if (segment === undefined || next === undefined || next.firstID - 1 > checkpoint) return [];
-    return [{ shard, segment, endedAt: next.createdAt }];
-  });
-  return oldest.sort((a, b) => a.endedAt - b.endedAt)[0] ?? null;
 }
 
 async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<void> {

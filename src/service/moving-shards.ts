@@ -3,12 +3,14 @@ import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import { pause } from "../../store/lib/turns.js";
+import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type BrokersWatch, watchBrokers } from "../cluster/brokers-watch.js";
 import type { Cluster } from "../cluster/neighbours.js";
 import { type ShardLeases, startShardLeases } from "../cluster/shard-leases.js";
+import { aheadWaitMs, createShardsAhead } from "../cluster/shards-ahead.js";
+import { nodeAnswers } from "../commands/node-calls.js";
 import type { ClusterSettings } from "../config/cluster.js";
-import { newOwner } from "../host/process-owner.js";
 import type { Logger } from "../observability/log.js";
 import type { ShardSet } from "./shard-set.js";
 
@@ -19,18 +21,23 @@ export interface MovingShards extends Pick<ShardLeases, "refresh" | "close"> {
   areHoldersKnown(): boolean;
   /** Another node is about to give the shard. */
   gives(node: number, shard: number): void;
+  /** Another node is to give the shard, to this one if their plans are alike. False if copying it takes longer. */
+  copyAhead(shard: number): Promise<boolean>;
   /** The shard's journal takes nothing more for good. */
   ended(shard: number, reason: Error): void;
 }
 
 interface MovingShardsDeps {
   readonly settings: ClusterSettings;
+  readonly identity: NodeIdentity;
   /** How many there are. */
   readonly shards: number;
   readonly db: Db;
   /** Is closed with what is returned. */
   readonly brokers: BrokersReach;
   readonly set: Pick<ShardSet, "open" | "close" | "pipelines">;
+  /** Copies a shard that is open elsewhere. */
+  readonly copyShard: (shard: number, signal: AbortSignal) => Promise<void>;
   readonly cluster: Pick<Cluster, "others" | "call">;
   readonly clock: Clock;
   readonly log: Logger;
@@ -39,6 +46,8 @@ interface MovingShardsDeps {
 
 /** What nodes are told of a shard is worth little after that: they look by themselves then. */
 const tellMs = 1000;
+/** A node that does not answer by then is not waited for: it answers before, if with nothing more than that it copies. */
+const copyMs = 2 * aheadWaitMs;
 /** How long a shard waits to be given until the others know of it: they then wait for whoever gets it. */
 const untilToldMs = 250;
 /** So long after it is said that a shard is about to be given, its node is asked again. */
@@ -46,7 +55,7 @@ const givingMsMax = 5000;
 
 /** @throws ConfigError if another process has this node's number */
 export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingShards> {
-  const { settings, shards, db, brokers, set, cluster, clock, log, fatal } = deps;
+  const { settings, identity, shards, db, brokers, set, copyShard, cluster, clock, log, fatal } = deps;
   const { self, nodes } = settings;
 
   /** Whoever is to have a shard that is free, or waits for one that is open now, need not wait for its next beat. */
@@ -64,6 +73,21 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
   function seen(): void {
     for (const shard of given.keys()) if (!isGiven(shard, leases.holderOf(shard))) given.delete(shard);
     set.pipelines.look();
+  }
+
+  const ahead = createShardsAhead({ copy: copyShard, monotonic: clock.monotonic, log });
+
+  /** Each node knows whether it is the one: a plan is made where it is followed. */
+  async function copiedAhead(shard: number, takers: readonly number[], mostMs: number): Promise<boolean> {
+    const answers = await Promise.all(
+      takers.map((node) =>
+        cluster
+          .call(node, { call: "copyAhead", shard }, Math.min(mostMs, copyMs))
+          // Who does not answer copies when it opens the shard.
+          .catch(() => undefined),
+      ),
+    );
+    return answers.every((answer) => nodeAnswers.safeParse(answer).data?.[0] !== false);
   }
 
   async function timed(what: string, shard: number, work: Promise<void>): Promise<void> {
@@ -87,13 +111,15 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     isAble: () => watch?.isAble !== false,
     shards,
     nodes: nodes.map(({ number }) => number),
-    identity: { number: self.number, owner: newOwner() },
+    identity,
     clock,
     log,
-    take: async (shard) => {
-      await timed("a shard is open", shard, set.open(shard));
+    take: async (shard, signal) => {
+      await ahead.end(shard);
+      await timed("a shard is open", shard, set.open(shard, signal));
       void tellOthers();
     },
+    ahead: copiedAhead,
     give: async (shard) => {
       await Promise.race([tellOthers({ call: "gives", node: self.number, shard }), pause(untilToldMs)]);
       await timed("a shard is closed", shard, closeWhatIsThere(shard));
@@ -114,7 +140,9 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     },
     areHoldersKnown: leases.areHoldersKnown,
     refresh: leases.refresh,
+    copyAhead: async (shard) => !(await leases.isToGet(shard)) || ahead.copy(shard),
     close: async () => {
+      await ahead.close();
       await leases.close();
       // Nothing more is seen of where they go.
       set.pipelines.endWaits();

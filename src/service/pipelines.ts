@@ -1,11 +1,11 @@
 /** The path of an uplink, and the work beside it: the way into the journal, its consumers, status, maintenance. */
-import type { ByShard, ShardHolders } from "../../ingest/directory/by-shard.js";
+import type { ByShard } from "../../ingest/directory/by-shard.js";
 import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { type DeviceIngest, ingestElsewhere } from "../../store/metadata/devices/ingest.js";
 import type { Holder } from "../background/hold.js";
-import { type Config, engineOf } from "../config/config.js";
+import { engineOf } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
 import { createKeptLogs, type KeptLogs } from "../journal-lists/kept-logs.js";
@@ -17,8 +17,7 @@ import { replaySince } from "./consumers.js";
 import { countsOf, createTelling } from "./live-telling.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
-import { createShardSet, type ShardSet } from "./shard-set.js";
-import type { Storage } from "./storage.js";
+import { createShardSet, type ShardSet, type ShardSetDeps } from "./shard-set.js";
 
 export interface Pipelines {
   readonly ofShards: ByShard<ShardPipeline>;
@@ -58,15 +57,15 @@ export interface Pipelines {
   close(): Promise<void>;
 }
 
-export async function startPipelines(
-  storage: Storage,
-  config: Config,
-  build: BuildInfo,
-  log: Logger,
-  clock: Clock,
-  fatal: (error: Error) => void,
-  holders: ShardHolders,
-): Promise<Pipelines> {
+interface PipelinesDeps extends Pick<ShardSetDeps, "storage" | "config" | "holders" | "dbOf"> {
+  readonly build: BuildInfo;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly fatal: (error: Error) => void;
+}
+
+export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
+  const { storage, config, build, log, clock, fatal, holders, dbOf } = deps;
   const { metadata, series, aside, refill, damage } = storage;
   const { db, meter } = metadata;
   const { now, monotonic } = clock;
@@ -84,7 +83,7 @@ export async function startPipelines(
   metadata.follow(gate.changed);
   let maintenance: Maintenance | null = null;
   let closing = false;
-  const backlogFull = (): boolean => maintenance?.backlogFull ?? false;
+  const isBacklogFull = (shard: number): boolean => maintenance?.isBacklogFull(shard) ?? false;
   const stopped = (): string | null =>
     pipelines.all.map(({ accept }) => accept.stopped).find((reason) => reason !== null) ?? null;
   const status = createStatus({
@@ -110,8 +109,9 @@ export async function startPipelines(
     status,
     telling,
     consuming: { config, status, gate, onStored: live.publish, clock, fatal },
-    backlogFull,
+    isBacklogFull,
     holders,
+    dbOf,
   });
   const { pipelines } = set;
   for (const shard of storage.shards) await set.begin(shard);

@@ -3,6 +3,7 @@ import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { pause } from "../../store/lib/turns.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import type { Point } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
@@ -38,7 +39,6 @@ export interface ConsumersStart {
   /** Told of points once they can be read. */
   readonly onStored: (points: readonly Point[]) => void;
   readonly config: Config;
-  readonly storage: Storage;
   readonly status: Status;
   readonly gate: HistoryGate;
   readonly clock: Clock;
@@ -49,16 +49,21 @@ export interface ConsumersStart {
 const settleStepMs = 10;
 const settleMsMax = 500;
 
-/** `backlogFull`: what the consumers have not taken yet fills its bound on disk. */
-export function createShardPipeline(
-  shard: Shard,
-  { metadata: { db, meter } }: Pick<Storage, "metadata">,
-  telling: ShardTelling,
-  now: () => number,
-  backlogFull: () => boolean,
-): ShardPipeline {
+interface ShardPipelineDeps {
+  readonly shard: Shard;
+  readonly storage: Storage;
+  /** For what follows from the shard's records. */
+  readonly db: Db;
+  readonly telling: ShardTelling;
+  readonly now: () => number;
+  /** Whether what the consumers have not taken yet fills its bound on disk. */
+  readonly backlogFull: () => boolean;
+}
+
+export function createShardPipeline(deps: ShardPipelineDeps): ShardPipeline {
+  const { shard, storage, db, telling, now, backlogFull } = deps;
   const { journal, number } = shard;
-  const accept = createAccept(journal, meter, backlogFull);
+  const accept = createAccept(journal, storage.metadata.meter, backlogFull);
   const presence = createPresence(db, number, now, telling.presence);
   let consumers: Consumers | null = null;
   return {
@@ -78,10 +83,11 @@ export function createShardPipeline(
     get savedAlertsID() {
       return consumers?.alerts.savedID ?? 0;
     },
-    start: async ({ storage, onStored, ...deps }) => {
+    start: async ({ onStored, ...start }) => {
       const { metadata, series, aside, onFailed, times } = storage;
       consumers = await startConsumers({
-        ...deps,
+        ...start,
+        db,
         onStored: (points) => {
           onStored(points);
           telling.points(points);

@@ -1,6 +1,7 @@
 /** The shards of this process, each with its pipeline: those that it has for good, and those that come and go. */
 import { type OpenShards, openShards, type ShardHolders } from "../../ingest/directory/by-shard.js";
 import { StoreError } from "../../store/lib/errors.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
 import { spareBytes } from "../http/disk-space.js";
@@ -14,8 +15,11 @@ export interface ShardSet {
   readonly pipelines: Omit<OpenShards<ShardPipeline>, "add" | "remove">;
   /** Starts what follows the journal of a shard that is open, and lets its devices in. */
   begin(shard: Shard): Promise<void>;
-  /** Opens a shard that has come to this process. If it rejects, nothing of it is left open. */
-  open(shard: number): Promise<void>;
+  /**
+   * Opens a shard that has come to this process. If it rejects, nothing of it is left open; it does so soon where the
+   * signal is aborted while the shard's log is still to be taken.
+   */
+  open(shard: number, signal: AbortSignal): Promise<void>;
   /**
    * Closes a shard that goes elsewhere, or has gone: the connections of its devices end, and what can still be kept is.
    * Nothing happens if it is not here. If it rejects, nothing of it is used any more all the same.
@@ -23,18 +27,21 @@ export interface ShardSet {
   close(shard: number, why: "given" | "lost"): Promise<void>;
 }
 
-interface ShardSetDeps {
+export interface ShardSetDeps {
   readonly config: Config;
   readonly storage: Storage;
   readonly status: Pick<Status, "follow">;
   readonly telling: Telling;
-  readonly consuming: Omit<ConsumersStart, "storage">;
-  readonly backlogFull: () => boolean;
+  readonly consuming: ConsumersStart;
+  /** Whether what the consumers of a shard have not taken yet fills its bound on disk. */
+  readonly isBacklogFull: (shard: number) => boolean;
   readonly holders: ShardHolders;
+  /** The metadata for what follows from the shard's records. */
+  readonly dbOf: (shard: number) => Db;
 }
 
 export function createShardSet(deps: ShardSetDeps): ShardSet {
-  const { config, storage, status, telling, consuming, backlogFull, holders } = deps;
+  const { config, storage, status, telling, consuming, isBacklogFull, holders, dbOf } = deps;
   const { metadata, series, receipts } = storage;
   const { now } = consuming.clock;
   const pipelines = openShards<ShardPipeline>({
@@ -49,9 +56,16 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
   async function begin(shard: Shard, takenOver: TakenOver): Promise<void> {
     const { number, saved } = shard;
     const told = createShardTelling(telling, takenOver);
-    const pipeline = createShardPipeline(shard, storage, told, now, backlogFull);
+    const pipeline = createShardPipeline({
+      shard,
+      storage,
+      db: dbOf(number),
+      telling: told,
+      now,
+      backlogFull: () => isBacklogFull(number),
+    });
     try {
-      if (!config.holdSeries) await pipeline.start({ ...consuming, storage });
+      if (!config.holdSeries) await pipeline.start(consuming);
       await settleIssued({ db: metadata.db, now, node: number, held: saved.held, receipts });
     } catch (error) {
       await pipeline.close();
@@ -89,12 +103,12 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
   return {
     pipelines,
     begin: (shard) => begin(shard, { lastID: 0, isBroken: false }),
-    open: async (number) => {
+    open: async (number, signal) => {
       await closing.get(number)?.catch(() => undefined);
       // It would open, and take nothing.
       const spare = await spareBytes(config.dataDir, config.freeBytesMin);
       if (spare < 0) throw new StoreError("UNAVAILABLE", "disk full: a shard needs room for its journal");
-      const shard = await storage.openShard(number).catch(async (error: unknown) => {
+      const shard = await storage.openShard(number, signal).catch(async (error: unknown) => {
         await letGo(number);
         throw error;
       });

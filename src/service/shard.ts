@@ -12,10 +12,8 @@ import { createSessionRecords, type SessionRecords } from "../../ingest/sessions
 import type { SessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
 import { createWorkPart, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
-import type { IndexThread } from "../../store/events/event-indexer.js";
-import { type EventLog, type EventLogKeeping, openEventLog } from "../../store/events/events.js";
-import type { DamageLog } from "../../store/files/damage.js";
-import { type Journal, openJournal } from "../../store/journal/journal.js";
+import type { EventLog, EventLogKeeping } from "../../store/events/events.js";
+import type { Journal } from "../../store/journal/journal.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { type Closers, createClosers } from "../../store/lib/closers.js";
 import { createListeners } from "../../store/lib/listeners.js";
@@ -23,17 +21,18 @@ import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
 import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
 import { clearPresence } from "../../store/metadata/devices/presence.js";
+import { isCutOff, restoreSnapshot } from "../../store/mqtt-sessions/journal-snapshot.js";
 import type { SessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
-import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
+import { openSessionStore, type SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Receipts } from "../commands/receipts.js";
-import { type Config, ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/config.js";
 import { shardDir } from "../host/shard-folders.js";
-import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
-import type { Faults } from "./faults.js";
 import type { JournalLogs } from "./journal-log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
+import { createSessionSnapshots, type SessionSnapshots } from "./session-snapshots.js";
+import { type FilesDeps, journalDir, openShardFiles, type Place, troubleLog } from "./shard-files.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
 /**
@@ -48,6 +47,8 @@ export interface Shard {
   readonly events: EventLog;
   readonly registry: SessionRegistry;
   readonly saved: SavedSessions;
+  /** Null: the journal is on this machine alone, and so is the sessions' file. */
+  readonly snapshots: SessionSnapshots | null;
   readonly records: SessionRecords;
   readonly connections: Connections;
   readonly wills: Wills;
@@ -71,28 +72,12 @@ export interface Shard {
   close(): Promise<void>;
 }
 
-const segmentBytesMax = 64 * 1024 * 1024;
-const segmentAgeMaxMs = 3_600_000;
-/** Appended and not yet on disk, in all shards together. */
-const pendingBytesMax = 32 * 1024 * 1024;
-
-/**
- * Write the files of all shards. Nothing on the path of a message waits for them: records are indexed and sessions
- * saved after their acknowledgement.
- */
-interface ShardThreads {
-  readonly events: IndexThread;
-  readonly sessions: SessionFileThread;
-}
-
 /** What the shards of a process share. */
-interface ShardDeps {
-  readonly config: Config;
+interface ShardDeps extends FilesDeps {
   readonly metadata: MetadataLayer;
   /** Null: the journal is on this machine alone. */
   readonly logs: JournalLogs | null;
   readonly series: Pick<SeriesStore, "checkpoint">;
-  readonly damage: DamageLog;
   readonly onFailed: OnFailed;
   readonly aside: AsideKeeper;
   /** The budget of work that records on their way may cause, in all shards together. */
@@ -100,40 +85,39 @@ interface ShardDeps {
   readonly receipts: Receipts;
   /** The bytes that sessions hold. */
   readonly held: HeldBytes;
-  readonly threads: ShardThreads;
-  readonly log: Logger;
-  readonly faults: Faults;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly sessionThread: SessionFileThread;
   /** Called when a shard's journal takes nothing more for good. */
   readonly onEnded: (shard: number, reason: Error) => void;
 }
 
-/** @throws ConfigError for a journal of another shard: its followers would look for their places under a wrong number */
-function refuseOther({ number, dir }: Place, { committedID }: Journal): void {
-  const found = shardOfID(committedID);
-  if (found === number) return;
-  const where = join(dir, "journal");
-  throw new ConfigError([`NODE_NUMBER: is ${number}, and ${where} was kept under ${found}: set that one`]);
+interface OpeningDeps extends ShardDeps {
+  readonly signal: AbortSignal;
 }
 
-type Place = Pick<Shard, "number" | "dir">;
+/** @throws ConfigError for a journal of another shard: its followers would look for their places under a wrong number */
+function refuseOther(place: Place, { committedID }: Journal): void {
+  const found = shardOfID(committedID);
+  if (found === place.number) return;
+  const kept = `${journalDir(place)} was kept under ${found}`;
+  throw new ConfigError([`NODE_NUMBER: is ${place.number}, and ${kept}: set that one`]);
+}
 
 /**
  * Opens the journal and brings its followers up to its end; journals the end of connections that a killed run, here or
- * on another machine, left open. If it rejects, nothing of the shard is left open.
+ * on another machine, left open. If it rejects, nothing of the shard is left open. The signal ends it early as long as
+ * its log is still to be taken.
  */
-export async function openShard(number: number, deps: ShardDeps): Promise<Shard> {
+export async function openShard(number: number, deps: ShardDeps, signal: AbortSignal): Promise<Shard> {
   const closers = createClosers();
   try {
-    return await openParts(number, deps, closers);
+    return await openParts(number, { ...deps, signal }, closers);
   } catch (error) {
     await closers.close().catch(troubleLog(deps.log)("shard"));
     throw error;
   }
 }
 
-async function openParts(number: number, deps: ShardDeps, closers: Closers): Promise<Shard> {
+async function openParts(number: number, deps: OpeningDeps, closers: Closers): Promise<Shard> {
   const { metadata, aside, receipts, log, now } = deps;
   const { db, directory } = metadata;
   const trouble = troubleLog(log);
@@ -143,9 +127,13 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
   closers.add(async () => aside.forget(number));
   await mkdir(place.dir, { recursive: true });
   await clearPresence(db, number);
-  const { journal, events } = await openJournalAndEvents(place, deps, closers, commits.tell);
+  const { journal, events } = await openShardFiles(place, deps, closers, {
+    keep: async () =>
+      deps.logs?.keep(number, journalDir(place), (reason) => deps.onEnded(number, reason), deps.signal),
+    onCommit: commits.tell,
+  });
   refuseOther(place, journal);
-  const { store, saved, earlier } = await openSavedSessions(place, deps, closers, journal, events);
+  const { store, saved, snapshots, earlier } = await openSavedSessions(place, deps, closers, journal, events);
   const { registry } = saved;
   await forgetDeleted(registry, (ids) => existingDevices(db, ids));
   const work = createWorkPart(deps.work);
@@ -181,6 +169,7 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
     events,
     registry,
     saved,
+    snapshots,
     records,
     connections,
     wills,
@@ -218,46 +207,6 @@ async function openParts(number: number, deps: ShardDeps, closers: Closers): Pro
   };
 }
 
-function troubleLog(log: Logger): (part: string) => (error: Error) => void {
-  return (part) => (error) => log.warn(`${part}: ${error.message}`);
-}
-
-async function openJournalAndEvents(
-  { number, dir }: Place,
-  { config, logs, damage, threads, log, faults, now, onEnded }: ShardDeps,
-  closers: Closers,
-  onCommit: () => void,
-): Promise<Pick<Shard, "journal" | "events">> {
-  const trouble = troubleLog(log);
-  const events = await openEventLog({
-    path: join(dir, "events.db"),
-    onDamage: damage.report,
-    onTrouble: trouble("event index"),
-    thread: threads.events,
-  });
-  closers.add(events.close);
-  const journalDir = join(dir, "journal");
-  const keeping = await logs?.keep(number, journalDir, (reason) => onEnded(number, reason));
-  const journal = await openJournal({
-    dir: journalDir,
-    ...(keeping === undefined ? {} : { keeping }),
-    shard: number,
-    now,
-    segmentBytesMax,
-    segmentAgeMaxMs,
-    pendingBytesMax: pendingBytesMax / (config.ownShards ?? config.shards).length,
-    freeBytesMin: config.freeBytesMin,
-    onRecord: events.onRecord,
-    onSegmentClosed: events.onSegmentClosed,
-    onCommit,
-    onTrouble: trouble("journal"),
-    onFault: faults("at a record of the journal"),
-    onDamage: damage.report,
-  });
-  closers.add(journal.close);
-  return { journal, events };
-}
-
 /** The snapshot of the sessions, and the journal's records after it. */
 async function openSavedSessions(
   place: Place,
@@ -266,16 +215,19 @@ async function openSavedSessions(
   journal: Journal,
   events: EventLogKeeping,
 ) {
-  const { config, metadata, damage, aside, held, threads, onFailed } = deps;
+  const { config, metadata, damage, aside, held, sessionThread, onFailed, logs, now } = deps;
   let running = false;
   const file = join(place.dir, "sessions.db");
   const onDamage = (fault: string, putAside: string): void => {
-    const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
+    const read = logs === null ? readAgain(journal) : "made again from the journal";
+    const again = running ? "written again from memory: nothing is lost" : read;
     const what = `${fault}; put aside as ${putAside} and ${again}`;
     damage.report({ part: "sessions", file, what, lostBytes: 0 });
   };
-  const store = await openSessionStore(file, onDamage, threads.sessions);
+  const store = await openSessionStore(file, onDamage, sessionThread);
   closers.add(store.close);
+  const scratch = `${file}.snapshot`;
+  if (logs !== null) await restoreIfCutOff(place, deps, store, journal, scratch);
   const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
   await beginAboveFollowers(place, deps, journal, {
     ...followers,
@@ -290,7 +242,26 @@ async function openSavedSessions(
   closers.add(saved.registry.letGo);
   aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
   running = true;
-  return { store, saved, earlier };
+  const snapshots = logs === null ? null : createSessionSnapshots(store, journal, scratch, now);
+  return { store, saved, snapshots, earlier };
+}
+
+/** What the journal has let go while another machine had it is in its newest snapshot. */
+async function restoreIfCutOff(
+  { number }: Place,
+  { damage, log }: ShardDeps,
+  store: SessionStore,
+  journal: Journal,
+  scratch: string,
+): Promise<void> {
+  const savedID = await store.savedID();
+  if (!isCutOff(journal, savedID)) return;
+  const found = await restoreSnapshot(store, journal, scratch);
+  if (found) log.info("sessions taken from their snapshot in the journal", { shard: number });
+  else {
+    const what = `they are saved up to record ${savedID}, and the journal has no snapshot of them: ${readAgain(journal)}`;
+    damage.report({ part: "sessions", file: scratch, what, lostBytes: 0 });
+  }
 }
 
 /** The journal ids up to which effects elsewhere are stored. */
@@ -310,7 +281,7 @@ async function checkpoints(
  * skips their ids, because a follower that has seen those ids would ignore new records under them.
  */
 async function beginAboveFollowers(
-  { dir }: Place,
+  place: Place,
   { damage }: ShardDeps,
   journal: Journal,
   followers: Readonly<Record<string, number>>,
@@ -320,7 +291,7 @@ async function beginAboveFollowers(
   const ahead = Object.entries(followers).filter(([, id]) => id > end);
   const named = ahead.map(([name, id]) => `${name} at ${id}`).join(", ");
   const what = `its end is lost: it ends at record ${end}, with ${named}; new ids begin at ${journal.committedID + 1}`;
-  damage.report({ part: "journal", file: join(dir, "journal"), what, lostBytes: 0 });
+  damage.report({ part: "journal", file: journalDir(place), what, lostBytes: 0 });
 }
 
 /** How far a start can rebuild sessions whose file cannot be read. */

@@ -25,6 +25,7 @@ import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
 import { createRefill, type Refill } from "./refill.js";
 import { openSeries } from "./series.js";
 import { openShard, type Shard } from "./shard.js";
+import { copyShardAhead } from "./shard-ahead.js";
 
 export interface Storage {
   readonly metadata: MetadataLayer;
@@ -32,10 +33,12 @@ export interface Storage {
   /** Those that the process has for good. */
   readonly shards: readonly Shard[];
   /**
-   * Opens one that has come to this process. If it rejects, nothing of it is left open. @throws StoreError UNAVAILABLE,
-   * MISMATCH, CORRUPT; ConfigError
+   * Opens one that has come to this process; `signal` ends it early. If it rejects, nothing of it is left open.
+   * @throws StoreError UNAVAILABLE, MISMATCH, CORRUPT; ConfigError
    */
-  openShard(number: number): Promise<Shard>;
+  openShard(number: number, signal: AbortSignal): Promise<Shard>;
+  /** Copies a shard that another process has, and indexes the copy. @throws StoreError, ConfigError */
+  copyShardAhead(number: number, signal: AbortSignal): Promise<void>;
   /** Which keep the journals; null: this machine does. */
   readonly brokers: BrokersReach | null;
   /** Of all shards that are open. */
@@ -72,12 +75,13 @@ export async function openStorage(
   clock: Clock,
   fatal: (error: Error) => void,
   onShardEnded: (shard: number, reason: Error) => void,
+  stopping: AbortSignal,
 ): Promise<Storage> {
   const { now, monotonic } = clock;
   const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
   const metadata = await openMetadataLayer(config, log, clock, fatal);
   const { db, meter } = metadata;
-  const logs = await openJournalLogs({ config, db, log, now });
+  const logs = await openJournalLogs({ config, db, log, now, stopping });
   const troubles = createTroubles();
   const refill = createRefill(log);
   const series = await openSeries(config, db, {
@@ -94,7 +98,6 @@ export async function openStorage(
   const work = createWorkBudget();
   const receipts = createReceipts({ db, log, now });
   const held = createHeldBytes(sessionBounds.heldBytesMax);
-  const threads = { events: createIndexThread(), sessions: createSessionFileThread() };
   const shared = {
     config,
     metadata,
@@ -106,15 +109,16 @@ export async function openStorage(
     work,
     receipts,
     held,
-    threads,
+    indexThread: createIndexThread(),
+    sessionThread: createSessionFileThread(),
     log,
     faults,
     now,
     onEnded: onShardEnded,
   };
   const eventLogs: EventLog[] = [];
-  const open = async (number: number): Promise<Shard> => {
-    const shard = await openShard(number, shared);
+  const open = async (number: number, signal: AbortSignal): Promise<Shard> => {
+    const shard = await openShard(number, shared, signal);
     eventLogs.push(shard.events);
     return {
       ...shard,
@@ -125,12 +129,13 @@ export async function openStorage(
     };
   };
   const shards: Shard[] = [];
-  for (const number of config.ownShards ?? []) shards.push(await open(number));
+  for (const number of config.ownShards ?? []) shards.push(await open(number, stopping));
   return {
     metadata,
     series,
     shards,
     openShard: open,
+    copyShardAhead: (number, signal) => copyShardAhead(number, shared, signal),
     brokers: logs?.brokers ?? null,
     events: mergeEventLogs(eventLogs),
     receipts,

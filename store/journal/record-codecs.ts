@@ -16,6 +16,7 @@ import type {
   Received,
   Release,
   SessionEnd,
+  SnapshotPart,
   Subscribe,
   Unsubscribe,
   Uplink,
@@ -297,6 +298,29 @@ const batch: Codec<BatchEnd> = {
   }),
 };
 
+const snapshotPart: Codec<SnapshotPart> = {
+  toFrame: ({ savedID, part, isLast, ...record }) => ({
+    ...unused,
+    ...record,
+    connection: savedID,
+    session: 0,
+    number: part,
+    flag: isLast,
+    ip: "",
+  }),
+  fromFrame: (frame) => {
+    const { ip: _, ...stored } = storedOf(frame);
+    return {
+      ...stored,
+      kind: recordKinds.snapshotPart,
+      savedID: frame.connection,
+      part: frame.number,
+      isLast: frame.flag,
+      payload: frame.payload,
+    };
+  },
+};
+
 function ofDownlink({ topic, details, ...record }: Downlink | Downlinks): FrameInput {
   return { ...unused, ...record, connection: 0, session: 0, ip: "", text: topic, extra: details };
 }
@@ -332,6 +356,7 @@ const codecs: { readonly [Kind in RecordKind]: Codec<Extract<JournalInput, { kin
   [recordKinds.entry]: entry,
   [recordKinds.expanded]: expanded,
   [recordKinds.sessionEnd]: sessionEnd,
+  [recordKinds.snapshotPart]: snapshotPart,
 };
 
 const codecOf = (kind: RecordKind): Codec<JournalInput> => codecs[kind] as unknown as Codec<JournalInput>;

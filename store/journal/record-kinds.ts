@@ -31,5 +31,7 @@ export const recordKinds = {
   expanded: 17,
   /** A session that a person has ended. */
   sessionEnd: 18,
+  /** A part of the saved form of all sessions. */
+  snapshotPart: 19,
 } as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];

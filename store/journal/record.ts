@@ -185,6 +185,22 @@ export interface Expanded extends OfEnvelope {
   readonly refusedEntries: number;
 }
 
+/**
+ * A part of the file that holds the sessions as they were at `savedID`. With the records after that id, all parts
+ * together replace what came before: whoever opens the journal on another machine has only what is left of it.
+ */
+export interface SnapshotPart {
+  readonly kind: typeof recordKinds.snapshotPart;
+  /** No one's: 0. */
+  readonly tenant: number;
+  readonly device: number;
+  readonly savedID: number;
+  /** Its place among the parts, from 0 to 65,535. */
+  readonly part: number;
+  readonly isLast: boolean;
+  readonly payload: Uint8Array;
+}
+
 /** A record as the writer receives it; the journal adds id, receipt time and stamp. */
 export type JournalInput =
   | Uplink
@@ -203,7 +219,8 @@ export type JournalInput =
   | SessionEnd
   | BatchEnd
   | Entry
-  | Expanded;
+  | Expanded
+  | SnapshotPart;
 
 /** A record as it is read: `JournalRecord<Uplink>` is an uplink's. */
 export type JournalRecord<Input extends JournalInput = JournalInput> = Input extends JournalInput

@@ -1,6 +1,12 @@
+import { existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Client } from "@libsql/client";
 import { closeAtOnce } from "../files/closing.js";
+import { copyFile, unthrottled } from "../files/copy-file.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
+import { syncFolder } from "../journal/segment.js";
+import { StoreError } from "../lib/errors.js";
 import { createLock } from "../lib/turns.js";
 import { readRows } from "./read-rows.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
@@ -17,6 +23,13 @@ export interface SessionStore {
   save(changes: RowChanges, journalID: number): Promise<void>;
   /** Puts aside the file, in which `fault` was found, and begins an empty one. */
   remake(fault: string): Promise<void>;
+  /**
+   * Copies the file to a path that does not exist; resolves with the journal id of the copy's state.
+   * @throws StoreError UNAVAILABLE while somebody else reads the file
+   */
+  copyTo(path: string): Promise<number>;
+  /** Puts a file like this one, which is synced and closed, in its place. */
+  replaceWith(path: string): Promise<void>;
   /** Waits for the save under way. */
   close(): Promise<void>;
 }
@@ -57,6 +70,23 @@ export async function openSessionStore(
         const aside = await putAside(path);
         savedID = await withFile(path, readSavedID);
         onDamage(fault, aside);
+      }),
+    copyTo: (to) =>
+      inTurn(async () => {
+        await writer.close();
+        // The last connection that closes moves the log into the file, which is then whole.
+        if (existsSync(`${path}-wal`))
+          throw new StoreError("UNAVAILABLE", `cannot copy ${path}: it is being read`);
+        await copyFile(path, to, unthrottled);
+        return savedID;
+      }),
+    replaceWith: (from) =>
+      inTurn(async () => {
+        await writer.close();
+        for (const suffix of ["-wal", "-shm"]) await rm(path + suffix, { force: true });
+        await rename(from, path);
+        await syncFolder(dirname(path));
+        savedID = await withFile(path, readSavedID);
       }),
     close: () => inTurn(writer.close),
   };

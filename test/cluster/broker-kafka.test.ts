@@ -76,7 +76,7 @@ influxKafkaSuite("a cluster on Kafka and a broker", (test, { influx, brokers }) 
 
   /** Publishes while something is done. */
   async function publishDuring(action: () => Promise<unknown>): Promise<void> {
-    const first = Math.max(-1, ...acknowledged.flat()) + 1;
+    const first = acknowledged.reduce((next, own) => Math.max(next, (own.at(-1) ?? -1) + 1), 0);
     let isOver = false;
     const publishing = publishAtBroker(mosquitto, devices, () => isOver, first);
     try {
@@ -108,7 +108,7 @@ influxKafkaSuite("a cluster on Kafka and a broker", (test, { influx, brokers }) 
       frozen.signal("SIGSTOP");
       await pause(frozenMs);
       frozen.signal("SIGCONT");
-      const all = { cluster, dir: dir.path, brokers: await brokers(), shards, frozenMs };
+      const all = { cluster, dir: dir.path, brokers: await brokers(), networks: null, shards, frozenMs };
       await breaks["all nodes restarted in turn"]({ ...all, places: [...numbers.keys()] });
       await goesOn();
     });

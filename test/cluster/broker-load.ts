@@ -7,6 +7,8 @@ import type { Rec } from "../world.js";
 
 /** Not acknowledged by the broker, which takes no more at QoS 2. */
 const openMax = 20;
+/** Between ten messages: a busy machine keeps up with that, also right after a node has gone. */
+const pauseMs = 25;
 
 /**
  * Publishes numbers for all devices in turn until it is told to stop, those of each at QoS 1 and 2 in turn. Resolves with
@@ -35,7 +37,7 @@ export async function publishAtBroker(
       acknowledged[place]?.push(value);
       open--;
     });
-    if (n % 10 === 0) await pause(5);
+    if (n % 10 === 0) await pause(pauseMs);
   }
   await until(() => open === 0, { what: "the broker's last acknowledgements" });
   await client.endAsync();

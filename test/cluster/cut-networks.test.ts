@@ -10,9 +10,10 @@ import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { provision, type RunningService } from "../flow/support.js";
 import { type InfluxServer, startInflux } from "../influxd/influxd.js";
 import { type Brokers, startBrokers } from "../kafka/brokers.js";
-import { type Networks, openNetworks, type Place } from "../networks/networks.js";
+import type { Networks, Place } from "../networks/networks.js";
 import { assert, clusterNetworksSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
+import { openClusterNetworks } from "./cluster-networks.js";
 import { assertKeptOnce, publishNumbers } from "./publish-numbers.js";
 import { type Cluster, numbers, startCluster } from "./three-nodes.js";
 
@@ -25,18 +26,16 @@ const shards = 6;
 clusterNetworksSuite("a cluster whose network is cut", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let networks: Networks;
+  let ofBrokers: readonly Place[];
+  let ofNodes: readonly Place[];
   let influx: InfluxServer;
   let brokers: Brokers;
   let cluster: Cluster;
   let db: Db;
   let unused: Rec[];
-  let ofBrokers: [Place, Place, Place];
-  let ofNodes: [Place, Place, Place];
   test.before(async () => {
     dir = await openTempDir();
-    networks = await openNetworks();
-    ofBrokers = [await networks.add(), await networks.add(), await networks.add()];
-    ofNodes = [await networks.add(), await networks.add(), await networks.add()];
+    ({ networks, ofBrokers, ofNodes } = await openClusterNetworks());
     influx = await startInflux(networks.host);
     brokers = await startBrokers(3, { places: ofBrokers });
     const environment = {
@@ -166,22 +165,19 @@ clusterNetworksSuite("a cluster whose network is cut", (test) => {
 
   test("a node is cut off from the brokers and the other nodes, and not from its clients", () =>
     survive("a node without brokers and nodes", async () => {
-      const [one, ...others] = ofNodes;
-      await networks.part([one], [...others, ...ofBrokers]);
+      await networks.part(ofNodes.slice(0, 1), [...ofNodes.slice(1), ...ofBrokers]);
     }));
 
   test("a broker is cut off from the other brokers and the nodes", () =>
     survive("a broker", async () => {
-      const [one, ...others] = ofBrokers;
-      await networks.part([one], [...others, ...ofNodes]);
+      await networks.part(ofBrokers.slice(0, 1), [...ofBrokers.slice(1), ...ofNodes]);
     }));
 
   test("a node is cut off from the other nodes alone", () =>
     survive("a node without nodes", async (devices) => {
-      const [one, ...others] = ofNodes;
       // Two of three are passed on to another node.
       const atOne = await Promise.all(devices.map(lookOn));
-      await networks.part([one], others);
+      await networks.part(ofNodes.slice(0, 1), ofNodes.slice(1));
       const ended = (): number => atOne.filter(({ connected }) => !connected).length;
       await until(() => ended() >= devices.length / 2, {
         what: "the end of what was passed on",

@@ -11,9 +11,12 @@ interface Sleeper {
   wake(): void;
 }
 
+/** Is given the signal of a shard that is being taken. */
+type Fault = (signal: AbortSignal) => Promise<void>;
+
 export interface TestNode {
   readonly leases: ShardLeases;
-  /** What the service was asked for, in its order: `take 3`, `give 3`, `lost 3`, `replaced`. */
+  /** What the service was asked for, in its order: `take 3`, `ahead 3`, `give 3`, `lost 3`, `replaced`. */
   readonly calls: string[];
   /** Shards that it has said to be free, in its order. */
   readonly freed: number[];
@@ -22,7 +25,9 @@ export interface TestNode {
   /** Shards that are open in the service. */
   readonly open: Set<number>;
   /** What the service's next calls end with; by call. */
-  readonly faults: Map<string, () => Promise<void>>;
+  readonly faults: Map<string, Fault>;
+  /** Shards that those who are to get them still copy. */
+  readonly notCopied: Set<number>;
   /** Shards that the service cannot open. */
   readonly cannotOpen: Set<number>;
   /** Ends its calls to the metadata with an error. */
@@ -50,6 +55,7 @@ export interface LeaseNodes {
 }
 
 const stepMs = 500;
+const never = new AbortController().signal;
 
 export async function openLeaseNodes(
   folder: string,
@@ -96,7 +102,8 @@ export async function openLeaseNodes(
       freed: [] as number[],
       lines: [] as string[],
       open: new Set<number>(),
-      faults: new Map<string, () => Promise<void>>(),
+      faults: new Map<string, Fault>(),
+      notCopied: new Set<number>(),
       cannotOpen: new Set<number>(),
       isCutOff: false,
       isAble: true,
@@ -111,12 +118,12 @@ export async function openLeaseNodes(
     };
     const handler =
       (name: string, then: (shard: number) => void) =>
-      async (shard: number): Promise<void> => {
+      async (shard: number, signal = never): Promise<void> => {
         const call = `${name} ${shard}`;
         node.calls.push(call);
         const fault = node.faults.get(call);
         node.faults.delete(call);
-        await fault?.();
+        await fault?.(signal);
         if (name === "take" && node.cannotOpen.has(shard)) throw new Error("damaged");
         then(shard);
       };
@@ -144,6 +151,10 @@ export async function openLeaseNodes(
           const stopListening = onAbort(signal, wake);
         }),
       take: handler("take", (shard) => node.open.add(shard)),
+      ahead: async (shard) => {
+        await handler("ahead", () => undefined)(shard);
+        return !node.notCopied.has(shard);
+      },
       give: handler("give", (shard) => node.open.delete(shard)),
       lost: handler("lost", (shard) => node.open.delete(shard)),
       freed: (shard) => void node.freed.push(shard),

@@ -1,7 +1,7 @@
 /** Nodes over one file of metadata: who gets which shard when nodes come, die, pause, stop, and lose the metadata. */
 import { takeNumber } from "../../store/metadata/cluster/cluster-nodes.js";
 import { freeShard, takeShard } from "../../store/metadata/cluster/shard-owners.js";
-import { assert, openTempDir, rejects, suite } from "../suite.js";
+import { assert, openTempDir, rejects, suite, until } from "../suite.js";
 import { type LeaseNodes, openLeaseNodes, type TestNode } from "./lease-nodes.js";
 
 const shards = 6;
@@ -158,6 +158,66 @@ suite("leases of shards", (test) => {
     assert.equal([...one.lines, ...two.lines], []);
   });
 
+  test("a shard is given once the node that is to have it has copied it, however long that takes, and is open until then", async () => {
+    const one = await nodes.start(1);
+    one.notCopied.add(3);
+    const two = await nodes.start(2);
+    await nodes.pass(5 * beatMs);
+    const asked = callsOf(one, "ahead");
+    assert.ok(asked.length > 1 && asked.every((call) => call === "ahead 3"), asked.join());
+    assert.equal([callsOf(one, "give"), opened(one).length, holders(two)[3]], [[], 6, 1]);
+    one.notCopied.clear();
+    await nodes.pass(5 * beatMs);
+    assert.equal([opened(one), opened(two)], halves);
+    const moved = one.calls.filter((call) => /^(ahead|give) [345]$/.test(call)).slice(asked.length - 1);
+    assert.equal(
+      moved,
+      [3, 4, 5].flatMap((shard) => [`ahead ${shard}`, `give ${shard}`]).toSpliced(0, 0, "ahead 3"),
+    );
+  });
+
+  test("a node knows which shards of others are to be its own", async () => {
+    const one = await nodes.start(1);
+    one.notCopied.add(3);
+    const two = await nodes.start(2);
+    const asked = (node: TestNode) =>
+      Promise.all(Array.from({ length: shards }, (_, shard) => node.leases.isToGet(shard)));
+    assert.equal(await asked(two), [false, false, false, true, true, true]);
+    assert.equal(await asked(one), [false, false, false, false, false, false]);
+    two.isCutOff = true;
+    assert.equal((await asked(two)).includes(true), false, "it could not take them");
+  });
+
+  test("a node that stops has the next shard copied while it closes one, and gives in the end what is not copied", async () => {
+    const [one, two] = await startTwo();
+    two.calls.length = 0;
+    let close = (): void => undefined;
+    two.faults.set("give 3", () => new Promise((resolve) => (close = resolve)));
+    two.notCopied.add(5);
+    const closed = two.leases.close();
+    await nodes.settle();
+    assert.equal(two.calls, ["ahead 3", "ahead 4", "give 3"]);
+    close();
+    await until(() => callsOf(two, "ahead 5").length > 1, { what: "another question about the last" });
+    assert.equal([callsOf(two, "give"), opened(two)], [["give 3", "give 4"], [5]]);
+    await nodes.pass(6 * beatMs);
+    await closed;
+    await nodes.pass(beatMs);
+    assert.equal(opened(one), [0, 1, 2, 3, 4, 5]);
+  });
+
+  test("a node that stops while a shard of its own is copied elsewhere does not wait for that, nor asks where nobody is left", async () => {
+    const one = await nodes.start(1);
+    one.faults.set("ahead 3", () => new Promise(() => undefined));
+    const two = await nodes.start(2);
+    await nodes.pass(beatMs);
+    assert.equal(callsOf(one, "ahead"), ["ahead 3"]);
+    await two.leases.close();
+    await one.leases.refresh();
+    await one.leases.close();
+    assert.equal([callsOf(one, "ahead").length, callsOf(one, "give").length], [1, 6]);
+  });
+
   test("a node that cannot reach the brokers as it stops closes all shards at once, also from the midst on", async () => {
     const [one, two] = await startTwo();
     const order: string[] = [];
@@ -284,6 +344,52 @@ suite("leases of shards", (test) => {
     await nodes.settle();
     assert.is(callsOf(one, "lost").includes("lost 5"), true);
     assert.equal([one.open.has(5), (await nodes.rows())[5]], [false, 3]);
+  });
+
+  /** An opening that waits for its log until it is told to leave. */
+  const untilAborted = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) =>
+      signal.addEventListener("abort", () => reject(new Error("the log is closed"))),
+    );
+
+  test("an opening that waits for its log ends with a stop: its shard is free, and has not failed", async () => {
+    const one = await nodes.begin(1, "one");
+    for (const shard of [0, 1, 2]) one.faults.set(`take ${shard}`, untilAborted);
+    await nodes.settle();
+    assert.equal(one.calls, ["take 0", "take 1"]);
+    const closed = one.leases.close();
+    await nodes.settle();
+    await closed;
+    assert.equal([one.calls.length, one.lines, counts(await nodes.rows())], [2, [], [0, 0, 0]]);
+  });
+
+  test("an opening that waits for its log ends as another takes the shard", async () => {
+    const [one, two] = await startTwo();
+    one.faults.set("take 5", untilAborted);
+    await two.leases.close();
+    await nodes.pass(beatMs);
+    assert.equal(callsOf(one, "take").at(-1), "take 5");
+    one.isPaused = true;
+    const three = await nodes.start(3);
+    await nodes.pass(5 * beatMs);
+    assert.is(three.open.has(5), true);
+    one.isPaused = false;
+    one.calls.length = 0;
+    await nodes.pass(beatMs);
+    assert.equal([one.leases.holderOf(5), callsOf(one, "lost 5"), (await nodes.rows())[5]], [3, [], 3]);
+    assert.equal(one.lines.includes("cannot open a shard"), false);
+  });
+
+  test("an opening that waits for its log ends as the node that reaches no broker gives up what it has", async () => {
+    const [one, two] = await startTwo();
+    two.faults.set("take 2", untilAborted);
+    await one.leases.close();
+    await nodes.pass(beatMs);
+    assert.equal([callsOf(two, "take").at(-1), opened(two)], ["take 2", [0, 1, 3, 4, 5]]);
+    two.isAble = false;
+    const three = await nodes.start(3);
+    await nodes.pass(8 * beatMs);
+    assert.equal([opened(two), opened(three), two.lines], [[], [0, 1, 2, 3, 4, 5], []]);
   });
 
   test("of two that take the same shard from the same holder one has it", async () => {
@@ -509,6 +615,30 @@ suite("leases of shards", (test) => {
     assert.is(one.open.has(0), false, "not at once");
     await nodes.pass(beatMs);
     assert.equal([one.open.has(0), callsOf(one, "lost")], [true, []]);
+  });
+
+  test("a shard whose log has ended, and ends again while it is opened, is another's at the next look", async () => {
+    const [one, two] = await startTwo();
+    one.open.delete(0);
+    one.leases.dropped(0);
+    one.faults.set("take 0", async () => {
+      one.leases.dropped(0);
+      throw new Error("its log has ended");
+    });
+    await nodes.pass(beatMs);
+    assert.ok(one.freed.includes(0));
+    await nodes.pass(beatMs);
+    assert.equal([one.open.has(0), two.open.has(0), (await nodes.rows())[0]], [false, true, 2]);
+  });
+
+  test("a shard whose log ends while it is given is free at once all the same", async () => {
+    const one = await nodes.start(1);
+    one.faults.set("give 3", async () => one.leases.dropped(3));
+    const two = await nodes.start(2);
+    await nodes.pass(beatMs);
+    assert.equal([callsOf(one, "give"), one.freed], [["give 3"], [3]]);
+    await nodes.pass(beatMs);
+    assert.is(two.open.has(3), true);
   });
 
   test("without the metadata each goes on with what it has: one line when they go, one when they are back", async () => {

@@ -89,15 +89,40 @@ suite("plan of the shards", (test) => {
     );
   });
 
+  test("each shard that is to be given is known to the one node that is to have it; the first of a node that stops is taken by it", () => {
+    fc.assert(
+      fc.property(picture, fc.subarray(nodes), ({ alive, holders }, more) => {
+        const emptying = more.filter((node) => !alive.includes(node));
+        const givers = [...alive, ...emptying];
+        const plan = (self: number, now: Holders) =>
+          planShards({ sharing: all(alive), emptying, holders: now, self });
+        const given = givers.flatMap((self) => plan(self, holders).give);
+        const got = alive.flatMap((self) => plan(self, holders).get);
+        assert.equal(got.toSorted(), given.toSorted());
+        for (const node of emptying) assert.equal(plan(node, holders).get, []);
+        // Where several give at once, or there are free ones too, one may be taken by whoever was to have another.
+        const isHeld = (holder: number | null): boolean => holder !== null && givers.includes(holder);
+        const [first] = emptying.length === 1 ? plan(emptying[0] ?? 0, holders).give : [];
+        if (first === undefined || !holders.every(isHeld)) return;
+        const to = alive.filter((self) => plan(self, holders).get.includes(first));
+        const freed = holders.map((holder, shard) => (shard === first ? null : holder));
+        assert.equal(
+          alive.filter((self) => plan(self, freed).take.includes(first)),
+          to,
+        );
+      }),
+    );
+  });
+
   test("a node that is to have none gives what others take and takes nothing, and what it has is left to it", () => {
     const holders = [1, 1, 1, 2, 2, null];
     const of = (self: number, sharing = all([2, 3])) => planShards({ sharing, emptying: [1], holders, self });
-    assert.equal(of(1), { take: [], give: [0, 1, 2] });
-    assert.equal(of(2), { take: [], give: [] });
-    assert.equal(of(3), { take: [5], give: [] });
+    assert.equal(of(1), { take: [], give: [0, 1, 2], get: [] });
+    assert.equal(of(2), { take: [], give: [], get: [1] });
+    assert.equal(of(3), { take: [5], give: [], get: [0, 2] });
     const refusing = [2, 3].map((number) => ({ number, refuses: new Set([1, 5]) }));
-    assert.equal(of(1, refusing), { take: [], give: [0, 2] });
-    assert.equal(of(1, []), { take: [], give: [] }, "nobody could have them");
+    assert.equal(of(1, refusing), { take: [], give: [0, 2], get: [] });
+    assert.equal(of(1, []), { take: [], give: [], get: [] }, "nobody could have them");
   });
 
   test("a free shard goes to the node with the fewest of those that take it, to nobody if there is none", () => {
@@ -246,16 +271,16 @@ suite("plan of the shards", (test) => {
   test("a few pictures by hand", () => {
     const plan = (alive: readonly number[], holders: Holders, self: number) =>
       planShards({ sharing: all(alive), emptying: [], holders, self });
-    const none = { take: [], give: [] };
-    assert.equal(plan([1], [null, null], 1), { take: [0, 1], give: [] });
-    assert.equal(plan([1, 2], [null, null, null], 1), { take: [0, 2], give: [] });
-    assert.equal(plan([1, 2], [null, null, null], 2), { take: [1], give: [] });
-    assert.equal(plan([1, 2], [1, 1, 1, 1, 1], 1), { take: [], give: [3, 4] });
-    assert.equal(plan([1, 2], [1, 1, 1, 1, 1], 2), none);
+    const none = { take: [], give: [], get: [] };
+    assert.equal(plan([1], [null, null], 1), { ...none, take: [0, 1] });
+    assert.equal(plan([1, 2], [null, null, null], 1), { ...none, take: [0, 2] });
+    assert.equal(plan([1, 2], [null, null, null], 2), { ...none, take: [1] });
+    assert.equal(plan([1, 2], [1, 1, 1, 1, 1], 1), { ...none, give: [3, 4] });
+    assert.equal(plan([1, 2], [1, 1, 1, 1, 1], 2), { ...none, get: [3, 4] });
     assert.equal(plan([1, 2], [2, 1, 2], 1), none, "2 has the one more already");
     assert.equal(plan([1, 2], [2, 1, 2], 2), none);
     assert.equal(plan([1, 2, 3], [1, 2], 3), none, "more nodes than shards");
-    assert.equal(plan([1, 3], [1, 2, 3, 2], 3), { take: [3], give: [] }, "2 is dead");
+    assert.equal(plan([1, 3], [1, 2, 3, 2], 3), { ...none, take: [3] }, "2 is dead");
   });
 
   test("any order of looks, moves, deaths and returns ends with all shards shared out, and then nothing moves", () => {

@@ -6,6 +6,7 @@ import { type RunningService, startServiceAt } from "../flow/support.js";
 import { freePort } from "../free-port.js";
 import type { InfluxServer } from "../influxd/influxd.js";
 import { here, type Place } from "../networks/networks.js";
+import { until } from "../suite.js";
 import type { Rec } from "../world.js";
 
 export const numbers = [1, 2, 5] as const;
@@ -80,6 +81,17 @@ export async function startCluster(
       await Promise.all(nodes.map((node) => node.stop()));
     },
   };
+}
+
+/** Resolves once the nodes of a cluster that has just started have given each other their shares. */
+export async function untilSharedOut({ nodes }: Cluster, shards: number): Promise<void> {
+  const said = ({ logged }: RunningService, text: string): number =>
+    logged.filter(({ msg }) => msg === text).length;
+  const isShare = (held: number): boolean =>
+    held >= Math.floor(shards / nodes.length) && held <= Math.ceil(shards / nodes.length);
+  const isShared = (node: RunningService): boolean =>
+    isShare(said(node, "a shard is open") - said(node, "a shard is closed"));
+  await until(() => nodes.every(isShared), { what: "nodes that have their shares" });
 }
 
 /** Who is where, once the cluster has started: places are those of `numbers`, and go round. */

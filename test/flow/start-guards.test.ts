@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, statfsSync } from "node:fs";
 import { chmod, cp, mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import { program, programEnvironment } from "../program.js";
@@ -87,6 +88,37 @@ suite("guards of a start", (test) => {
         assert.match(lines, /"msg":"stopped"/);
         assert.not.ok(existsSync(join(dir, String(n), "service.json")));
       }
+    }));
+
+  test("a stop while a start waits for brokers that answer nothing is orderly", () =>
+    withTempDir(async (dir) => {
+      let stop = (): void => undefined;
+      // What is asked first is asked of a broker.
+      const broker = createServer((socket) => {
+        socket.on("error", () => undefined);
+        stop();
+      });
+      await once(broker.listen(0, "127.0.0.1"), "listening");
+      const { port } = broker.address() as AddressInfo;
+      const settings = {
+        JOURNAL_URL: `kafka://127.0.0.1:${port}/topic`,
+        LIBSQL_URL: `file:${join(dir, "metadata.db")}`,
+        MASTER_KEY: "7".repeat(64),
+        INFLUX_URL: "http://127.0.0.1:9",
+        INFLUX_TOKEN: "token",
+        INFLUX_ORG: "org",
+        INFLUX_BUCKET: "bucket",
+      };
+      let asked = 0;
+      const { code, lines, errors } = await startToEnd(join(dir, "data"), settings, (_, signal) => {
+        stop = () => {
+          if (asked++ === 0) signal("SIGTERM");
+        };
+      });
+      broker.close();
+      assert.is(asked, 1, "no broker is asked again");
+      assert.equal([code, errors], [0, ""], lines);
+      assert.match(lines, /"msg":"stopping".*\n.*"msg":"stopped"/);
     }));
 
   test("whoever loses lock.db ends loudly, and a second start writes only then", () =>

@@ -27,8 +27,8 @@ suite("consumers of a journal", (test) => {
     const failure = await rejects(() =>
       startConsumers({
         config: { influx: null, offlineAlertSeconds: 60 },
+        db: store.db,
         metadata: {
-          db: store.db,
           directory,
           meter,
           follow: () => {

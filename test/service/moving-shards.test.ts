@@ -11,7 +11,7 @@ const shards = 3;
 const numbers = [1, 2] as const;
 
 suite("shards that move between nodes", (test) => {
-  test("one that is given is nobody's for the others before it is closed, and found as soon as it is open again", () =>
+  test("one that is given is copied by the other while it is open, nobody's for it before it is closed, and found as soon as it is open again", () =>
     withTempDir(async (dir) => {
       const url = `file:${join(dir, "metadata.db")}`;
       const dbs: Db[] = [];
@@ -19,6 +19,8 @@ suite("shards that move between nodes", (test) => {
       const open = new Map<number, Set<number>>(numbers.map((number) => [number, new Set()]));
       /** Who had the shard for the other node when it was closed here. */
       const seenAtClose: unknown[] = [];
+      /** What became of shards, in its order. */
+      const order: string[] = [];
       let looks = 0;
       let ends = 0;
       async function start(number: number): Promise<void> {
@@ -28,12 +30,20 @@ suite("shards that move between nodes", (test) => {
         const own = open.get(number) as Set<number>;
         const node = await startMovingShards({
           settings: { self: { number }, nodes: numbers.map((one) => ({ number: one })) } as never,
+          identity: { number, owner: `process ${number}` },
           shards,
           db,
           brokers: { ask: async () => undefined, close: () => undefined },
+          copyShard: async (shard) => {
+            order.push(`copied at ${number}, open at ${open.get(other)?.has(shard) ? other : "none"}`);
+          },
           set: {
-            open: async (shard) => void own.add(shard),
+            open: async (shard) => {
+              order.push(`open at ${number}`);
+              own.add(shard);
+            },
             close: async (shard) => {
+              order.push(`closed at ${number}`);
               seenAtClose.push(nodes.get(other)?.holderOf(shard));
               own.delete(shard);
               // It goes to the other all the same.
@@ -47,7 +57,9 @@ suite("shards that move between nodes", (test) => {
               const { call, node: from, shard } = body as { call: string; node: number; shard: number };
               const asked = nodes.get(other);
               if (call === "gives") asked?.gives(from, shard);
+              else if (call === "copyAhead") return [await asked?.copyAhead(shard)];
               else await asked?.refresh();
+              return [];
             },
           },
           clock: systemClock,
@@ -60,10 +72,12 @@ suite("shards that move between nodes", (test) => {
 
       await start(1);
       await until(() => held(1) === shards, { what: "all shards at the first" });
+      order.length = 0;
       await start(2);
       await until(() => held(2) === 1, { what: "the share of the second" });
       const [moved = -1] = open.get(2) as Set<number>;
       assert.equal(seenAtClose, [null]);
+      assert.equal(order, ["copied at 2, open at 1", "closed at 1", "open at 2"]);
       // It has been told, and need not wait for its next look.
       await until(() => nodes.get(1)?.holderOf(moved) === 2, { what: "that it is there" });
       assert.is(nodes.get(1)?.areHoldersKnown(), true);
@@ -73,10 +87,12 @@ suite("shards that move between nodes", (test) => {
       assert.is(nodes.get(1)?.holderOf(moved), 2);
       assert.ok(looks > 0);
 
+      order.length = 0;
       await nodes.get(2)?.close();
       assert.equal(seenAtClose, [null, null]);
       assert.is(ends, 1);
       await until(() => held(1) === shards, { what: "all at the first again" });
+      assert.equal(order, ["copied at 1, open at 2", "closed at 2", "open at 1"]);
       await nodes.get(1)?.close();
       for (const db of dbs) await db.close();
     }));

@@ -3,6 +3,8 @@ import { createShardSet } from "../../src/service/shard-set.js";
 import { createCheckpointTrackers } from "../../store/series/influx/checkpoint.js";
 import { assert, rejects, suite } from "../suite.js";
 
+const never = new AbortController().signal;
+
 suite("a shard that comes", (test) => {
   test("and cannot be opened is begun where another process has come to meanwhile, when it comes again", async () => {
     const stored = { id: 100 };
@@ -24,9 +26,9 @@ suite("a shard that comes", (test) => {
       consuming: { clock: { now: Date.now } },
       holders: { of: () => null, areKnown: () => true },
     } as never);
-    await rejects(() => set.open(3));
+    await rejects(() => set.open(3, never));
     stored.id = 900;
-    await rejects(() => set.open(3));
+    await rejects(() => set.open(3, never));
     assert.equal(found, [100, 900]);
     trackers.close();
   });

@@ -84,8 +84,15 @@ export function openPartition(options: PartitionOptions): PartitionLog {
     end: () => ask("find the end of the log", (ms) => findEnd(questions, place, "end", ms)),
     read: (from, until, stopped = signal) => {
       const { partition } = options;
+      // Who reads without an end waits for more, and whatever is asked behind it would wait too.
+      const isShared = until < Number.POSITIVE_INFINITY;
       const times = { timeMs: callTimeMs, stopped, closing: signal };
-      return readFrames(lane(), from, until, { partition, fetchBytesMax, ...times });
+      return readFrames(isShared ? questions : lane(), from, until, {
+        partition,
+        fetchBytesMax,
+        isShared,
+        ...times,
+      });
     },
     deleteBefore: (offset) =>
       ask(`delete before offset ${offset}`, (ms) => deleteBelow(questions, place, offset, ms)),

@@ -11,6 +11,8 @@ import { framesOf } from "./record-batches.js";
 interface ReadOptions {
   readonly partition: number;
   readonly fetchBytesMax: number;
+  /** The lane serves others too, and stays open. */
+  readonly isShared: boolean;
   /** For which what is away is tried again, milliseconds. */
   readonly timeMs: number;
   /** Of the reader: ends it without an error. */
@@ -21,16 +23,16 @@ interface ReadOptions {
 
 const fetchWaitMs = 500;
 
-/** `read` of PartitionLog, over a lane of its own, which it closes. */
+/** `read` of PartitionLog. */
 export async function* readFrames(
   lane: LeaderLane,
   from: number,
   until: number,
   options: ReadOptions,
 ): AsyncGenerator<LoggedFrame, void> {
-  const { stopped, closing, timeMs } = options;
+  const { stopped, closing, timeMs, isShared } = options;
   const signal = AbortSignal.any([stopped, closing]);
-  const stopListening = onAbort(signal, lane.close);
+  const stopListening = onAbort(signal, isShared ? lane.drop : lane.close);
   const breathe = createBreather();
   let next = from;
   let progressAt = performance.now();
@@ -57,7 +59,7 @@ export async function* readFrames(
     if (closing.aborted || !stopped.aborted) throw error;
   } finally {
     stopListening();
-    lane.close();
+    if (!isShared) lane.close();
   }
 }
 

@@ -55,8 +55,15 @@ async function appendClaim(options: ClaimOptions, epoch: number): Promise<void> 
 const mayComeThrough = (error: StoreError): boolean =>
   error instanceof AppendError && error.code === "UNAVAILABLE";
 
-/** Takes the frames before `until` into the copy; resolves with the time of the last one. */
-async function follow({ log, copy, claimant }: ClaimOptions, until: number): Promise<number> {
+interface FollowOptions extends Pick<ClaimOptions, "copy"> {
+  readonly log: Pick<PartitionLog, "read">;
+  readonly claimant: Pick<Claimant, "deployment" | "shard">;
+}
+
+/**
+ * Takes the frames before `until` into the copy; resolves with the time of the last one. @throws as `claimLog`
+ */
+export async function follow({ log, copy, claimant }: FollowOptions, until: number): Promise<number> {
   let last = 0;
   for await (const { offset, appendedAt, frame } of log.read(copy.offset, until)) {
     const found = decodeLogFrame(frame);
@@ -74,7 +81,7 @@ function refuseOtherTime(appendedAt: number, claimedAt: number): void {
   throw new StoreError("MISMATCH", `cannot use the journal's log: the clocks are apart: ${times}`);
 }
 
-function refuseOthers(found: Claimant, { deployment, shard }: Claimant): void {
+function refuseOthers(found: Claimant, { deployment, shard }: FollowOptions["claimant"]): void {
   if (found.deployment === deployment && found.shard === shard) return;
   const whose = found.deployment === deployment ? `shard ${found.shard}` : "another deployment";
   throw new StoreError("MISMATCH", `cannot use the journal's log: it is that of ${whose}`);

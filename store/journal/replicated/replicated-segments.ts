@@ -1,3 +1,4 @@
+import { onAbort } from "../../lib/abortable.js";
 import type { StoreError } from "../../lib/errors.js";
 import type { DurableFile } from "../durable-file.js";
 import { prefixBytes } from "../frame.js";
@@ -45,6 +46,9 @@ export async function keepInLog(options: ReplicatedOptions): Promise<SegmentKeep
   const { shortTimeMs = 5000 } = options;
   let copy: FolderCopy | null = null;
   let epoch: number;
+  // Whatever waits for an answer of the log ends with it.
+  const stopListening = onAbort(signal, log.close);
+  if (signal.aborted) log.close();
   try {
     const held = await restoreFolder(dir, name, log, { onTrouble, signal, shortTimeMs });
     copy = await openFolderCopy(dir, name, held, onTrouble);
@@ -54,6 +58,8 @@ export async function keepInLog(options: ReplicatedOptions): Promise<SegmentKeep
     await copy?.close();
     log.close();
     throw error;
+  } finally {
+    stopListening();
   }
   const appender = createLogAppender({ log, epoch, next: copy.offset, onEnded });
   return segmentsOver({ dir, log, copy, appender, epoch, frameBytesMax });

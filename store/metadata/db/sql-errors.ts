@@ -45,6 +45,9 @@ export function toStoreError(error: unknown): unknown {
   if (message.includes("STANDING constraint failed")) {
     return new StoreError("DENIED", "missing or wrong credentials", { token: "is none any more" });
   }
+  if (message.includes("HOLDER constraint failed")) {
+    return new StoreError("MISMATCH", "cannot store it: another process has the shard");
+  }
   if (message.includes("ADMIN constraint failed")) {
     return new StoreError("REFERENCED", "cannot change the user: the tenant must keep an admin");
   }

@@ -1,5 +1,6 @@
 import type { Actor } from "./changes.js";
 import type { Statement } from "./db.js";
+import { demand } from "./demand.js";
 
 /**
  * The first statements of a write of credentials: an administrator whose session or key was taken back, or who was
@@ -15,7 +16,10 @@ export function stillAdmin({ userIntID, credential }: Actor): Statement[] {
       ? { sql: "session s on s.userIntID = u.id where s.tokenHash = ?", arg: credential.session }
       : { sql: "api_key k on k.userIntID = u.id where k.id = ?", arg: credential.apiKey };
   return [
-    demand(`select 1 from user u join ${held.sql} and u.id = ? and u.role = 'admin'`, [held.arg, userIntID]),
+    demand("STANDING", `select 1 from user u join ${held.sql} and u.id = ? and u.role = 'admin'`, [
+      held.arg,
+      userIntID,
+    ]),
   ];
 }
 
@@ -24,16 +28,5 @@ export function stillAdmin({ userIntID, credential }: Actor): Statement[] {
  * of
  */
 export function stillPassword(user: number, passwordHash: string): Statement {
-  return demand("select 1 from user where id = ? and passwordHash = ?", [user, passwordHash]);
-}
-
-/**
- * Outside triggers SQL has no statement that fails on purpose; an invalid JSON path does fail, with its text in the
- * error.
- */
-function demand(sql: string, args: readonly (string | number | null)[]): Statement {
-  return {
-    sql: `select json_extract('{}', case when exists (${sql}) then '$' else 'STANDING constraint failed' end)`,
-    args,
-  };
+  return demand("STANDING", "select 1 from user where id = ? and passwordHash = ?", [user, passwordHash]);
 }

@@ -4,19 +4,23 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { RunningService } from "../../flow/support.js";
 import type { Brokers } from "../../kafka/brokers.js";
+import type { Place } from "../../networks/networks.js";
 import { until } from "../../suite.js";
+import type { ClusterNetworks } from "../cluster-networks.js";
 import { type Cluster, numbers } from "../three-nodes.js";
 
 export interface Breakable {
   readonly cluster: Cluster;
   /** The folder that has those of the nodes. */
   readonly dir: string;
+  /** Null: nobody can be cut off. */
+  readonly networks: ClusterNetworks | null;
   /** On disks that lose what was not synced. */
   readonly brokers: Brokers;
   readonly shards: number;
   /** Places of the nodes that may be broken. */
   readonly places: readonly number[];
-  /** How long what is frozen stays so, ms. */
+  /** How long what is frozen or cut off stays so, ms. */
   readonly frozenMs: number;
 }
 
@@ -59,6 +63,22 @@ async function killBroker(all: Breakable, round: number): Promise<void> {
   await brokerOf(all, round).start();
 }
 
+/** Packets between it and the others vanish for a while; its clients still reach it. */
+async function cutOff(
+  { networks, frozenMs }: Breakable,
+  parted: (all: ClusterNetworks) => readonly [one: Place | undefined, others: readonly Place[]],
+): Promise<void> {
+  if (networks === null) throw new Error("the cluster has no networks that can be cut");
+  const [one, others] = parted(networks);
+  if (one === undefined) throw new Error("there is no such place");
+  await networks.networks.part(
+    [one],
+    others.filter((other) => other !== one),
+  );
+  await pause(frozenMs);
+  await networks.networks.heal();
+}
+
 export const breaks = {
   nothing: () => pause(nothingMs),
   "node killed": killNode,
@@ -77,6 +97,15 @@ export const breaks = {
     await pause(all.frozenMs);
     node.signal("SIGCONT");
   },
+  "node cut off": (all, round) =>
+    cutOff(all, ({ ofNodes, ofBrokers }) => [ofNodes[placeOf(all, round)], [...ofNodes, ...ofBrokers]]),
+  "node cut off from nodes": (all, round) =>
+    cutOff(all, ({ ofNodes }) => [ofNodes[placeOf(all, round)], ofNodes]),
+  "broker cut off": (all, round) =>
+    cutOff(all, ({ ofNodes, ofBrokers }) => [
+      ofBrokers[round % ofBrokers.length],
+      [...ofNodes, ...ofBrokers],
+    ]),
   "broker killed": killBroker,
   "broker frozen": async (all, round) => {
     const broker = brokerOf(all, round);
@@ -104,3 +133,6 @@ export const breaks = {
 } satisfies Record<string, Break>;
 
 export type BreakName = keyof typeof breaks;
+
+/** Those that need networks. */
+export const cuts: readonly BreakName[] = ["node cut off", "node cut off from nodes", "broker cut off"];

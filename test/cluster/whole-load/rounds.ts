@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { RunningService } from "../../flow/support.js";
 import { until } from "../../suite.js";
 import { startBalancer } from "../balancer.js";
+import { untilSharedOut } from "../three-nodes.js";
 import { type Breakable, type BreakName, breaks } from "./breaks.js";
 import { type Counted, count } from "./count.js";
 import { startWholeLoad, type WholeLoad } from "./load.js";
@@ -29,7 +30,9 @@ export async function breakInRounds(
   names: Iterable<BreakName>,
   options: Options,
 ): Promise<{ readonly rounds: readonly Round[]; readonly counted: Counted }> {
-  const { cluster, quietMs, messagesPerSecond, onRound } = options;
+  const { cluster, shards, quietMs, messagesPerSecond, onRound } = options;
+  // What moves at the start would count as what the first break does.
+  await untilSharedOut(cluster, shards);
   const mqttHosts = (): readonly string[] => cluster.nodes.map(({ mqtt }) => new URL(mqtt).host);
   const balancer = await startBalancer(mqttHosts);
   let turn = 0;
@@ -44,6 +47,7 @@ export async function breakInRounds(
     await pause(quietMs);
     await breaks[broken](options, rounds.length);
     await goesOn(load);
+    await areShown(load, anyNode);
     const round = { broken, pausesMs: load.publishing.map((one) => one.longestPause()) };
     rounds.push(round);
     onRound?.(round);
@@ -61,4 +65,14 @@ async function goesOn({ publishing }: WholeLoad): Promise<void> {
   const goesOnAt = (place: number): boolean =>
     (publishing[place]?.publisher.acknowledged.size ?? 0) > (before[place] ?? 0) + 1;
   await until(() => publishing.every((_, place) => goesOnAt(place)), { what: "every device to go on" });
+}
+
+/** Resolves once the list of devices shows each as connected: what a former holder of its shard knew counts no more. */
+async function areShown({ publishing }: WholeLoad, anyNode: () => RunningService): Promise<void> {
+  const ids = publishing.map(({ device }) => device.id);
+  const isShown = async (id: unknown): Promise<boolean> =>
+    (await anyNode().call("GET", `/api/v1/devices/${id}`)).body.deviceStatus === 1;
+  await until(async () => (await Promise.all(ids.map(isShown))).every(Boolean), {
+    what: "every device to be shown as connected",
+  });
 }

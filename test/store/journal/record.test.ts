@@ -241,6 +241,15 @@ const inputs: Readonly<Record<string, JournalInput>> = {
     kind: recordKinds.sessionEnd,
     clientID: "client 🌡",
   },
+  "a part of a snapshot": {
+    kind: recordKinds.snapshotPart,
+    tenant: 0,
+    device: 0,
+    savedID: 2 ** 43 + 7,
+    part: 65_535,
+    isLast: true,
+    payload: Buffer.from("SQLite"),
+  },
   batch: {
     tenant: uplink.tenant,
     device: uplink.device,

@@ -104,6 +104,15 @@ const examples: { readonly [Kind in RecordKind]: InputOf<Kind> } = {
     receivedAt: 1,
     stamp: 1,
   },
+  [recordKinds.snapshotPart]: {
+    kind: recordKinds.snapshotPart,
+    tenant: 0,
+    device: 0,
+    savedID: 5,
+    part: 1,
+    isLast: true,
+    payload: Buffer.from("rows"),
+  },
 };
 
 export async function flipByte(path: string, at: number): Promise<void> {

@@ -172,6 +172,52 @@ suite("journal in a log that fails", (test) => {
       }
     }));
 
+  test("a stop ends an opening, whatever of the log does not answer", () =>
+    withTempDir(async (dir) => {
+      const log = createMemoryLog();
+      const first = await openInLog(join(dir, "copy"), log.connect());
+      await keep(first, { payload: Buffer.from("before") });
+      await first.close();
+      for (const [call, folder] of [
+        ["start", "new"],
+        ["end", "new"],
+        ["read", "new"],
+        ["append", "new"],
+        ["start", "copy"],
+        ["read", "copy"],
+        ["append", "copy"],
+      ] as const) {
+        const stopping = new AbortController();
+        let asked = 0;
+        let close = (): void => undefined;
+        const closed = new Promise<never>((_, reject) => {
+          close = () => reject(new AppendError("not written", "UNAVAILABLE", "the log is closed"));
+        });
+        closed.catch(() => undefined);
+        const never = (): Promise<never> => {
+          asked++;
+          return closed;
+        };
+        const connection = log.connect();
+        const silent = {
+          ...connection,
+          close,
+          [call]: call === "read" ? () => ({ [Symbol.asyncIterator]: () => ({ next: never }) }) : never,
+        } as PartitionLog;
+        const opened = rejects(() => openInLog(join(dir, folder), silent, { signal: stopping.signal }));
+        await until(() => asked === 1, { what: `${call} to be asked` });
+        stopping.abort();
+        assert.match((await opened).message, /the log is closed/, `${call}, ${folder}`);
+        assert.is(asked, 1);
+      }
+      const late = { signal: AbortSignal.abort() };
+      const refused = await rejects(() => openInLog(join(dir, "late"), log.connect(), late));
+      assert.match(refused.message, /the log is closed/);
+      const next = await openInLog(join(dir, "copy"), log.connect());
+      assert.equal(await contents(next), ["1 before"]);
+      await next.close();
+    }));
+
   test("of two that claim the same epoch, the one whose claim comes second tries again", () =>
     withTempDir(async (dir) => {
       const log = createMemoryLog();

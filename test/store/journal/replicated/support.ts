@@ -11,6 +11,8 @@ interface InLogOptions extends Partial<JournalOptions> {
   /** Compared with the log's. */
   readonly clock?: () => number;
   readonly onEnded?: (reason: Error) => void;
+  /** Ends the opening early. */
+  readonly signal?: AbortSignal;
 }
 
 const never = new AbortController().signal;
@@ -26,6 +28,7 @@ export async function openInLog(
     topicID = "topic",
     frameBytesMax = 1 << 20,
     clock = Date.now,
+    signal = never,
     ...rest
   } = options;
   const shard = rest.shard ?? 0;
@@ -38,7 +41,7 @@ export async function openInLog(
     now: clock,
     onEnded: options.onEnded ?? ((error) => rest.onTrouble?.(error)),
     onTrouble: rest.onTrouble ?? (() => undefined),
-    signal: never,
+    signal,
     shortTimeMs: 200,
   });
   return openTestJournal(dir, { ...rest, keeping });

@@ -1,0 +1,76 @@
+/** Copies of shards that other nodes are about to give to this one: what is left to copy then is little. */
+import { asError } from "../../store/lib/errors.js";
+import { pause } from "../../store/lib/turns.js";
+import type { Logger } from "../observability/log.js";
+
+interface ShardsAhead {
+  /** Copies the shard, or goes on with it. False if that takes longer than a call may: it goes on, to be asked again. */
+  copy(shard: number): Promise<boolean>;
+  /** Ends the copying of the shard, whose folder is used otherwise from now on. */
+  end(shard: number): Promise<void>;
+  /** Ends all of it, for good. */
+  close(): Promise<void>;
+}
+
+interface ShardsAheadDeps {
+  /** What has been copied when the signal is aborted is kept. */
+  readonly copy: (shard: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  readonly log: Logger;
+}
+
+interface Copying {
+  readonly stop: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** More are refused until one of them is done. */
+const atOnce = 2;
+/** For which whoever asks is left to wait. */
+export const aheadWaitMs = 3000;
+
+export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): ShardsAhead {
+  const running = new Map<number, Copying>();
+  let isClosed = false;
+
+  async function run(shard: number, { signal }: AbortController): Promise<void> {
+    const startedAt = monotonic();
+    try {
+      await copy(shard, signal);
+      log.info("a shard is copied ahead", { shard, ms: Math.round(monotonic() - startedAt) });
+    } catch (error) {
+      // Whoever opens it copies it then, and says why it cannot.
+      if (!signal.aborted) log.warn("cannot copy a shard ahead", { shard, error: asError(error) });
+    } finally {
+      running.delete(shard);
+    }
+  }
+
+  function begin(shard: number): Copying {
+    const stop = new AbortController();
+    const copying = { stop, done: run(shard, stop) };
+    running.set(shard, copying);
+    return copying;
+  }
+
+  async function end(shard: number): Promise<void> {
+    const copying = running.get(shard);
+    copying?.stop.abort();
+    await copying?.done;
+  }
+
+  return {
+    copy: async (shard) => {
+      if (isClosed) return true;
+      if (running.size >= atOnce && !running.has(shard)) return false;
+      const { done } = running.get(shard) ?? begin(shard);
+      return Promise.race([done.then(() => true), pause(aheadWaitMs).then(() => false)]);
+    },
+    end,
+    close: async () => {
+      isClosed = true;
+      await Promise.all([...running.keys()].map(end));
+    },
+  };
+}

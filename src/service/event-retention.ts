@@ -1,0 +1,133 @@
+/**
+ * Unlinks old segments: those past every checkpoint, and past the days or the bytes that events are kept. Each shard has
+ * a part of the bytes for good: what else is here, or on another node, deletes none of its events.
+ */
+import type { EventLog } from "../../store/events/events.js";
+import type { Journal } from "../../store/journal/journal.js";
+import type { Segment } from "../../store/journal/segment.js";
+import type { Config } from "../config/config.js";
+import type { Logger } from "../observability/log.js";
+import type { SessionSnapshots } from "./session-snapshots.js";
+import { shardPart } from "./shard-part.js";
+import type { ShardPipeline } from "./shard-pipeline.js";
+
+type Kept = Pick<ShardPipeline, "savedAlertsID"> & {
+  readonly shard: Pick<ShardPipeline["shard"], "number"> & {
+    readonly saved: Pick<ShardPipeline["shard"]["saved"], "savedID">;
+    readonly journal: Pick<Journal, "segments" | "drop">;
+    readonly events: Pick<EventLog, "forget">;
+    readonly snapshots: SessionSnapshots | null;
+  };
+};
+
+interface EventRetentionDeps {
+  readonly config: Pick<Config, "eventRetentionDays" | "eventRetentionBytes" | "shards" | "cluster">;
+  readonly pipelines: { readonly all: readonly Kept[] };
+  readonly series: SettledIDs;
+  /** Whether everything is to stay as it is for now. */
+  readonly isHeld: () => boolean;
+  readonly log: Pick<Logger, "info" | "warn">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Of the series store: the journal id of a shard up to which it has all points on disk. */
+interface SettledIDs {
+  checkpoint(shard: number): Promise<number>;
+}
+
+const dayMs = 86_400_000;
+
+/** What is returned lets go, in all shards that are here now, what need not be kept any more. */
+export function createEventRetention(deps: EventRetentionDeps): () => Promise<void> {
+  const { config, pipelines, series, isHeld, log, now } = deps;
+  const bytesMax = shardPart(config.eventRetentionBytes, config);
+  /** Those of which nothing could be let go the last time: it is told once. */
+  const failing = new WeakSet<Kept>();
+
+  async function apply(one: Kept): Promise<void> {
+    const { journal, events, snapshots } = one.shard;
+    const settled = {
+      checkpoint: await checkpointOf(one, series),
+      endedBefore: now() - config.eventRetentionDays * dayMs,
+      bytesMax,
+    };
+    const checkpoint =
+      snapshots === null ? settled.checkpoint : await coveredID(snapshots, journal.segments, settled);
+    for (const segment of notKept(journal.segments, { ...settled, checkpoint })) {
+      if (isHeld()) return;
+      await journal.drop(segment);
+      events.forget(segment);
+      log.info("segment unlinked", { path: segment.path, bytes: segment.bytes });
+      if (failing.delete(one)) log.info("segments can be let go again", { shard: one.shard.number });
+    }
+  }
+
+  /** The log of one shard may be away: those of others are not. */
+  async function attempt(one: Kept): Promise<void> {
+    try {
+      await apply(one);
+    } catch (error) {
+      // A shard that has gone meanwhile is another node's.
+      if (failing.has(one) || !pipelines.all.includes(one)) return;
+      failing.add(one);
+      log.warn("cannot let segments go", { shard: one.shard.number, error });
+    }
+  }
+
+  return async () => {
+    await Promise.all(pipelines.all.map(attempt));
+  };
+}
+
+/** The journal id up to which nothing of a shard needs its journal any more. */
+export async function checkpointOf(
+  { shard: { number, saved }, savedAlertsID }: Kept,
+  series: SettledIDs,
+): Promise<number> {
+  return Math.min(await series.checkpoint(number), saved.savedID, savedAlertsID);
+}
+
+/**
+ * The checkpoint as far as a snapshot of the sessions covers it. A new one is asked for when the oldest segment that is to
+ * go is not covered.
+ */
+async function coveredID(
+  snapshots: SessionSnapshots,
+  segments: readonly Segment[],
+  bounds: Bounds,
+): Promise<number> {
+  const covered = (): Bounds => ({
+    ...bounds,
+    checkpoint: Math.min(bounds.checkpoint, snapshots.coveredID),
+  });
+  if (notKept(segments, bounds).length > 0 && notKept(segments, covered()).length === 0) {
+    await snapshots.renew();
+  }
+  return covered().checkpoint;
+}
+
+interface Bounds {
+  /** What comes after this id is needed. */
+  readonly checkpoint: number;
+  /** Segments that ended before that are old, milliseconds since 1970. */
+  readonly endedBefore: number;
+  /** Of all segments. */
+  readonly bytesMax: number;
+}
+
+/** Of a journal's segments, oldest first, those that go; never the newest. */
+export function notKept<T extends Pick<Segment, "firstID" | "createdAt" | "bytes">>(
+  segments: readonly T[],
+  { checkpoint, endedBefore, bytesMax }: Bounds,
+): readonly T[] {
+  let bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  const first = segments.findIndex((segment, i) => {
+    const next = segments[i + 1];
+    if (next === undefined || next.firstID - 1 > checkpoint) return true;
+    if (next.createdAt >= endedBefore && bytes <= bytesMax) return true;
+    bytes -= segment.bytes;
+    return false;
+  });
+  return segments.slice(0, Math.max(0, first));
+}
