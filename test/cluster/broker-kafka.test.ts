@@ -9,7 +9,8 @@ import { provision, type RunningService } from "../flow/support.js";
 import { brokerMissing, type Mosquitto, startMosquitto } from "../ingest/transports/broker/mosquitto.js";
 import { assert, influxKafkaSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
-import { assertKeptFromBroker, endFollower, followerOf, publishAtBroker } from "./broker-load.js";
+import { assertKeptFromBroker, endFollower, followerOf, publishDuring } from "./broker-load.js";
+import { freeze } from "./freeze.js";
 import { type Cluster, numbers, startCluster } from "./three-nodes.js";
 import { breaks } from "./whole-load/breaks.js";
 
@@ -44,6 +45,7 @@ influxKafkaSuite("a cluster on Kafka and a broker", (test, { influx, brokers }) 
     });
     devices = await provision(nodeAt(0), devicesCount);
     acknowledged = devices.map(() => []);
+    await followerOf(() => cluster.nodes);
   });
   test.after(async () => {
     await cluster?.stop();
@@ -74,17 +76,10 @@ influxKafkaSuite("a cluster on Kafka and a broker", (test, { influx, brokers }) 
     await until(async () => (await taken()) > before + 100, { what: "messages" });
   }
 
-  /** Publishes while something is done. */
-  async function publishDuring(action: () => Promise<unknown>): Promise<void> {
-    const first = acknowledged.reduce((next, own) => Math.max(next, (own.at(-1) ?? -1) + 1), 0);
-    let isOver = false;
-    const publishing = publishAtBroker(mosquitto, devices, () => isOver, first);
-    try {
-      await action();
-    } finally {
-      isOver = true;
-    }
-    for (const [i, own] of (await publishing).entries()) acknowledged[i]?.push(...own);
+  async function publishing(action: () => Promise<unknown>): Promise<void> {
+    const first = acknowledged.reduce((sum, own) => sum + own.length, 0);
+    const more = await publishDuring(mosquitto, devices, first, action);
+    acknowledged = acknowledged.map((own, i) => [...own, ...(more[i] ?? [])]);
   }
 
   async function assertAllKept(): Promise<void> {
@@ -96,16 +91,16 @@ influxKafkaSuite("a cluster on Kafka and a broker", (test, { influx, brokers }) 
   }
 
   test("the follower and others are killed, frozen, replaced, and restarted in turn, so that all shards move: all that the broker acknowledged is kept, once", async () => {
-    await publishDuring(async () => {
+    await publishing(async () => {
       await goesOn();
-      await endFollower(() => cluster.nodes, "kill", cluster.start);
+      await endFollower(cluster, "kill", cluster.start);
       const other = await otherPlace();
       await nodeAt(other).kill();
       await cluster.start(other);
-      await endFollower(() => cluster.nodes, "freeze", cluster.start);
-      await endFollower(() => cluster.nodes, "kill", replace);
+      await endFollower(cluster, "freeze", cluster.start);
+      await endFollower(cluster, "kill", replace);
       const frozen = nodeAt(await otherPlace());
-      frozen.signal("SIGSTOP");
+      await freeze(frozen, dir.path);
       await pause(frozenMs);
       frozen.signal("SIGCONT");
       const all = { cluster, dir: dir.path, brokers: await brokers(), networks: null, shards, frozenMs };
@@ -118,13 +113,13 @@ influxKafkaSuite("a cluster on Kafka and a broker", (test, { influx, brokers }) 
   test("the broker is restarted while shards are on their way, and the follower with it", async () => {
     for (const who of ["other", "follower"] as const) {
       const place = who === "other" ? await otherPlace() : await followerOf(() => cluster.nodes);
-      await publishDuring(async () => {
+      await publishing(async () => {
         await nodeAt(place).kill();
         await pause(publishedMs);
       });
       await mosquitto.stop();
       await mosquitto.start();
-      await publishDuring(async () => {
+      await publishing(async () => {
         await cluster.start(place);
         await goesOn();
       });

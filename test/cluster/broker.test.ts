@@ -6,7 +6,7 @@ import { brokerMissing, type Mosquitto, startMosquitto } from "../ingest/transpo
 import { assert, influxSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { startBalancer } from "./balancer.js";
-import { assertKeptFromBroker, endFollower, followerOf, publishAtBroker } from "./broker-load.js";
+import { assertKeptFromBroker, endFollower, followerOf, publishDuring } from "./broker-load.js";
 import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
 const devicesCount = 6;
@@ -48,19 +48,18 @@ influxSuite("a cluster on a broker", (test, influx) => {
     (await payloadsOf(service, device)).map((text) => (JSON.parse(text) as { n: number }).n);
 
   test("followers are killed, frozen and stopped: all that the broker acknowledged is at the devices' keepers, once", async () => {
-    let isOver = false;
-    const publishing = publishAtBroker(broker, devices, () => isOver);
     const taken = async () => {
       let count = 0;
       for (const node of cluster.nodes) count += await node.metric("tidemark_broker_messages_total");
       return count;
     };
-    await until(async () => (await taken()) > 500, { what: "messages" });
-    for (const how of ["kill", "kill", "freeze", "stop"] as const)
-      await endFollower(() => cluster.nodes, how, cluster.start);
-    await pause(1000);
-    isOver = true;
-    const acknowledged = await publishing;
+    await followerOf(() => cluster.nodes);
+    const acknowledged = await publishDuring(broker, devices, 0, async () => {
+      await until(async () => (await taken()) > 500, { what: "messages" });
+      for (const how of ["kill", "kill", "freeze", "stop"] as const)
+        await endFollower(cluster, how, cluster.start);
+      await pause(1000);
+    });
     for (const [i, device] of devices.entries()) {
       const own = acknowledged[i] ?? [];
       assert.ok(own.length > 100, `${own.length} messages`);
