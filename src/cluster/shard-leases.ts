@@ -13,7 +13,7 @@ import { takeOwnNumber } from "./node-number.js";
 import { beatMs, deadMs } from "./node-watch.js";
 import { createRefusals } from "./refusals.js";
 import { createShardMoves } from "./shard-moves.js";
-import { planShards } from "./shard-plan.js";
+import { planShards, successions } from "./shard-plan.js";
 import type { ShardStepsDeps } from "./shard-steps.js";
 import { createShardView } from "./shard-view.js";
 
@@ -24,6 +24,8 @@ export interface ShardLeases {
   areHoldersKnown(): boolean;
   /** The service has closed the shard, since its log says that another node has it. */
   dropped(shard: number): void;
+  /** Shards of other nodes that this one is to have should those be gone: none while it could not take any. */
+  successions(): readonly number[];
   /** Looks now instead of at the next beat, because another node has freed a shard for instance. */
   refresh(): Promise<void>;
   /** Looks now. Whether another node has the shard, and this one is to have it. */
@@ -144,9 +146,13 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
     areHoldersKnown: () => clock.monotonic() - seenAt < knownMs,
     dropped: (shard) => moves.dropped(shard),
     refresh,
+    successions: () => {
+      const isIdle = closing !== null || reach.isAway || !isAble();
+      return isIdle ? [] : successions(view.picture()).filter((shard) => !moves.isHere(shard));
+    },
     isToGet: async (shard) => {
       await refresh();
-      return closing === null && !reach.isAway && coming.includes(shard);
+      return closing === null && !reach.isAway && coming.includes(shard) && !moves.isHere(shard);
     },
     close: () => {
       closing ??= close();

@@ -8,6 +8,8 @@ import type { ShardView } from "./shard-view.js";
 
 interface ShardMoves {
   isOpen(shard: number): boolean;
+  /** Whether the shard's folder is in use: it is open, or on its way here or from here. */
+  isHere(shard: number): boolean;
   /** After a look: closes what others have taken, and moves on towards the plan. */
   follow(plan: ShardPlan): void;
   /** Gives all of these at once, also what is being opened: they serve nobody here. */
@@ -139,6 +141,7 @@ export function createShardMoves(
 
   return {
     isOpen,
+    isHere: (shard) => locals.has(shard),
     follow: (plan) => {
       loseTaken();
       if (isEnding) return;

@@ -67,6 +67,21 @@ export function planShards({ sharing, emptying, holders, self }: ShardPicture): 
   };
 }
 
+/** Shards of other nodes that this one takes if the node that has them goes without a word. */
+export function successions(picture: ShardPicture): readonly number[] {
+  const { sharing, holders, self } = picture;
+  const others = sharing.filter(({ number }) => number !== self);
+  const taken = others.flatMap(({ number: gone }) => {
+    const plan = planShards({
+      ...picture,
+      sharing: sharing.filter(({ number }) => number !== gone),
+      holders: holders.map((holder) => (holder === gone ? null : holder)),
+    });
+    return plan.take.filter((shard) => holders[shard] === gone);
+  });
+  return taken.toSorted((a, b) => a - b);
+}
+
 /**
  * Each shard goes to the node with the fewest of those that take it, the first by number; to nobody if all refuse it.
  * Those that few nodes take come first: others find a place anywhere.

@@ -1,4 +1,4 @@
-/** Copies of shards that other nodes are about to give to this one: what is left to copy then is little. */
+/** Copies of shards that other nodes are about to give to this one, or that it has if they die: little is left to copy then. */
 import { asError } from "../../store/lib/errors.js";
 import { pause } from "../../store/lib/turns.js";
 import type { Logger } from "../observability/log.js";
@@ -6,6 +6,8 @@ import type { Logger } from "../observability/log.js";
 interface ShardsAhead {
   /** Copies the shard, or goes on with it. False if that takes longer than a call may: it goes on, to be asked again. */
   copy(shard: number): Promise<boolean>;
+  /** The same for a shard that may come unasked. Resolves once it is copied, or cannot be. */
+  keepUp(shard: number): Promise<void>;
   /** Ends the copying of the shard, whose folder is used otherwise from now on. */
   end(shard: number): Promise<void>;
   /** Ends all of it, for good. */
@@ -32,24 +34,30 @@ export const aheadWaitMs = 3000;
 
 export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): ShardsAhead {
   const running = new Map<number, Copying>();
+  /** Those that could not be copied the last time: it is told once. */
+  const failing = new Set<number>();
   let isClosed = false;
 
-  async function run(shard: number, { signal }: AbortController): Promise<void> {
+  async function run(shard: number, { signal }: AbortController, tell: Logger["info"]): Promise<void> {
     const startedAt = monotonic();
     try {
       await copy(shard, signal);
-      log.info("a shard is copied ahead", { shard, ms: Math.round(monotonic() - startedAt) });
+      failing.delete(shard);
+      tell("a shard is copied ahead", { shard, ms: Math.round(monotonic() - startedAt) });
     } catch (error) {
       // Whoever opens it copies it then, and says why it cannot.
-      if (!signal.aborted) log.warn("cannot copy a shard ahead", { shard, error: asError(error) });
+      if (!signal.aborted && !failing.has(shard)) {
+        failing.add(shard);
+        log.warn("cannot copy a shard ahead", { shard, error: asError(error) });
+      }
     } finally {
       running.delete(shard);
     }
   }
 
-  function begin(shard: number): Copying {
+  function begin(shard: number, tell: Logger["info"]): Copying {
     const stop = new AbortController();
-    const copying = { stop, done: run(shard, stop) };
+    const copying = { stop, done: run(shard, stop, tell) };
     running.set(shard, copying);
     return copying;
   }
@@ -64,8 +72,12 @@ export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): Sh
     copy: async (shard) => {
       if (isClosed) return true;
       if (running.size >= atOnce && !running.has(shard)) return false;
-      const { done } = running.get(shard) ?? begin(shard);
+      const { done } = running.get(shard) ?? begin(shard, log.info);
       return Promise.race([done.then(() => true), pause(aheadWaitMs).then(() => false)]);
+    },
+    keepUp: async (shard) => {
+      // One place stays free for those that are asked for.
+      if (!isClosed && running.size < atOnce - 1) await begin(shard, log.debug).done;
     },
     end,
     close: async () => {

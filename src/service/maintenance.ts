@@ -57,6 +57,7 @@ const presenceMs = 100;
 const sessionsMs = 2000;
 const sessionExpiryMs = 60_000;
 const backlogMs = 1000;
+const snapshotsMs = 30_000;
 const retentionMs = 10_000;
 const removalMs = 500;
 const pointRetentionMs = 10_000;
@@ -115,6 +116,12 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       "end sessions",
       deps.log,
       inEach(({ shard }) => shard.endExpired()),
+    ),
+    every(
+      snapshotsMs,
+      "copy sessions into their journals",
+      deps.log,
+      inEach(async ({ shard }) => shard.snapshots?.keepUp()),
     ),
     every(backlogMs, "measure the backlog", deps.log, backlog.measure),
     every(

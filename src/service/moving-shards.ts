@@ -1,5 +1,6 @@
 /** Shards come to this process and go while it runs, as the nodes of the cluster agree. */
 import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
+import { sleep as systemSleep } from "../../store/lib/abortable.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import { pause } from "../../store/lib/turns.js";
@@ -42,7 +43,13 @@ interface MovingShardsDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly fatal: (error: Error) => void;
+  readonly sleep?: typeof systemSleep;
 }
+
+/** How often the shards are copied that this node has if another dies; what came since is left to copy then. */
+const keepUpMs = 120_000;
+/** After the start, when shards have come. */
+const firstKeepUpMs = 15_000;
 
 /** What nodes are told of a shard is worth little after that: they look by themselves then. */
 const tellMs = 1000;
@@ -56,6 +63,7 @@ const givingMsMax = 5000;
 /** @throws ConfigError if another process has this node's number */
 export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingShards> {
   const { settings, identity, shards, db, brokers, set, copyShard, cluster, clock, log, fatal } = deps;
+  const { sleep = systemSleep } = deps;
   const { self, nodes } = settings;
 
   /** Whoever is to have a shard that is free, or waits for one that is open now, need not wait for its next beat. */
@@ -133,6 +141,20 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
 
   watch = watchBrokers({ brokers, monotonic: clock.monotonic, log });
 
+  const stopped = new AbortController();
+  async function keepUp(): Promise<void> {
+    for (let ms = firstKeepUpMs; ; ms = keepUpMs) {
+      await sleep(ms, stopped.signal);
+      for (const shard of leases.successions()) {
+        if (stopped.signal.aborted) return;
+        // It may have come meanwhile.
+        if (leases.successions().includes(shard)) await ahead.keepUp(shard);
+      }
+      if (stopped.signal.aborted) return;
+    }
+  }
+  const keepingUp = keepUp();
+
   return {
     holderOf: (shard) => {
       const holder = leases.holderOf(shard);
@@ -142,7 +164,9 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     refresh: leases.refresh,
     copyAhead: async (shard) => !(await leases.isToGet(shard)) || ahead.copy(shard),
     close: async () => {
+      stopped.abort();
       await ahead.close();
+      await keepingUp;
       await leases.close();
       // Nothing more is seen of where they go.
       set.pipelines.endWaits();

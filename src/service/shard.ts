@@ -31,7 +31,7 @@ import { shardDir } from "../host/shard-folders.js";
 import type { AsideKeeper } from "./aside.js";
 import type { JournalLogs } from "./journal-log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
-import { createSessionSnapshots, type SessionSnapshots } from "./session-snapshots.js";
+import { createSessionSnapshots, isFarBehind, type SessionSnapshots } from "./session-snapshots.js";
 import { type FilesDeps, journalDir, openShardFiles, type Place, troubleLog } from "./shard-files.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
@@ -227,7 +227,7 @@ async function openSavedSessions(
   const store = await openSessionStore(file, onDamage, sessionThread);
   closers.add(store.close);
   const scratch = `${file}.snapshot`;
-  if (logs !== null) await restoreIfCutOff(place, deps, store, journal, scratch);
+  if (logs !== null) await restoreIfBehind(place, deps, store, journal, scratch);
   const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
   await beginAboveFollowers(place, deps, journal, {
     ...followers,
@@ -246,8 +246,8 @@ async function openSavedSessions(
   return { store, saved, snapshots, earlier };
 }
 
-/** What the journal has let go while another machine had it is in its newest snapshot. */
-async function restoreIfCutOff(
+/** What the journal has let go while another machine had it is in its newest snapshot, and much of what it has not. */
+async function restoreIfBehind(
   { number }: Place,
   { damage, log }: ShardDeps,
   store: SessionStore,
@@ -255,10 +255,11 @@ async function restoreIfCutOff(
   scratch: string,
 ): Promise<void> {
   const savedID = await store.savedID();
-  if (!isCutOff(journal, savedID)) return;
+  const isLost = isCutOff(journal, savedID);
+  if (!isLost && !isFarBehind(journal, savedID)) return;
   const found = await restoreSnapshot(store, journal, scratch);
   if (found) log.info("sessions taken from their snapshot in the journal", { shard: number });
-  else {
+  else if (isLost) {
     const what = `they are saved up to record ${savedID}, and the journal has no snapshot of them: ${readAgain(journal)}`;
     damage.report({ part: "sessions", file: scratch, what, lostBytes: 0 });
   }

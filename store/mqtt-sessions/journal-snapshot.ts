@@ -81,19 +81,21 @@ export function isCutOff({ segments: [oldest] }: Pick<Journal, "segments">, save
 }
 
 /**
- * Puts the newest whole snapshot of the journal in place of the store's file; false if the journal has none. `scratch`
- * is a path for it.
+ * Puts the newest whole snapshot of the journal in place of the store's file; false if the journal has none that is newer
+ * than the file. `scratch` is a path for it.
  */
 export async function restoreSnapshot(
-  store: Pick<SessionStore, "replaceWith">,
+  store: Pick<SessionStore, "replaceWith" | "savedID">,
   journal: Pick<Journal, "segments" | "read">,
   scratch: string,
 ): Promise<boolean> {
   const { segments } = journal;
+  const savedID = await store.savedID();
   try {
     for (let i = segments.length - 1; i >= 0; i--) {
       const [first, next] = [segments[i]?.firstID ?? 0, segments[i + 1]?.firstID];
-      for (const id of (await beginnings(journal, first, next)).reverse()) {
+      if (next !== undefined && next <= savedID) return false;
+      for (const id of (await beginnings(journal, savedID, first, next)).reverse()) {
         if (!(await collect(journal, id, scratch)) || (await findFault(scratch)) !== null) continue;
         await store.replaceWith(scratch);
         return true;
@@ -105,14 +107,16 @@ export async function restoreSnapshot(
   }
 }
 
-/** The ids of first parts from one id up to another, ascending. */
+/** The ids of first parts of later states than one, from one id up to another, ascending. */
 async function beginnings(
   journal: Pick<Journal, "read">,
+  afterID: number,
   firstID: number,
   endID = Number.POSITIVE_INFINITY,
 ): Promise<number[]> {
   const ids: number[] = [];
-  for await (const { id, part } of partsFrom(journal, firstID, endID)) if (part === 0) ids.push(id);
+  for await (const { id, part, savedID } of partsFrom(journal, firstID, endID))
+    if (part === 0 && savedID > afterID) ids.push(id);
   return ids;
 }
 

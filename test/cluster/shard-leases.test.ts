@@ -188,6 +188,31 @@ suite("leases of shards", (test) => {
     assert.equal((await asked(two)).includes(true), false, "it could not take them");
   });
 
+  test("a node knows which shards it has if another dies, but none whose files it still uses, or that it could not take", async () => {
+    const [one, two] = await startTwo();
+    assert.equal([one.leases.successions(), two.leases.successions()], [opened(two), opened(one)]);
+    two.isCutOff = true;
+    await nodes.pass(beatMs);
+    assert.equal(two.leases.successions(), []);
+    two.isCutOff = false;
+    await nodes.pass(beatMs);
+    two.isAble = false;
+    assert.equal(two.leases.successions(), []);
+    two.isAble = true;
+    let close = (): void => undefined;
+    two.faults.set("lost 3", () => new Promise((resolve) => (close = resolve)));
+    two.isPaused = true;
+    await nodes.pass(20_000);
+    // So that none of them is given back meanwhile.
+    one.isPaused = true;
+    two.isPaused = false;
+    await nodes.pass(500);
+    assert.equal(two.leases.successions(), [0, 1, 2, 4, 5], "3 is still being closed here");
+    close();
+    await nodes.settle();
+    assert.equal(two.leases.successions(), [0, 1, 2, 3, 4, 5]);
+  });
+
   test("a node that stops has the next shard copied while it closes one, and gives in the end what is not copied", async () => {
     const [one, two] = await startTwo();
     two.calls.length = 0;

@@ -1,6 +1,6 @@
 /** Who takes and gives which shard: what all see alike settles who takes, moves little, and comes to rest. */
 import fc from "fast-check";
-import { planShards, type SharingNode } from "../../src/cluster/shard-plan.js";
+import { planShards, type SharingNode, successions } from "../../src/cluster/shard-plan.js";
 import { assert, suite } from "../suite.js";
 
 type Holders = readonly (number | null)[];
@@ -48,6 +48,28 @@ function isBalanced(holders: Holders, alive: readonly number[]): boolean {
 }
 
 suite("plan of the shards", (test) => {
+  test("whoever takes the shards of a node that dies has known before, and each has one successor", () => {
+    fc.assert(
+      fc.property(picture, fc.nat(), ({ alive, holders }, n) => {
+        const pictureOf = (self: number) => ({ sharing: all(alive), emptying: [], holders, self });
+        const gone = alive[n % alive.length] as number;
+        const left = alive.filter((node) => node !== gone);
+        const known = left.flatMap((self) =>
+          successions(pictureOf(self)).filter((shard) => holders[shard] === gone),
+        );
+        const taken = left.flatMap((self) =>
+          planShards({ ...pictureOf(self), sharing: all(left) }).take.filter(
+            (shard) => holders[shard] === gone,
+          ),
+        );
+        assert.equal(known, taken);
+        assert.is(new Set(known).size, left.length === 0 ? 0 : countOf(holders, gone));
+        for (const self of left)
+          assert.not(successions(pictureOf(self)).some((shard) => holders[shard] === self));
+      }),
+    );
+  });
+
   test("of one picture no two take the same shard, nobody takes what a living node has, and each free one has a taker", () => {
     fc.assert(
       fc.property(picture, fc.subarray(nodes), ({ alive, holders }, more) => {

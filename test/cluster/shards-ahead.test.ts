@@ -84,4 +84,44 @@ suite("shards that are copied ahead", (test) => {
     assert.is(await ahead.copy(3), true);
     assert.equal(events, ["begun 1", "begun 2", "ended 1", "ended 2"]);
   });
+
+  test("what may come unasked is copied without a word, leaves a place for what is asked for, and waits for none", async () => {
+    const { ahead, events, lines, ends } = openAhead();
+    const kept = ahead.keepUp(1);
+    await ahead.keepUp(2);
+    const asked = ahead.copy(3);
+    assert.equal(events, ["begun 1", "begun 3"]);
+    ends.get(1)?.();
+    await kept;
+    ends.get(3)?.();
+    assert.is(await asked, true);
+    assert.equal(lines, ["a shard is copied ahead", "a shard is copied ahead"]);
+    await ahead.close();
+  });
+
+  test("that a shard cannot be copied is told once, until it can", async () => {
+    const { ahead, lines, ends } = openAhead();
+    const attempt = async (error?: Error): Promise<void> => {
+      const kept = ahead.keepUp(1);
+      ends.get(1)?.(error);
+      await kept;
+    };
+    await attempt(new Error("away"));
+    await attempt(new Error("away"));
+    await attempt();
+    await attempt(new Error("away"));
+    const [failed, copied] = ["cannot copy a shard ahead", "a shard is copied ahead"];
+    assert.equal(lines, [failed, copied, failed]);
+  });
+
+  test("a shard that is opened ends its copying", async () => {
+    const { ahead, events } = openAhead();
+    const kept = ahead.keepUp(1);
+    await ahead.end(1);
+    await kept;
+    assert.equal(events, ["begun 1", "ended 1"]);
+    await ahead.close();
+    await ahead.keepUp(2);
+    assert.equal(events, ["begun 1", "ended 1"]);
+  });
 });

@@ -366,7 +366,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/service/pipelines": [2, "constant"],
   "src/service/servers": [2, "constant"],
   "src/service/shard": [2, "awaits"],
-  "src/service/moving-shards": [1, "limit: nodesMax"],
+  "src/service/moving-shards": [3, "limit: nodesMax"],
   "store/lib/closers": [1, "awaits"],
   "store/lib/listeners": [1, "limit: JOURNAL_SHARDS"],
   "src/service/storage": [1, "awaits"],

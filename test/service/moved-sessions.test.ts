@@ -1,10 +1,12 @@
 /** The sessions of a shard that goes to another machine, whatever its journal has let go. */
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
 import { sessionOf } from "../../ingest/uplinks/accept.js";
 import { createEventRetention } from "../../src/service/event-retention.js";
+import { createSessionSnapshots, isFarBehind } from "../../src/service/session-snapshots.js";
 import { openShard, type Shard } from "../../src/service/shard.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
@@ -14,7 +16,7 @@ import { type ConsumerWorld, openConsumerWorld } from "../ingest/consumers/suppo
 import { subscription } from "../ingest/sessions/support.js";
 import { createMemoryLog, type MemoryLog, type Outcome } from "../store/journal/memory-log.js";
 import { flipByte, journalInput } from "../store/journal/support.js";
-import { assert, rejects, suite, until } from "../suite.js";
+import { assert, rejects, suite, until, withTempDir } from "../suite.js";
 import { shardDeps } from "./shard-deps.js";
 
 const number = 3;
@@ -291,4 +293,49 @@ suite("sessions of a shard that goes to another machine", (test) => {
       transaction.close();
       reader.close();
     }));
+
+  test("they are kept up with as 128 MiB have come, or four times their bytes: whoever reads the journal has little to read", async () => {
+    const mebi = 2 ** 20;
+    const segments: { firstID: number; bytes: number }[] = [{ firstID: 1, bytes: 500 * mebi }];
+    const parts: number[] = [];
+    let savedID = 10;
+    const journal = {
+      segments,
+      committedID: 10,
+      appendedID: 10,
+      stopped: null,
+      waitFor: async () => true,
+      append: ({ part }: { part: number }) => {
+        parts.push(part);
+        return 0;
+      },
+    };
+    await withTempDir(async (dir) => {
+      const copyTo = async (path: string): Promise<number> => {
+        await writeFile(path, Buffer.alloc(40 * mebi));
+        return savedID;
+      };
+      const snapshots = createSessionSnapshots({ copyTo }, journal as never, join(dir, "scratch"), Date.now);
+      const wasAppended = async (): Promise<boolean> => {
+        parts.length = 0;
+        await Promise.all([snapshots.keepUp(), snapshots.keepUp()]);
+        assert.equal(parts, [...Array(parts.length).keys()], "one after the other");
+        return parts.length > 0;
+      };
+      assert.is(await wasAppended(), false);
+      segments.push({ firstID: 11, bytes: 128 * mebi - 1 });
+      assert.equal([await wasAppended(), isFarBehind(journal as never, 10)], [false, false]);
+      segments.push({ firstID: 12, bytes: 1 });
+      Object.assign(journal, { appendedID: 12 });
+      assert.equal([await wasAppended(), isFarBehind(journal as never, 10)], [true, true]);
+      assert.is(snapshots.coveredID, 10);
+      savedID = 20;
+      segments.push({ firstID: 21, bytes: 160 * mebi - 1 });
+      assert.is(await wasAppended(), false);
+      segments.push({ firstID: 22, bytes: 1 });
+      Object.assign(journal, { appendedID: 22 });
+      assert.is(await wasAppended(), true);
+      assert.is(snapshots.coveredID, 20);
+    });
+  });
 });

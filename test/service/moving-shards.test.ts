@@ -1,6 +1,7 @@
 /** What nodes say to each other while a shard goes from one to the other. */
 import { join } from "node:path";
 import { type MovingShards, startMovingShards } from "../../src/service/moving-shards.js";
+import { waitUntil } from "../../store/lib/abortable.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
@@ -21,6 +22,8 @@ suite("shards that move between nodes", (test) => {
       const seenAtClose: unknown[] = [];
       /** What became of shards, in its order. */
       const order: string[] = [];
+      /** By node: ends its waits. */
+      const wakes = new Map<number, () => void>();
       let looks = 0;
       let ends = 0;
       async function start(number: number): Promise<void> {
@@ -65,6 +68,7 @@ suite("shards that move between nodes", (test) => {
           clock: systemClock,
           log,
           fatal: unused,
+          sleep: (_, signal) => waitUntil(signal, (wake) => wakes.set(number, wake)),
         });
         nodes.set(number, node);
       }
@@ -86,6 +90,12 @@ suite("shards that move between nodes", (test) => {
       nodes.get(1)?.gives(2, shards);
       assert.is(nodes.get(1)?.holderOf(moved), 2);
       assert.ok(looks > 0);
+
+      // Nobody has asked for it: the first may die.
+      order.length = 0;
+      wakes.get(2)?.();
+      await until(() => order.length === shards - 1, { what: "copies of what the first has" });
+      assert.equal([...new Set(order)], ["copied at 2, open at 1"]);
 
       order.length = 0;
       await nodes.get(2)?.close();

@@ -105,6 +105,15 @@ suite("the sessions' file in the journal", (test) => {
       assert.equal(await contentsOf(other), [[2], second]);
     }));
 
+  test("one that is older than the file is none", () =>
+    withStores(async ({ journal, store, other, scratch }) => {
+      await fill(store, 1, await keep(journal));
+      await appendSnapshot(store, journal, scratch);
+      await fill(other, 2, await store.savedID());
+      assert.is(await restoreSnapshot(other, journal, scratch), false);
+      assert.equal(await contentsOf(other), [[2], await store.savedID()]);
+    }));
+
   test("there is none in a journal without one, and the file stays as it is", () =>
     withStores(async ({ journal, other, scratch }) => {
       await keep(journal);
