@@ -16,6 +16,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "cluster/moving": 66,
   "cluster/several-influx": 55,
   "cluster/broker": 50,
+  "cluster/broker-kafka": 95,
   "flow/start-guards": 61,
   "flow/kafka-journal": 97,
   "console/live": 61,

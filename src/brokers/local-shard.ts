@@ -3,33 +3,43 @@ import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js
 import { takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
 import { openMax } from "../../ingest/transports/broker/settings.js";
 import type { Accept, Uplink } from "../../ingest/uplinks/accept.js";
-import { type DeviceHistory, messageKey } from "../../ingest/uplinks/redelivery.js";
+import { type DeviceHistory, messageKey, type Taken } from "../../ingest/uplinks/redelivery.js";
 import type { Journal } from "../../store/journal/journal.js";
 
 /** A shard that is here. */
-export interface LocalShard extends BrokerShard {
+export interface LocalShard extends Pick<BrokerShard, "accept" | "registry" | "work"> {
   readonly number: number;
   readonly isFull: () => boolean;
-  /** Includes what is on its way to the disk. */
-  readonly takenBefore: (device: number) => Promise<ReadonlySet<string>>;
+  /** Of a device: all that has come so far, once it is on the disk. */
+  readonly takenBefore: (device: number) => Promise<Taken>;
+  /** Aborted once the shard's journal is closed. */
+  readonly closed: AbortSignal;
 }
 
-interface LocalShardDeps extends Pick<BrokerShard, "registry" | "work"> {
-  readonly number: number;
+interface LocalShardDeps extends Pick<LocalShard, "number" | "registry" | "work" | "closed"> {
   readonly accept: Pick<Accept, "uplink" | "full">;
-  readonly journal: Pick<Journal, "waitFor" | "appendedID">;
+  readonly journal: Pick<Journal, "waitFor" | "appendedID" | "committedID">;
   readonly history: DeviceHistory;
   /** Hash of the client id at the broker. */
   readonly session: number;
 }
 
 export function createLocalShard(deps: LocalShardDeps): LocalShard {
-  const { number, accept, registry, work, journal, history, session } = deps;
+  const { number, accept, registry, work, closed, journal, history, session } = deps;
   const recent = createRecent();
+
+  /** A wait also ends as a log goes away, when nothing is kept yet. */
+  async function allKept(): Promise<void> {
+    const target = journal.appendedID;
+    while (journal.committedID < target)
+      if (!(await journal.waitFor(journal.committedID))) throw new Error("the shard is closing");
+  }
+
   return {
     number,
     registry,
     work,
+    closed,
     isFull: () => accept.full,
     accept: {
       uplink: (origin, uplink, refused, done) => {
@@ -38,8 +48,8 @@ export function createLocalShard(deps: LocalShardDeps): LocalShard {
       },
     },
     takenBefore: async (device) => {
-      // It may still be on its way to the disk, where the history is read.
-      await journal.waitFor(journal.appendedID - 1);
+      // What is found is acknowledged, and the history is read from the disk.
+      await allKept();
       const taken = await takenByEarlierRun(history, device, session, { lastID: Number.POSITIVE_INFINITY });
       return new Set([...taken, ...recent.of(device)]);
     },

@@ -6,16 +6,8 @@ export const messagesMax = 500;
 
 const id = z.int().nonnegative();
 
-/** Who calls, and in which order: what comes late of one that has been overtaken is not taken. */
-const caller = {
-  /** Ascends from one follower of the broker to the next. */
-  term: id,
-  shard: id,
-  /** Ascends with each call of the follower. */
-  number: id,
-  /** Hash of the client id at the broker. */
-  session: id,
-};
+/** By `brokerBegin`: what comes late of a call with an earlier one is not taken. */
+const ticketed = { shard: id, ticket: z.string() };
 
 const message = z.strictObject({
   device: id,
@@ -29,18 +21,32 @@ const message = z.strictObject({
   details: z.base64().nullable(),
 });
 
+export const brokerBegin = z.strictObject({
+  call: z.literal("brokerBegin"),
+  shard: id,
+  /** Ascends from one follower of the broker to the next. */
+  term: id,
+  /** Who has the seat, as its row says. */
+  owner: z.string(),
+});
 export const brokerTake = z.strictObject({
   call: z.literal("brokerTake"),
-  ...caller,
+  ...ticketed,
+  /** Hash of the client id at the broker. */
+  session: id,
   messages: z.array(message).max(messagesMax).readonly(),
 });
-export const brokerTaken = z.strictObject({ call: z.literal("brokerTaken"), ...caller, device: id });
+export const brokerTaken = z.strictObject({ call: z.literal("brokerTaken"), ...ticketed, device: id });
 
+export type BrokerBegin = z.infer<typeof brokerBegin>;
 export type BrokerTake = z.infer<typeof brokerTake>;
 export type BrokerTaken = z.infer<typeof brokerTaken>;
-export type ShardCaller = Pick<BrokerTake, keyof typeof caller>;
+export type FollowerCall = BrokerBegin | BrokerTake | BrokerTaken;
+export type Ticketed = Pick<BrokerTake, keyof typeof ticketed>;
 export type CarriedMessage = z.infer<typeof message>;
 
+/** The ticket. */
+export const beginAnswer = z.string();
 /** For each message whether it is on disk. */
 export const takeAnswer = z.array(z.boolean()).max(messagesMax);
 /** `messageKey` of what is there of the device. */

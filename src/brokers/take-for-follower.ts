@@ -1,25 +1,36 @@
 /** Takes messages of the broker, for devices that are kept here, from the node that follows it. */
-import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
+import { randomUUID } from "node:crypto";
+import type { ByShard } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
 import { lightWorkMax } from "../../ingest/uplinks/work-budget.js";
 import { decodeUplinkDetails } from "../../store/journal/record-details.js";
+import { orAborted } from "../../store/lib/abortable.js";
 import type { LocalShard } from "./local-shard.js";
-import type { BrokerTake, BrokerTaken, CarriedMessage, ShardCaller } from "./shard-calls.js";
+import type {
+  BrokerBegin,
+  BrokerTake,
+  BrokerTaken,
+  CarriedMessage,
+  FollowerCall,
+  Ticketed,
+} from "./shard-calls.js";
 
-/** Takes messages of the broker on behalf of another node. */
+/** Takes messages of the broker on behalf of the node that follows it, which may be this one. */
 export interface FollowerCalls {
-  /** Resolves once those that are taken are on disk; for each whether it is. */
-  take(call: BrokerTake): Promise<boolean[]>;
   /**
-   * What the shard of the call has of a device, whichever shard it is of by now: from then on, nothing comes of an
-   * earlier call about the shard.
+   * Of `brokerBegin` a ticket for calls about the shard as it is open now: nothing comes any more of one with an earlier
+   * ticket. Of `brokerTake`, for each message whether it is taken, once those that are are on disk. Of `brokerTaken`,
+   * `messageKey` of what the shard has of a device, whichever shard it is of by now. Rejects where the shard is not
+   * here, or closes meanwhile: what had come may be kept.
    */
-  taken(call: BrokerTaken): Promise<string[]>;
+  answer(call: FollowerCall): Promise<string | boolean[] | string[]>;
 }
 
 interface FollowerCallsDeps {
   readonly shards: ByShard<LocalShard>;
   readonly directory: Pick<Directory, "get">;
+  /** Whether the seat of the one that follows the broker is that process's now. */
+  readonly isSeated: (owner: string) => Promise<boolean>;
   /** Another process follows the broker than before. */
   readonly onFollower: (term: number) => void;
   /** Milliseconds since 1970. */
@@ -33,36 +44,47 @@ interface OnItsWay {
 }
 
 export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
-  const { shards, directory, now } = deps;
+  const { shards, directory, isSeated, now } = deps;
   /** Of the last follower. */
   let term = 0;
-  /** By shard: the last call of the follower. */
-  const numbers = new Map<number, number>();
+  const tickets = new WeakMap<LocalShard, string>();
 
-  function isCurrent(call: ShardCaller): boolean {
-    return call.term === term && numbers.get(call.shard) === call.number;
+  function shardHere(number: number): LocalShard {
+    const shard = shards.all.find((one) => one.number === number);
+    if (shard === undefined) throw new Error("the shard is not here");
+    return shard;
   }
 
-  /** False for a call of one that has been followed by another, or that comes after a later one. */
-  function admit(call: ShardCaller): boolean {
-    if (call.term < term) return false;
-    if (call.term > term) {
-      term = call.term;
-      numbers.clear();
+  async function begin({ shard: number, term: own, owner }: BrokerBegin): Promise<string> {
+    const shard = shardHere(number);
+    // Of a shard that has just come, this process may not know who follows the broker by now.
+    const isKnown = tickets.has(shard) || (await isSeated(owner));
+    if (!isKnown || own < term) throw new Error("another process follows the broker");
+    const ticket = randomUUID();
+    tickets.set(shard, ticket);
+    if (own > term) {
+      term = own;
       deps.onFollower(term);
     }
-    if (call.number <= (numbers.get(call.shard) ?? -1)) return false;
-    numbers.set(call.shard, call.number);
-    return true;
+    return ticket;
+  }
+
+  function shardOf(call: Ticketed): LocalShard {
+    const shard = shardHere(call.shard);
+    if (tickets.get(shard) !== call.ticket) throw new Error("the call has been overtaken");
+    return shard;
   }
 
   /** Null: it is not taken. */
-  async function takeOne(call: BrokerTake, message: CarriedMessage): Promise<OnItsWay | null> {
+  async function takeOne(
+    call: BrokerTake,
+    shard: LocalShard,
+    message: CarriedMessage,
+  ): Promise<OnItsWay | null> {
     const device = await directory.get(message.device);
     // Deleted meanwhile: nothing of it is kept.
     if (device === undefined) return { kept: Promise.resolve() };
-    const shard = await shards.of(device);
-    if (shard instanceof Elsewhere || shard.isFull()) return null;
+    if ((await shards.of(device)) !== shard || shard.isFull()) return null;
     const { work } = shard;
     const { topic, qos, messageID, dup, refused } = message;
     const { tenant } = device.device;
@@ -70,7 +92,7 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
     const isHeavy = cost > lightWorkMax;
     if (isHeavy) await work.room(tenant, cost);
     const give = (): void => (isHeavy ? work.give(tenant, cost) : undefined);
-    if (!isCurrent(call)) {
+    if (tickets.get(shard) !== call.ticket) {
       give();
       return null;
     }
@@ -93,24 +115,35 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
     return { kept };
   }
 
+  async function take(call: BrokerTake): Promise<boolean[]> {
+    const shard = shardOf(call);
+    const taken: OnItsWay[] = [];
+    for (const message of call.messages) {
+      const one = await takeOne(call, shard, message);
+      // What comes after it waits with it.
+      if (one === null) break;
+      taken.push(one);
+    }
+    await whileOpen(shard, Promise.all(taken.map(({ kept }) => kept)));
+    return call.messages.map((_, i) => i < taken.length);
+  }
+
+  async function taken(call: BrokerTaken): Promise<string[]> {
+    const shard = shardOf(call);
+    return [...(await whileOpen(shard, shard.takenBefore(call.device)))];
+  }
+
   return {
-    take: async (call) => {
-      const taken: OnItsWay[] = [];
-      const isAdmitted = admit(call);
-      for (const message of isAdmitted ? call.messages : []) {
-        const one = await takeOne(call, message);
-        // What comes after it waits with it.
-        if (one === null) break;
-        taken.push(one);
-      }
-      await Promise.all(taken.map(({ kept }) => kept));
-      return call.messages.map((_, i) => i < taken.length);
-    },
-    taken: async (call) => {
-      if (!admit(call)) throw new Error("another process follows the broker");
-      const shard = shards.all.find(({ number }) => number === call.shard);
-      if (shard === undefined) throw new Error("the shard is not here");
-      return [...(await shard.takenBefore(call.device))];
+    answer: async (call) => {
+      if (call.call === "brokerBegin") return begin(call);
+      return call.call === "brokerTake" ? take(call) : taken(call);
     },
   };
+}
+
+/** A journal that has closed calls back for nothing that was on its way. */
+async function whileOpen<T extends object>({ closed }: LocalShard, work: Promise<T>): Promise<T> {
+  const done = await orAborted(work, closed);
+  if (done === undefined) throw new Error("the shard has closed");
+  return done;
 }

@@ -1,10 +1,16 @@
 /**
  * Something that exactly one process of the cluster is to do at a time, agreed by a row of the shared metadata like the
- * number of a node: it is beaten while the process is there, and taken over once it has not been for a while.
+ * number of a node: it is beaten while the process is there, and taken over once it has not been for a while, or once the
+ * process says that it cannot do it.
  */
 import type { sleep as systemSleep } from "../../store/lib/abortable.js";
 import { createLock } from "../../store/lib/turns.js";
-import { beatNode, markLeaving, takeNumber } from "../../store/metadata/cluster/cluster-nodes.js";
+import {
+  beatNode,
+  markLeaving,
+  type NodeIdentity,
+  takeNumber,
+} from "../../store/metadata/cluster/cluster-nodes.js";
 import { readClusterState } from "../../store/metadata/cluster/cluster-state.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { beatMs, createNodeWatch } from "./node-watch.js";
@@ -27,25 +33,41 @@ interface SeatDeps {
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   readonly sleep: typeof systemSleep;
+  /** Whether this process could do now what the seat is for: if not it does not take it. */
+  readonly isAble: () => boolean;
   /** It is this process's from now on. `term` ascends from one that has it to the next. */
   readonly onTaken: (term: number) => void;
   readonly onLost: () => void;
 }
 
-const lacksNothing = { isAble: true, refuses: [] } as const;
+/** Whether the process has the seat of that number now. */
+export async function hasSeat(db: Pick<Db, "snapshot">, { number, owner }: NodeIdentity): Promise<boolean> {
+  const { nodes } = await readClusterState(db);
+  return nodes.some((one) => one.number === number && one.owner === owner);
+}
 
-/** A process that cannot reach the metadata keeps the seat that it has: nobody else can take it then, or tells it so. */
+/** For so long it keeps the seat to itself without being able. */
+const unableMsMax = 10_000;
+
+/**
+ * A process that cannot reach the metadata keeps the seat that it has: nobody else can take it then, or tells it so. So
+ * does one that is not able while no other is.
+ */
 export function startSeat(deps: SeatDeps): Seat {
-  const { db, number, owner, monotonic, sleep, onTaken, onLost } = deps;
+  const { db, number, owner, monotonic, sleep, isAble, onTaken, onLost } = deps;
   const identity = { number, owner };
   const watch = createNodeWatch([number], Number.NaN, monotonic);
   const stopped = new AbortController();
   const inTurn = createLock();
   let isOwn = false;
+  let ableAt = monotonic();
 
   async function beat(): Promise<boolean> {
+    const isAbleNow = isAble();
+    if (isAbleNow) ableAt = monotonic();
     if (isOwn) {
-      if (await beatNode(db, identity, lacksNothing)) return true;
+      const lacks = { isAble: monotonic() - ableAt < unableMsMax, refuses: [] };
+      if (await beatNode(db, identity, lacks)) return true;
       isOwn = false;
       onLost();
       return false;
@@ -53,7 +75,7 @@ export function startSeat(deps: SeatDeps): Seat {
     const { nodes } = await readClusterState(db);
     watch.see(nodes);
     const held = nodes.find((one) => one.number === number) ?? null;
-    if (held !== null && !held.isLeaving && watch.find(number) !== null) return false;
+    if (!isAbleNow || (held?.isAble && !held.isLeaving && watch.find(number) !== null)) return false;
     isOwn = await takeNumber(db, identity, held);
     if (isOwn) onTaken((held?.beat ?? 0) + 1);
     return isOwn;

@@ -8,7 +8,7 @@ import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { Aside } from "../../store/journal/set-aside.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
-import { brokerTake, brokerTaken } from "../brokers/shard-calls.js";
+import { brokerBegin, brokerTake, brokerTaken } from "../brokers/shard-calls.js";
 import type { FollowerCalls } from "../brokers/take-for-follower.js";
 import type { ListAnswer } from "../journal-lists/list-of-nodes.js";
 import { type ListQuery, listQuery } from "../journal-lists/own-list.js";
@@ -36,6 +36,7 @@ const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("copyAhead"), shard: id }),
   z.strictObject({ call: z.literal("list"), query: listQuery, shards: z.array(id).readonly() }),
   z.strictObject({ call: z.literal("asides") }),
+  brokerBegin,
   brokerTake,
   brokerTaken,
   z.strictObject({ call: z.literal("figures"), tenant: id.nullable() }),
@@ -121,10 +122,10 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
 
   async function answer(
     call: NodeCall,
-  ): Promise<NodeAnswers | ListAnswer | readonly Aside[] | NodeFigures | boolean | string[]> {
-    if (call.call === "brokerTake" || call.call === "brokerTaken") {
+  ): Promise<NodeAnswers | ListAnswer | readonly Aside[] | NodeFigures | boolean | string | string[]> {
+    if (call.call === "brokerBegin" || call.call === "brokerTake" || call.call === "brokerTaken") {
       if (deps.follower === null) throw new Error("BROKER_URL is not set at this node");
-      return call.call === "brokerTake" ? deps.follower.take(call) : deps.follower.taken(call);
+      return deps.follower.answer(call);
     }
     if (call.call === "list") return list(call.query, call.shards);
     if (call.call === "asides") return asides();
@@ -163,7 +164,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
 
   /** 400 for what is no call. */
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    const tell = (status: number, body: object | boolean): void => {
+    const tell = (status: number, body: object | boolean | string): void => {
       response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
     };
     read(request)

@@ -51,8 +51,6 @@ interface ClusterEnvironment {
   readonly CLUSTER_NODES?: readonly ClusterNode[] | undefined;
   readonly CLUSTER_HOST?: string | undefined;
   readonly LIBSQL_URL?: string | undefined;
-  readonly BROKER_URL?: string | undefined;
-  readonly JOURNAL_URL?: object | undefined;
   readonly INFLUX_URL?: readonly string[] | undefined;
 }
 
@@ -75,10 +73,6 @@ export function clusterProblems(env: ClusterEnvironment): string[] {
   ] as const) {
     if (env[name] === undefined) problems.push(`${name}: is required with CLUSTER_NODES, for ${why}`);
   }
-  if (env.BROKER_URL !== undefined && env.JOURNAL_URL !== undefined)
-    problems.push(
-      "BROKER_URL: cannot be used with CLUSTER_NODES and JOURNAL_URL: shards must stay where they are",
-    );
   return problems;
 }
 

@@ -1,5 +1,5 @@
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
-import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
+import type { ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
 import { type Broker, type BrokerDeps, openBroker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
@@ -29,30 +29,31 @@ function readPem(setting: string, path: string | null): Promise<string | null> {
   return path === null ? Promise.resolve(null) : readSetting(setting, path);
 }
 
-export interface BrokerParts
+export interface BrokerParts<T>
   extends Pick<
     BrokerDeps,
     "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault" | "isFull" | "mayConnect"
   > {
   readonly directory: Directory;
-  readonly shards: ByShard<BrokerShard>;
-  /** A shard that is not here. */
-  readonly elsewhere: (place: Elsewhere) => BrokerShard;
+  readonly shards: ByShard<T>;
+  /** Where messages for a shard go, which is here or elsewhere. */
+  readonly wayTo: (found: T | Elsewhere) => BrokerShard;
 }
 
 /** Connects to the external broker. What comes goes to the shard of its device. */
-export function connectBroker(settings: BrokerSettings, parts: BrokerParts): Broker {
-  const { directory, shards, elsewhere, log } = parts;
-  const placed = <T>(found: T | Elsewhere): T | BrokerShard =>
-    found instanceof Elsewhere ? elsewhere(found) : found;
+export function connectBroker<T>(settings: BrokerSettings, parts: BrokerParts<T>): Broker {
+  const { directory, shards, wayTo, log } = parts;
   return openBroker({
     ...parts,
     settings,
     session: sessionOf(settings.clientID),
     peek: directory.peekByDeviceID,
     find: directory.findByDeviceID,
-    peekShard: (device) => placed(shards.peek(device)),
-    findShard: async (device) => placed(await shards.of(device)),
+    peekShard: (device) => {
+      const found = shards.peek(device);
+      return found === null ? null : wayTo(found);
+    },
+    findShard: async (device) => wayTo(await shards.of(device)),
     onTrouble: (error) => log.warn("broker: a device cannot be looked up yet", { error }),
   });
 }

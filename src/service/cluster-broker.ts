@@ -9,10 +9,11 @@ import { sessionOf } from "../../ingest/uplinks/accept.js";
 import { sleep } from "../../store/lib/abortable.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { createLocalShard, type LocalShard } from "../brokers/local-shard.js";
-import { createOtherShard } from "../brokers/other-shard.js";
+import type { FollowerCall } from "../brokers/shard-calls.js";
+import { createShardQueue } from "../brokers/shard-queue.js";
 import { createFollowerCalls, type FollowerCalls } from "../brokers/take-for-follower.js";
 import type { Cluster } from "../cluster/neighbours.js";
-import { brokerSeat, startSeat } from "../cluster/seat.js";
+import { brokerSeat, hasSeat, startSeat } from "../cluster/seat.js";
 import { newOwner } from "../host/process-owner.js";
 import { type BrokerParts, connectBroker } from "./broker.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
@@ -25,7 +26,7 @@ export interface ClusterBroker extends Broker {
 }
 
 interface ClusterBrokerDeps
-  extends Omit<BrokerParts, "shards" | "elsewhere" | "note" | "mayConnect" | "isFull"> {
+  extends Omit<BrokerParts<LocalShard>, "shards" | "wayTo" | "note" | "mayConnect" | "isFull"> {
   readonly pipelines: ByShard<ShardPipeline>;
   readonly db: Db;
   readonly cluster: Pick<Cluster, "call">;
@@ -38,44 +39,47 @@ interface ClusterBrokerDeps
 /** The same for all nodes: whoever follows the broker goes on with the session of the one before. */
 const clientID = "tidemark-cluster";
 const callMs = 20_000;
-/** Messages that wait for other nodes. The broker bounds those of QoS 1 only. */
+/** Messages that wait for their shards. The broker bounds those of QoS 1 only. */
 const waitingMax = 10_000;
 
 export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerDeps): ClusterBroker {
-  const { pipelines, directory, cluster, holderOf, log, now } = deps;
+  const { pipelines, directory, cluster, holderOf, db, log, now } = deps;
   const session = sessionOf(clientID);
-  const local = pipelines.map((pipeline) => localShard(pipeline, session));
-  const isFull = (): boolean => pipelines.all.some(({ accept }) => accept.full);
-  const always = async (): Promise<boolean> => true;
+  const owner = newOwner();
+  const shards = pipelines.map((pipeline) => localShard(pipeline, session));
   const sender = connectBroker(
     { ...settings, clientID: `${settings.clientID}-commands`, shared: null },
     {
       ...deps,
-      shards: local,
-      elsewhere: ({ shard }) => {
-        throw new RangeError(`shard ${shard} is not here`);
+      shards,
+      wayTo: () => {
+        throw new RangeError("the connection is for what is sent");
       },
-      isFull,
+      isFull: () => false,
       note: (trouble) => deps.note(trouble, "commands"),
-      mayConnect: always,
+      mayConnect: async () => true,
     },
   );
   let following: { readonly broker: Broker; readonly ended: AbortController } | null = null;
   let isReading = true;
-  /** Of this node's last seat, and its calls since it started. */
+  /** Of this node's last seat. */
   let term = 0;
-  let callsMade = 0;
+
+  /** To the node that has the shard now, which may be this one. */
+  async function call(shard: number, body: FollowerCall): Promise<unknown> {
+    const isHere = shards.all.some(({ number }) => number === shard);
+    return isHere ? calls.answer(body) : cluster.call(holderOf(shard), body, callMs);
+  }
 
   function begin(): void {
     const ended = new AbortController();
-    const others = new Map<number, ReturnType<typeof createOtherShard>>();
-    const otherShard = (shard: number) =>
-      createOtherShard({
+    const queues = new Map<number, ReturnType<typeof createShardQueue>>();
+    const openQueue = (shard: number) =>
+      createShardQueue({
         shard,
-        term,
-        nextNumber: () => callsMade++,
+        seat: { owner, term },
         session,
-        call: (call) => cluster.call(holderOf(shard), call, callMs),
+        call: (body) => call(shard, body),
         signal: ended.signal,
         sleep,
         onRefused: (device) => void followDevice(device, shard),
@@ -83,18 +87,19 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
         onTrouble: troubleOf(shard),
       });
     const areTooMany = (): boolean =>
-      [...others.values()].reduce((sum, { waiting }) => sum + waiting, 0) >= waitingMax;
+      [...queues.values()].reduce((sum, { waiting }) => sum + waiting, 0) >= waitingMax;
     const broker = connectBroker(
       { ...settings, clientID },
       {
         ...deps,
-        shards: local,
-        elsewhere: ({ shard }) => {
-          const known = others.get(shard) ?? otherShard(shard);
-          others.set(shard, known);
+        shards,
+        wayTo: (found) => {
+          const shard = numberOf(found);
+          const known = queues.get(shard) ?? openQueue(shard);
+          queues.set(shard, known);
           return known;
         },
-        isFull: () => isFull() || areTooMany(),
+        isFull: areTooMany,
         note: (trouble) => deps.note(trouble, "messages"),
         // Another node that has connected has the seat.
         mayConnect: async (after) => after !== "taken_over" || seat.check(),
@@ -121,8 +126,8 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   /** A device that has another gateway by now may have another shard: what waits goes there. */
   async function followDevice(device: number, shard: number): Promise<void> {
     const entry = await directory.get(device).catch(() => undefined);
-    const found = entry && (await local.of(entry).catch(() => undefined));
-    if (found === undefined || (found instanceof Elsewhere && found.shard === shard)) return;
+    const found = entry && (await shards.of(entry).catch(() => undefined));
+    if (found === undefined || numberOf(found) === shard) return;
     beginAnew();
   }
 
@@ -137,11 +142,12 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   }
 
   const seat = startSeat({
-    db: deps.db,
+    db,
     number: brokerSeat,
-    owner: newOwner(),
+    owner,
     monotonic: deps.monotonic,
     sleep,
+    isAble: () => sender.outbound.isUp || following?.broker.outbound.isUp === true,
     onTaken: (own) => {
       term = own;
       log.info("broker: this node follows it");
@@ -153,23 +159,20 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
     },
   });
   const calls = createFollowerCalls({
-    shards: local,
+    shards,
     directory,
+    isSeated: (one) => hasSeat(db, { number: brokerSeat, owner: one }),
     // What this node still has of the broker is the other's by now; its next beat tells it so.
     onFollower: (other) => {
       if (other > term) end();
     },
     now,
   });
-  pipelines.map(({ shard }) => {
-    shard.onCommit(() => following?.broker.afterCommit());
-    return shard;
-  });
 
   return {
     outbound: sender.outbound,
     calls,
-    // The sender takes nothing that a commit would acknowledge.
+    // Messages are acknowledged as calls are answered.
     afterCommit: () => undefined,
     stopReading: () => {
       isReading = false;
@@ -185,7 +188,22 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
 
 const toldEveryMs = 60_000;
 
+const numberOf = (found: LocalShard | Elsewhere): number =>
+  found instanceof Elsewhere ? found.shard : found.number;
+
 function localShard({ shard, accept }: ShardPipeline, session: number): LocalShard {
   const { number, registry, work, events, journal } = shard;
-  return createLocalShard({ number, accept, registry, work, journal, history: events.history, session });
+  const closed = new AbortController();
+  shard.onClosed(() => closed.abort());
+  const { history } = events;
+  return createLocalShard({
+    number,
+    accept,
+    registry,
+    work,
+    journal,
+    history,
+    session,
+    closed: closed.signal,
+  });
 }

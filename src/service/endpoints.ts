@@ -10,7 +10,7 @@ import { createIDMemory, type IDMemory } from "../../ingest/clients/device-ids.j
 import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
 import type { LocalTime } from "../../ingest/decode/time.js";
 import { findBelow } from "../../ingest/directory/below.js";
-import type { ByShard } from "../../ingest/directory/by-shard.js";
+import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import {
   type ClientSessions,
   createClientSessions,
@@ -300,8 +300,9 @@ function brokerOf(
       const takenBefore = (device: number) => takenByEarlierRun(events.history, device, session, earlier);
       return { accept, registry, work, takenBefore };
     }),
-    elsewhere: ({ shard }) => {
-      throw new RangeError(`shard ${shard} is not here`);
+    wayTo: (found) => {
+      if (found instanceof Elsewhere) throw new RangeError(`shard ${found.shard} is not here`);
+      return found;
     },
     isFull: () => pipelines.all.some(({ accept }) => accept.full),
     mayConnect: async () => true,

@@ -199,8 +199,11 @@ async function openParts(number: number, deps: OpeningDeps, closers: Closers): P
     close: async () => {
       for (const stop of unfollow) stop();
       wills.close();
-      await journal.close();
-      closed.tell();
+      try {
+        await journal.close();
+      } finally {
+        closed.tell();
+      }
       await save().catch(trouble("sessions"));
       await store.close();
       await events.close();

@@ -1,40 +1,68 @@
 /** What devices publish at a broker, and which node of a cluster follows it. */
 import { setTimeout as pause } from "node:timers/promises";
+import type { MqttClient } from "mqtt";
 import { type AnyService, payloadsOf, type RunningService, valuesOf } from "../flow/support.js";
 import type { Mosquitto } from "../ingest/transports/broker/mosquitto.js";
 import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";
+import { freeze } from "./freeze.js";
+import type { Cluster } from "./three-nodes.js";
 
-/** Not acknowledged by the broker. */
-const openMax = 100;
+/** Not acknowledged by the broker, which takes no more at QoS 2. */
+const openMax = 20;
+/** Published in one go, and the time before the next: less than a cluster on two cores takes. */
+const [burst, burstMs] = [10, 20];
+/** Numbers that an error names. */
+const namedMax = 20;
 
-/** Publishes numbers at QoS 1 for all devices in turn until it is told to stop. Resolves with those of each device. */
-export async function publishAtBroker(
+/**
+ * Publishes numbers for all devices in turn while something is done, those of each at QoS 1 and 2 in turn. Resolves with
+ * those of each device, all of which the broker has acknowledged. A node must have followed the broker before, which
+ * keeps messages for a session that it knows.
+ */
+export async function publishDuring(
   broker: Mosquitto,
   devices: readonly Rec[],
-  isOver: () => boolean,
+  first: number,
+  action: () => Promise<unknown>,
 ): Promise<readonly (readonly number[])[]> {
   const client = await broker.connect({ protocolVersion: 5 });
+  let isOver = false;
+  const publishing = publishUntil(client, devices, first, () => isOver);
+  try {
+    await action();
+  } finally {
+    isOver = true;
+    await publishing;
+    await client.endAsync();
+  }
+  return publishing;
+}
+
+async function publishUntil(
+  client: MqttClient,
+  devices: readonly Rec[],
+  first: number,
+  isOver: () => boolean,
+): Promise<number[][]> {
   const acknowledged = devices.map((): number[] => []);
   let open = 0;
-  for (let n = 0; !isOver(); ) {
-    if (open >= openMax) {
-      await pause(5);
-      continue;
+  for (let n = first; !isOver(); ) {
+    await pause(burstMs);
+    for (let i = 0; i < burst && open < openMax; i++) {
+      const place = n % devices.length;
+      const topic = `devices/${devices[place]?.deviceID}/up/data`;
+      const qos = Math.floor(n / devices.length) % 2 === 0 ? 1 : 2;
+      const value = n++;
+      open++;
+      void client.publishAsync(topic, `{"n":${value}}`, { qos }).then(() => {
+        acknowledged[place]?.push(value);
+        open--;
+      });
     }
-    const own = acknowledged[n % devices.length] as number[];
-    const topic = `devices/${devices[n % devices.length]?.deviceID}/up/data`;
-    const value = n++;
-    open++;
-    void client.publishAsync(topic, `{"n":${value}}`, { qos: 1 }).then(() => {
-      own.push(value);
-      open--;
-    });
-    if (n % 10 === 0) await pause(5);
   }
   await until(() => open === 0, { what: "the broker's last acknowledgements" });
-  await client.endAsync();
-  return acknowledged.map((own) => own.sort((a, b) => a - b));
+  return acknowledged;
 }
 
 /** Each message that the broker has acknowledged is there, as an event and as a point, and none twice. */
@@ -43,25 +71,41 @@ export async function assertKeptFromBroker(
   device: Rec,
   acknowledged: readonly number[],
 ): Promise<void> {
-  const eventsNow = async () =>
-    (await payloadsOf(service(), device)).map((text) => (JSON.parse(text) as { n: number }).n);
-  await until(async () => (await eventsNow()).length >= acknowledged.length, {
-    what: `the last messages of ${device.deviceID}`,
-  });
-  assert.equal(unlike(await eventsNow(), acknowledged), { missing: [], twice: [] });
-  await until(async () => (await valuesOf(service(), device)).length >= acknowledged.length, {
-    what: `the last points of ${device.deviceID}`,
-  });
-  assert.equal(unlike(await valuesOf(service(), device), acknowledged), { missing: [], twice: [] });
+  await assertAllOnce(`the last messages of ${device.deviceID}`, acknowledged, async () =>
+    (await payloadsOf(service(), device)).map((text) => (JSON.parse(text) as { n: number }).n),
+  );
+  await assertAllOnce(`the last points of ${device.deviceID}`, acknowledged, () =>
+    valuesOf(service(), device),
+  );
 }
 
-/** What is not there as often as it was acknowledged. */
-function unlike(found: readonly number[], acknowledged: readonly number[]) {
-  const seen = new Set(found);
-  return {
-    missing: acknowledged.filter((n) => !seen.has(n)),
-    twice: found.filter((n, i) => found.indexOf(n) !== i),
-  };
+/** Nothing that was acknowledged is missing after a while; and then, that nothing comes any more, nothing is there twice. */
+async function assertAllOnce(
+  what: string,
+  acknowledged: readonly number[],
+  find: () => Promise<readonly number[]>,
+): Promise<void> {
+  await until(
+    async () => {
+      const seen = new Set(await find());
+      assertNone(
+        "missing",
+        acknowledged.filter((n) => !seen.has(n)),
+      );
+      return true;
+    },
+    { what },
+  );
+  const found = await find();
+  assertNone(
+    "twice",
+    found.filter((n, i) => found.indexOf(n) !== i),
+  );
+  assert.is(found.length, acknowledged.length);
+}
+
+function assertNone(what: string, found: readonly number[]): void {
+  assert.equal({ what, count: found.length, first: found.slice(0, namedMax) }, { what, count: 0, first: [] });
 }
 
 /** The place of the node that follows the broker, in its own eyes; of those that are asked, the only one. */
@@ -80,15 +124,15 @@ export async function followerOf(nodes: () => readonly RunningService[]): Promis
 
 /** Whichever node follows the broker is killed, frozen, or stopped, and comes back once another one follows it. */
 export async function endFollower(
-  nodes: () => readonly RunningService[],
+  { nodes, dir }: Pick<Cluster, "nodes" | "dir">,
   how: "kill" | "freeze" | "stop",
   start: (place: number) => Promise<unknown>,
 ): Promise<void> {
-  const place = await followerOf(nodes);
-  const node = nodes()[place] as RunningService;
-  if (how === "freeze") node.signal("SIGSTOP");
+  const place = await followerOf(() => nodes);
+  const node = nodes[place] as RunningService;
+  if (how === "freeze") await freeze(node, dir);
   else await node[how]();
-  await followerOf(() => nodes().filter((one) => one !== node));
+  await followerOf(() => nodes.filter((one) => one !== node));
   await pause(500);
   if (how === "freeze") node.signal("SIGCONT");
   else await start(place);

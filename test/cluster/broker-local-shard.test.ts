@@ -5,7 +5,7 @@ import { messageKey } from "../../ingest/uplinks/redelivery.js";
 import { createLocalShard } from "../../src/brokers/local-shard.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { journalRecord } from "../store/journal/support.js";
-import { assert, suite } from "../suite.js";
+import { assert, rejects, suite } from "../suite.js";
 
 const session = 7;
 const second = 1e6;
@@ -14,6 +14,9 @@ const second = 1e6;
 function openShard() {
   const records: JournalRecord[] = [];
   const clock = { now: 0 };
+  /** What waits for a commit; null: each record is kept at once. */
+  let uncommitted: JournalRecord[] | null = null;
+  let look: (goesOn: boolean) => void = () => undefined;
   const start = () =>
     createLocalShard({
       number: 3,
@@ -25,14 +28,22 @@ function openShard() {
         uplink: ({ connection }, { messageID, payload, qos, topic }, _refused, done) => {
           const at = 1_700_000_000 * second + clock.now * second;
           const fields = { session, connection, messageID, payload: Buffer.from(payload), qos, topic };
-          records.push(journalRecord(records.length + 1, at, fields));
-          done?.();
+          const id = records.length + (uncommitted?.length ?? 0) + 1;
+          (uncommitted ?? records).push(journalRecord(id, at, fields));
+          if (uncommitted === null) done?.();
         },
       },
+      closed: new AbortController().signal,
       journal: {
-        waitFor: async () => true,
+        waitFor: () =>
+          new Promise((resolve) => {
+            look = resolve;
+          }),
         get appendedID() {
-          return records.length + 1;
+          return records.length + (uncommitted?.length ?? 0);
+        },
+        get committedID() {
+          return records.length;
         },
       },
       history: async function* () {
@@ -43,6 +54,15 @@ function openShard() {
   const message = (text: string) => ({ topic: "data", payload: Buffer.from(text) });
   return {
     clock,
+    holdCommits: () => {
+      uncommitted = [];
+    },
+    commit: () => {
+      records.push(...(uncommitted ?? []));
+      uncommitted = null;
+    },
+    /** Wakes whoever waits for a commit; false: the journal has closed. */
+    wake: (goesOn: boolean) => look(goesOn),
     restart: () => {
       shard = start();
     },
@@ -75,6 +95,28 @@ suite("what a keeper has taken of a broker", (test) => {
     clock.now = 100;
     for (let n = 0; n < openMax - 1; n++) take(1, 10 + n, `${n}`);
     assert.equal([await has(1, 1, "a"), await has(1, 2, "b")], [false, true]);
+  });
+
+  test("is told once it is on the disk, also while the journal's log goes away and comes back; not of one that closes", async () => {
+    const { take, has, holdCommits, commit, wake } = openShard();
+    take(1, 1, "a");
+    holdCommits();
+    take(1, 2, "b");
+    let told = 0;
+    const first = has(1, 2, "b").finally(() => told++);
+    for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+    wake(true);
+    for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+    assert.is(told, 0);
+    commit();
+    wake(true);
+    assert.is(await first, true);
+    holdCommits();
+    take(1, 3, "c");
+    const second = has(1, 3, "c");
+    for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+    wake(false);
+    await rejects(() => second, /closing/);
   });
 
   test("is read from the journal after a start", async () => {

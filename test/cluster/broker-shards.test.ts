@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
-import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import { messageKey } from "../../ingest/uplinks/redelivery.js";
-import { createOtherShard } from "../../src/brokers/other-shard.js";
-import { brokerTake, brokerTaken } from "../../src/brokers/shard-calls.js";
+import type { LocalShard } from "../../src/brokers/local-shard.js";
+import { brokerBegin, brokerTake, brokerTaken, type FollowerCall } from "../../src/brokers/shard-calls.js";
+import { createShardQueue } from "../../src/brokers/shard-queue.js";
 import { createFollowerCalls, type FollowerCalls } from "../../src/brokers/take-for-follower.js";
 import { assert, suite } from "../suite.js";
 
@@ -20,90 +20,121 @@ interface Kept {
   readonly properties: unknown;
 }
 
-/** A node that has the shard, until it is killed: what it has kept stays. */
-function openKeeper() {
-  const disk: Kept[] = [];
+/** The seat in the metadata. */
+interface SeatRow {
+  owner: string;
+}
+
+/** A node that may have the shard, until it is killed: what is on the disk stays, and goes where the shard goes. */
+function openKeeper(disk: Kept[] = [], seat: SeatRow = { owner: "1" }) {
   const published: string[] = [];
   const state = { isFull: false, followers: 0, isStuck: false, moved: new Set<number>() };
+  /** On their way to the disk. */
   const stuck: (() => void)[] = [];
-  const keep = (one: Kept, done: () => void): void => {
-    const put = (): void => {
-      disk.push(one);
-      done();
+  let shard: (LocalShard & { close(): void }) | null = null;
+
+  function openShard(): LocalShard & { close(): void } {
+    const closed = new AbortController();
+    const keep = (one: Kept, done: () => void): void => {
+      const put = (): void => {
+        if (closed.signal.aborted) return;
+        disk.push(one);
+        done();
+      };
+      if (state.isStuck) stuck.push(put);
+      else setImmediate(put);
     };
-    if (state.isStuck) stuck.push(put);
-    else setImmediate(put);
-  };
-  const shard = {
-    number: 3,
-    accept: {
-      uplink: ({ device }, { payload, messageID, topic, properties }, _refused, done) =>
-        keep(
-          { device: device.id, text: String(payload), messageID, topic, properties },
-          done ?? (() => undefined),
-        ),
-    },
-    registry: {
-      publish: ({ payload }) => void published.push(String(payload)),
-      publishCost: () => 0,
-    },
-    work: { room: async () => undefined, give: () => undefined },
-    takenBefore: async (device: number) => {
-      await turn();
-      await turn();
-      const own = disk.filter((one) => one.device === device);
-      return new Set(own.map(({ text, ...one }) => messageKey({ ...one, payload: Buffer.from(text) })));
-    },
-    isFull: () => state.isFull,
-  } satisfies BrokerShard & { number: number; isFull(): boolean };
+    return {
+      number: 3,
+      accept: {
+        uplink: ({ device }, { payload, messageID, topic, properties }, _refused, done) =>
+          keep(
+            { device: device.id, text: String(payload), messageID, topic, properties },
+            done ?? (() => undefined),
+          ),
+      },
+      registry: {
+        publish: ({ payload }) => void published.push(String(payload)),
+        publishCost: () => 0,
+      },
+      work: { room: async () => undefined, give: () => undefined },
+      takenBefore: async (device) => {
+        await turn();
+        await turn();
+        const own = disk.filter((one) => one.device === device);
+        return new Set(own.map(({ text, ...one }) => messageKey({ ...one, payload: Buffer.from(text) })));
+      },
+      isFull: () => state.isFull,
+      closed: closed.signal,
+      close: () => closed.abort(),
+    };
+  }
+
   const start = (): FollowerCalls =>
     createFollowerCalls({
       shards: {
-        of: async ({ id }: DeviceEntry) => (state.moved.has(id) ? new Elsewhere(2, 4) : shard),
-        all: [shard],
-      } as unknown as ByShard<typeof shard>,
+        of: async ({ id }: DeviceEntry) =>
+          shard === null || state.moved.has(id) ? new Elsewhere(2, 4) : shard,
+        get all() {
+          return shard === null ? [] : [shard];
+        },
+      } as unknown as ByShard<LocalShard>,
       directory: { get: async (id) => (id === deleted ? undefined : entryOf(id)) },
+      isSeated: async (owner) => {
+        await turn();
+        return owner === seat.owner;
+      },
       onFollower: () => {
         state.followers++;
       },
       now: () => 0,
     });
+  shard = openShard();
   let calls = start();
   return {
     disk,
     published,
     state,
+    seat,
+    /** The shard goes elsewhere: what is on its way to the disk is lost, or still comes to it unnoticed. */
+    give: () => {
+      for (const put of stuck.splice(0, Math.ceil(stuck.length / 2))) put();
+      stuck.length = 0;
+      shard?.close();
+      shard = null;
+    },
+    receive: () => {
+      shard = openShard();
+    },
     /** Another process with the same disk. */
     restart: () => {
+      shard?.close();
+      shard = openShard();
       calls = start();
     },
     move: () => {
       state.isStuck = false;
       for (const put of stuck.splice(0)) put();
     },
-    answer: async (call: unknown): Promise<unknown> => {
-      const body = JSON.parse(JSON.stringify(call)) as { call: string };
-      const answer =
-        body.call === "brokerTake"
-          ? calls.take(brokerTake.parse(body))
-          : calls.taken(brokerTaken.parse(body));
-      return JSON.parse(JSON.stringify(await answer));
+    answer: async (call: FollowerCall): Promise<unknown> => {
+      const body: unknown = JSON.parse(JSON.stringify(call));
+      const one = [brokerBegin, brokerTake, brokerTaken].find((form) => form.safeParse(body).success);
+      return JSON.parse(JSON.stringify(await calls.answer((one ?? brokerTake).parse(body))));
     },
   };
 }
 
 const deleted = 99;
 
-/** @param number of the next call of this follower */
-function follow(call: (call: unknown) => Promise<unknown>, term = 1, number = { next: 0 }) {
+/** @param term as the seat's owner as well */
+function follow(call: (call: FollowerCall) => Promise<unknown>, term = 1) {
   const ended = new AbortController();
   const refused: number[] = [];
   /** What waits still, each time that some has been kept. */
   const rooms: number[] = [];
-  const shard = createOtherShard({
+  const shard = createShardQueue({
     shard: 3,
-    term,
-    nextNumber: () => number.next++,
+    seat: { owner: String(term), term },
     session: 7,
     call,
     signal: ended.signal,
@@ -136,7 +167,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-suite("messages of a broker for another node", (test) => {
+suite("messages of a broker for the node that has their shard", (test) => {
   test("are kept there in their order with all that belongs to them, then acknowledged", async () => {
     const keeper = openKeeper();
     const { send, done } = follow(keeper.answer);
@@ -230,7 +261,7 @@ suite("messages of a broker for another node", (test) => {
     let isHeard = true;
     const { send, done, refused } = follow(async (call) => {
       const answer = await keeper.answer(call);
-      if (!isHeard) throw new Error("unheard");
+      if (!isHeard && call.call === "brokerTake") throw new Error("unheard");
       return answer;
     });
     isHeard = false;
@@ -271,36 +302,102 @@ suite("messages of a broker for another node", (test) => {
     assert.ok(Math.max(...lengths) < 512 * 1024, `${Math.max(...lengths)} bytes`);
   });
 
+  test("of a shard that goes from node to node, with calls that come late, each is there once, in the order of its device", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("good", "good", "unanswered", "late", "moves", "moves stuck", "killed"), {
+          maxLength: 40,
+        }),
+        fc.integer({ min: 1, max: 30 }),
+        async (fates, count) => {
+          const disk: Kept[] = [];
+          const nodes = [openKeeper(disk), openKeeper(disk)] as const;
+          nodes[1].give();
+          let holder: 0 | 1 = 0;
+          /** Of some time ago: they come to the node that they were for. */
+          const late: (() => Promise<unknown>)[] = [];
+          const move = (): void => {
+            const node = nodes[holder];
+            node.give();
+            node.state.isStuck = false;
+            holder = holder === 0 ? 1 : 0;
+            nodes[holder].receive();
+          };
+          const left = [...fates];
+          const { send, done } = follow(async (call) => {
+            const fate = left.shift() ?? "good";
+            const node = nodes[holder];
+            if (fate === "late") {
+              late.push(() => node.answer(call).catch(() => undefined));
+              throw new Error(fate);
+            }
+            if (fate === "moves stuck") node.state.isStuck = true;
+            const answering = node.answer(call);
+            answering.catch(() => undefined);
+            if (fate.startsWith("moves")) {
+              for (let turns = 0; turns < 5; turns++) await turn();
+              move();
+            }
+            const answer = await answering;
+            if (fate === "killed") node.restart();
+            // What is answered now may find any of those on their way.
+            void late.shift()?.();
+            if (fate === "unanswered" || fate === "killed") throw new Error(fate);
+            return answer;
+          });
+          for (let n = 0; n < count; n++) {
+            send(1 + (n % 2), n + 1, `${n}`);
+            if (n % 3 === 0) await turn();
+          }
+          await until(() => done.length === count);
+          await Promise.all(late.map((come) => come()));
+          for (const device of [1, 2]) {
+            const texts = disk.filter((one) => one.device === device).map(({ text }) => Number(text));
+            const sent = Array.from({ length: count }, (_, n) => n).filter((n) => 1 + (n % 2) === device);
+            assert.equal(texts, sent);
+          }
+        },
+      ),
+      { numRuns: 300, endOnFailure: true },
+    ));
+
   test("what comes late of one that another has followed is not taken", async () => {
     const keeper = openKeeper();
-    const late: (() => Promise<unknown>)[] = [];
-    const number = { next: 0 };
-    const before = follow(
-      async (call) => {
-        await new Promise<void>((resolve) => late.push(async () => resolve()));
-        return keeper.answer(call);
-      },
-      1,
-      number,
-    );
-    const first = follow(keeper.answer, 1, number);
-    first.send(1, 1, "a");
-    await until(() => first.done.length === 1);
+    const late: (() => void)[] = [];
+    let isLate = false;
+    const before = follow(async (call) => {
+      if (isLate) await new Promise<void>((resolve) => late.push(resolve));
+      return keeper.answer(call);
+    }, 1);
+    before.send(1, 1, "a");
+    await until(() => before.done.length === 1);
+    isLate = true;
     before.send(1, 2, "b");
+    keeper.seat.owner = "2";
     const now = follow(keeper.answer, 2);
     now.send(1, 2, "b");
     await until(() => now.done.length === 1);
     assert.is(keeper.state.followers, 2);
-    await late[0]?.();
+    for (let turns = 0; turns < 50; turns++) {
+      late.shift()?.();
+      await turn();
+    }
+    assert.equal([before.done, keeper.disk.map(({ text }) => text)], [["a"], ["a", "b"]]);
+    before.ended.abort();
+  });
+
+  test("a node that knows of no follower yet, as after its start, asks who has the seat", async () => {
+    const keeper = openKeeper();
+    keeper.seat.owner = "2";
+    const before = follow(keeper.answer, 1);
+    before.send(1, 1, "a");
     for (let turns = 0; turns < 50; turns++) await turn();
-    assert.equal(
-      keeper.disk.map(({ text }) => text),
-      ["a", "b"],
-    );
-    first.send(1, 3, "c");
+    assert.equal([keeper.disk, keeper.state.followers], [[], 0]);
+    const now = follow(keeper.answer, 2);
+    now.send(1, 1, "a");
+    await until(() => now.done.length === 1);
     for (let turns = 0; turns < 50; turns++) await turn();
-    assert.equal([first.done, keeper.disk.length], [["a"], 2]);
-    first.ended.abort();
+    assert.equal([before.done, keeper.disk.length], [[], 1]);
     before.ended.abort();
   });
 });

@@ -5,7 +5,8 @@ import { payloadsOf, provision, type RunningService } from "../flow/support.js";
 import { brokerMissing, type Mosquitto, startMosquitto } from "../ingest/transports/broker/mosquitto.js";
 import { assert, influxSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
-import { assertKeptFromBroker, endFollower, followerOf, publishAtBroker } from "./broker-load.js";
+import { startBalancer } from "./balancer.js";
+import { assertKeptFromBroker, endFollower, followerOf, publishDuring } from "./broker-load.js";
 import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
 const devicesCount = 6;
@@ -18,16 +19,21 @@ influxSuite("a cluster on a broker", (test, influx) => {
   }
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let broker: Mosquitto;
+  /** By place: how that node reaches the broker. */
+  let ways: Awaited<ReturnType<typeof startBalancer>>[] = [];
   let cluster: Cluster;
   let devices: Rec[] = [];
   test.before(async () => {
     dir = await openTempDir();
     broker = await startMosquitto({ dir: dir.path });
-    cluster = await startCluster(dir.path, await influx(), { BROKER_URL: broker.url });
+    ways = await Promise.all(numbers.map(() => startBalancer(brokerHost)));
+    const own = (place: number) => ({ BROKER_URL: `mqtt://127.0.0.1:${ways[place]?.port}` });
+    cluster = await startCluster(dir.path, await influx(), {}, { own });
     devices = await provision(nodeAt(0), devicesCount);
   });
   test.after(async () => {
     await cluster?.stop();
+    for (const way of ways) await way.close();
     await broker?.stop();
     await dir?.close();
   });
@@ -36,23 +42,24 @@ influxSuite("a cluster on a broker", (test, influx) => {
     () => devices,
   );
 
+  const brokerHost = (): readonly string[] => [`127.0.0.1:${broker.port}`];
+
   const eventsOf = async (service: RunningService, device: Rec): Promise<number[]> =>
     (await payloadsOf(service, device)).map((text) => (JSON.parse(text) as { n: number }).n);
 
   test("followers are killed, frozen and stopped: all that the broker acknowledged is at the devices' keepers, once", async () => {
-    let isOver = false;
-    const publishing = publishAtBroker(broker, devices, () => isOver);
     const taken = async () => {
       let count = 0;
       for (const node of cluster.nodes) count += await node.metric("tidemark_broker_messages_total");
       return count;
     };
-    await until(async () => (await taken()) > 500, { what: "messages" });
-    for (const how of ["kill", "kill", "freeze", "stop"] as const)
-      await endFollower(() => cluster.nodes, how, cluster.start);
-    await pause(1000);
-    isOver = true;
-    const acknowledged = await publishing;
+    await followerOf(() => cluster.nodes);
+    const acknowledged = await publishDuring(broker, devices, 0, async () => {
+      await until(async () => (await taken()) > 500, { what: "messages" });
+      for (const how of ["kill", "kill", "freeze", "stop"] as const)
+        await endFollower(cluster, how, cluster.start);
+      await pause(1000);
+    });
     for (const [i, device] of devices.entries()) {
       const own = acknowledged[i] ?? [];
       assert.ok(own.length > 100, `${own.length} messages`);
@@ -107,5 +114,22 @@ influxSuite("a cluster on a broker", (test, influx) => {
     });
     assert.is((await eventsOf(nodeAt(away), late)).length, (before[0]?.length ?? 0) + 1);
     await client.endAsync();
+  });
+
+  test("a follower that reaches the metadata and not the broker is followed by a node that does", async () => {
+    const place = await followerOf(() => cluster.nodes);
+    const [way, device] = [ways[place], devices[0] as Rec];
+    await way?.close();
+    const others = cluster.nodes.filter((_, i) => i !== place);
+    const next = cluster.nodes.indexOf(others[await followerOf(() => others)] as RunningService);
+    const before = await eventsOf(nodeAt(next), device);
+    const client = await broker.connect({ protocolVersion: 5 });
+    await client.publishAsync(`devices/${device.deviceID}/up/data`, '{"n":2000000}', { qos: 1 });
+    await until(async () => (await eventsOf(nodeAt(next), device)).length > before.length, {
+      what: "the message at the device's keeper",
+    });
+    assert.equal(await eventsOf(nodeAt(next), device), [...before, 2_000_000]);
+    await client.endAsync();
+    ways[place] = await startBalancer(brokerHost, way?.port);
   });
 });

@@ -6,6 +6,7 @@ import { provision, type RunningService } from "../flow/support.js";
 import { arrived, type LiveStream, named, openLiveStream, pointsOf } from "../live/streams.js";
 import { assert, influxKafkaSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
+import { freeze } from "./freeze.js";
 import { type Cluster, startCluster } from "./three-nodes.js";
 
 const devicesCount = 12;
@@ -318,7 +319,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
 
   test("a node that stands still while others take its shards: it does not list what it has no more, nor tell it again", async () => {
     const found = await during(async (seen) => {
-      nodeAt(1).signal("SIGSTOP");
+      await freeze(nodeAt(1), dir.path);
       // It does not answer meanwhile: a whole list is one without it.
       await until(() => list(seen), { what: "its shards at the others" });
       const newer = seen.payloads.length + devicesCount;

@@ -16,6 +16,8 @@ suite("a seat of the cluster", (test) => {
   /** Those that get no time. */
   let paused = new Set<string>();
   let cutOff = new Set<string>();
+  /** Those that cannot do what the seat is for. */
+  let unable = new Set<string>();
   let events: string[] = [];
   let underWay = 0;
   let lastTerm = 0;
@@ -27,6 +29,7 @@ suite("a seat of the cluster", (test) => {
     sleepers = [];
     paused = new Set();
     cutOff = new Set();
+    unable = new Set();
     events = [];
     lastTerm = 0;
   });
@@ -71,6 +74,7 @@ suite("a seat of the cluster", (test) => {
       monotonic: clock.monotonic,
       sleep: (ms, signal) =>
         waitUntil(signal, (wake) => void sleepers.push({ owner, at: clock.monotonic() + ms, wake })),
+      isAble: () => !unable.has(owner),
       onTaken: (term) => {
         assert.ok(term > lastTerm, "terms ascend");
         lastTerm = term;
@@ -133,5 +137,35 @@ suite("a seat of the cluster", (test) => {
     await pass(3 * beatMs);
     assert.equal(events, ["a has it"]);
     assert.is(await a.check(), true);
+  });
+
+  test("one that is not able for ten seconds is followed by one that is", async () => {
+    await sit("a");
+    await sit("b");
+    unable.add("a");
+    await pass(8000);
+    unable.delete("a");
+    await pass(8000);
+    unable.add("a");
+    await pass(8000);
+    assert.equal(events, ["a has it"]);
+    await pass(10_000);
+    assert.equal(events.toSorted(), ["a has it", "a has it no more", "b has it"]);
+  });
+
+  test("while none is able it stays where it is, and is taken by none where it is free; then by the first that is", async () => {
+    await sit("a");
+    await sit("b");
+    const c = await sit("c");
+    for (const one of ["a", "b", "c"]) unable.add(one);
+    await pass(60_000);
+    assert.equal(events, ["a has it"]);
+    paused.add("a");
+    await pass(20_000);
+    assert.is(await c.check(), false);
+    assert.equal(events, ["a has it"]);
+    unable.delete("b");
+    await pass(2 * beatMs);
+    assert.equal(events, ["a has it", "b has it"]);
   });
 });

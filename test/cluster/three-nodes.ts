@@ -12,6 +12,8 @@ import type { Rec } from "../world.js";
 export const numbers = [1, 2, 5] as const;
 
 export interface Cluster {
+  /** Has the shared metadata, and the folder of each node. */
+  readonly dir: string;
   readonly nodes: readonly RunningService[];
   /** In the order of `numbers`. */
   readonly ports: readonly number[];
@@ -71,6 +73,7 @@ export async function startCluster(
   // One after the other: the first makes the metadata.
   for (const place of numbers.keys()) await start(place);
   return {
+    dir,
     nodes,
     ports,
     masterKey,

@@ -1,12 +1,15 @@
-/** A shard that another node has: messages of the broker are sent there, in their order, until they are on its disk. */
+/**
+ * What waits for a shard, whichever node has it: messages of the broker are sent there, in their order, until they are on
+ * its disk.
+ */
 import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import { messageKey } from "../../ingest/uplinks/redelivery.js";
 import { encodeUplinkDetails } from "../../store/journal/record-details.js";
 import type { sleep as systemSleep } from "../../store/lib/abortable.js";
 import {
-  type BrokerTake,
-  type BrokerTaken,
+  beginAnswer,
   type CarriedMessage,
+  type FollowerCall,
   messagesMax,
   takeAnswer,
   takenAnswer,
@@ -22,19 +25,18 @@ interface Waiting {
   readonly done: () => void;
 }
 
-interface OtherShard extends BrokerShard {
+interface ShardQueue extends BrokerShard {
   /** Messages that wait. */
   readonly waiting: number;
 }
 
-interface OtherShardDeps {
+interface ShardQueueDeps {
   readonly shard: number;
-  readonly term: number;
-  /** Of the next call: ascends over all shards of the follower. */
-  readonly nextNumber: () => number;
+  /** Who has the seat: its owner, and its term. */
+  readonly seat: { readonly owner: string; readonly term: number };
   readonly session: number;
   /** The answer of the node that has the shard now. @throws Error if none has it, or it does not answer */
-  readonly call: (call: BrokerTake | BrokerTaken) => Promise<unknown>;
+  readonly call: (call: FollowerCall) => Promise<unknown>;
   /** Nothing is sent any more once it is aborted. */
   readonly signal: AbortSignal;
   readonly sleep: typeof systemSleep;
@@ -53,12 +55,15 @@ const messageBytes = 200;
 const retryMs = 500;
 
 /** One call at a time; what comes meanwhile is the next. */
-export function createOtherShard(deps: OtherShardDeps): OtherShard {
-  const { shard, term, nextNumber, session, call, signal, sleep, onRefused, onKept, onTrouble } = deps;
+export function createShardQueue(deps: ShardQueueDeps): ShardQueue {
+  const { shard, seat, session, call, signal, sleep, onRefused, onKept, onTrouble } = deps;
   let waiting: Waiting[] = [];
   let isSending = false;
+  let current: string | null = null;
 
-  const caller = () => ({ term, shard, session, number: nextNumber() });
+  async function begin(): Promise<string> {
+    return beginAnswer.parse(await call({ call: "brokerBegin", shard, ...seat }));
+  }
 
   function nextBatch(): Waiting[] {
     let bytes = 0;
@@ -77,10 +82,10 @@ export function createOtherShard(deps: OtherShardDeps): OtherShard {
     if (kept.size > 0) onKept();
   }
 
-  async function look(unsure: readonly Waiting[]): Promise<void> {
+  async function look(ticket: string, unsure: readonly Waiting[]): Promise<void> {
     const kept = new Set(unsure.filter(({ message }) => message.qos === 0));
     for (const device of new Set(unsure.map(({ message }) => message.device))) {
-      const taken = new Set(takenAnswer.parse(await call({ call: "brokerTaken", ...caller(), device })));
+      const taken = new Set(takenAnswer.parse(await call({ call: "brokerTaken", shard, ticket, device })));
       for (const one of unsure) if (one.message.device === device && taken.has(one.key())) kept.add(one);
     }
     for (const one of unsure) one.isUnsure = false;
@@ -88,11 +93,11 @@ export function createOtherShard(deps: OtherShardDeps): OtherShard {
   }
 
   /** False if the node has not taken all of them. */
-  async function send(batch: readonly Waiting[]): Promise<boolean> {
+  async function send(ticket: string, batch: readonly Waiting[]): Promise<boolean> {
     const messages = batch.map(({ message }) => message);
     // Until there is an answer.
     for (const one of batch) one.isUnsure = true;
-    const answers = takeAnswer.parse(await call({ call: "brokerTake", ...caller(), messages }));
+    const answers = takeAnswer.parse(await call({ call: "brokerTake", shard, ticket, session, messages }));
     for (const one of batch) one.isUnsure = false;
     settle(new Set(batch.filter((_, i) => answers[i] === true)));
     return batch.every((_, i) => answers[i] === true);
@@ -102,15 +107,19 @@ export function createOtherShard(deps: OtherShardDeps): OtherShard {
     isSending = true;
     while (waiting.length > 0 && !signal.aborted) {
       try {
+        const ticket = current ?? (await begin());
+        current = ticket;
         const unsure = nextBatch().filter(({ isUnsure }) => isUnsure);
-        if (unsure.length > 0) await look(unsure);
+        if (unsure.length > 0) await look(ticket, unsure);
         const batch = sureOf(nextBatch());
-        const isWhole = batch.length === 0 || (await send(batch));
+        const isWhole = batch.length === 0 || (await send(ticket, batch));
         const [first] = waiting;
         if (isWhole || first === undefined) continue;
         onRefused(first.message.device);
         await sleep(retryMs, signal);
       } catch (error) {
+        // Of what has failed nothing is to come later.
+        current = null;
         onTrouble(error);
         await sleep(retryMs, signal);
       }
