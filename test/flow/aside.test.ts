@@ -1,7 +1,8 @@
 /** Who waits for whom while a start looks for the message that the last ones have ended in. */
 
 import { createTroubles } from "../../src/observability/status.js";
-import { type AsideKeeper, openAsideKeeper } from "../../src/service/aside.js";
+import { type AsideKeeper, createAsideKeeper } from "../../src/service/aside.js";
+import { folderCrashMarks } from "../../src/service/crash-marks.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { openWorkMark } from "../../store/journal/work-mark.js";
 import { earliestTime } from "../../store/lib/time-range.js";
@@ -14,11 +15,12 @@ async function withKeeper(
 ): Promise<void> {
   await withTempDir(async (dataDir) => {
     const mark = openWorkMark(`${dataDir}/work/series.json`);
-    mark.write({ work: { after: 4, through: 5 }, suspect: null });
+    await mark.write({ work: { after: 4, through: 5 }, suspect: null });
     mark.close();
     await body(
-      await openAsideKeeper({
-        config: { dataDir, timezone: "UTC", oldestTime: earliestTime },
+      createAsideKeeper({
+        marks: await folderCrashMarks(dataDir),
+        config: { timezone: "UTC", oldestTime: earliestTime },
         db: {} as never,
         oldest: () => 0,
         log: { debug: unused, info: unused, warn: unused, error: unused },
@@ -52,7 +54,7 @@ suite("followers of the journal while one goes record by record", (test) => {
       assert.ok(await series.enter(record(6), async () => undefined));
       await entering;
       assert.ok(alerts.pass(1, 0));
-      for (const one of [series, alerts]) one.close();
+      for (const one of [series, alerts]) await one.close();
     }));
 
   test("a series consumer that waits for its store holds up nobody", () =>
@@ -62,6 +64,6 @@ suite("followers of the journal while one goes record by record", (test) => {
       assert.not.ok(alerts.pass(1, 0));
       keeper.letOthersOn(place.number);
       assert.ok(alerts.pass(1, 0));
-      for (const one of [series, alerts]) one.close();
+      for (const one of [series, alerts]) await one.close();
     }));
 });
