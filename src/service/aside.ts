@@ -132,6 +132,7 @@ export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
     },
     isAside: store.has,
     all: store.all,
+    everywhere: marks.everywhere,
     counts: () => {
       const countOf = (follower: Follower) => store.all().filter((one) => one.follower === follower).length;
       return new Map(followers.map((one) => [one, countOf(one)] as const));

@@ -2,7 +2,7 @@
  * What is known of records that end the process, where shards move: it is in the metadata, for the node that takes the
  * shard of one that has ended.
  */
-import { type Aside, createSetAside, type Follower } from "../../store/journal/set-aside.js";
+import { createSetAside, type Follower } from "../../store/journal/set-aside.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { noWork, readWork, type Work, type WorkMark } from "../../store/journal/work-mark.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
@@ -19,7 +19,7 @@ import type { Logger } from "../observability/log.js";
 import type { CrashMarks } from "./crash-marks.js";
 
 /** @param dbOf the metadata, written to only while this process has the shard */
-export function movingCrashMarks(dbOf: (shard: number) => Db, log: Logger): CrashMarks {
+export function movingCrashMarks(db: Pick<Db, "all">, dbOf: (shard: number) => Db, log: Logger): CrashMarks {
   const works = new Map<number, ReadonlyMap<string, string>>();
   const asides = createSetAside({
     add: async (aside, record) => {
@@ -47,17 +47,16 @@ export function movingCrashMarks(dbOf: (shard: number) => Db, log: Logger): Cras
     // A note is a write to the metadata, and each further end takes another node along.
     pace: { notesMax: 32, aloneAtOnceMax: 16, endsMax: 1 },
     asides,
+    everywhere: () => readShardAsides<Follower>(db, null),
     open: async (shard) => {
-      const db = dbOf(shard);
       works.set(shard, await readShardWork(db, shard));
-      asides.open((await readShardAsides<Follower>(db, shard)) satisfies Aside[]);
+      asides.open(await readShardAsides<Follower>(db, shard));
     },
     workMark: ({ number }, follower) => {
-      const db = dbOf(number);
       const before = works.get(number)?.get(follower) ?? null;
       return createWorkMark(
         before,
-        (work) => writeShardWork(db, number, follower, work),
+        (work) => writeShardWork(dbOf(number), number, follower, work),
         (error) =>
           log.warn("cannot write down what is in work: should it end this node, others do not know of it", {
             shard: number,

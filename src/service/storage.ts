@@ -104,7 +104,7 @@ export async function openStorage(
   const onFailed = createFailedRecords(log, meter, monotonic);
   const faults = createFaults(log, monotonic);
   const times = pointTimes(config, now);
-  const marks = identity === null ? await folderCrashMarks(config.dataDir) : movingCrashMarks(dbOf, log);
+  const marks = identity === null ? await folderCrashMarks(config.dataDir) : movingCrashMarks(db, dbOf, log);
   const aside = createAsideKeeper({ config, marks, db, log, troubles, oldest: times.oldest, now });
   const work = createWorkBudget();
   const receipts = createReceipts({ db, log, now });

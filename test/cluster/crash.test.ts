@@ -51,34 +51,28 @@ influxKafkaSuite("a record that ends the nodes of a cluster", (test, { influx, b
     await dir.close();
   });
 
-  async function listed(place: number): Promise<{ found: unknown[]; truncated: boolean } | null> {
+  async function setAsideAt(place: number): Promise<Rec[]> {
     const answer = await fetch(`${nodeAt(place).addresses.http}/api/v1/set_aside`, {
       headers: { authorization: `Bearer ${cluster.apiKey}` },
-    }).catch(() => null);
-    if (answer?.status !== 200) return null;
-    const items = (await answer.json()) as Rec[];
-    return {
-      found: items.map(({ follower, deviceIntID }) => [follower, deviceIntID]),
-      truncated: answer.headers.get("truncated") === "true",
-    };
+    });
+    assert.is(answer.status, 200);
+    assert.is(answer.headers.get("truncated"), null);
+    return (await answer.json()) as Rec[];
   }
 
-  /** Every node is there, and each tells the same of the record. */
-  const untilListed = (device: Rec): Promise<unknown> =>
-    until(
-      async () => {
-        const lists = await Promise.all(places.map(listed));
-        const whole = {
-          found: [
-            ["alerts", device.id],
-            ["series", device.id],
-          ],
-          truncated: false,
-        };
-        return lists.every((list) => JSON.stringify(list) === JSON.stringify(whole));
-      },
-      { what: "a list of what is set aside at every node", timeoutMs: 120_000 },
-    );
+  /** Every node is there and has its share, and each tells the same of the record. */
+  async function untilListed(device: Rec): Promise<void> {
+    const expected = JSON.stringify(["alerts", "series"].map((follower) => [follower, device.id]));
+    const isAt = async (place: number): Promise<boolean> => {
+      const listed = await setAsideAt(place).catch(() => []);
+      return JSON.stringify(listed.map(({ follower, deviceIntID }) => [follower, deviceIntID])) === expected;
+    };
+    await until(async () => (await Promise.all(places.map(isAt))).every(Boolean), {
+      what: "a list of what is set aside at every node",
+      timeoutMs: 120_000,
+    });
+    await untilSharedOut(cluster, shards);
+  }
 
   test("it is set aside after a few ends, goes with its shard, and all else is there once", async () => {
     const devices = await provision(nodeAt(0), shards);
@@ -118,5 +112,16 @@ influxKafkaSuite("a record that ends the nodes of a cluster", (test, { influx, b
       await assertKeptOnce(() => nodeAt(i % numbers.length), device, kept[i] ?? []);
     }
     assert.not.ok((await valuesOf(nodeAt(0), harmed)).includes(-1));
+
+    // It does no harm in the thread that tries it again, and is given up by whichever node is asked.
+    const { id } = (await setAsideAt(0))[0] as Rec;
+    const replayed = await nodeAt(1).call("POST", `/api/v1/set_aside/${id}/replay`);
+    assert.is(replayed.status, 200, replayed.text);
+    assert.equal(replayed.body.replayed, []);
+    const dropped = await nodeAt(2).call("POST", `/api/v1/set_aside/${id}/drop`);
+    assert.is(dropped.status, 200, dropped.text);
+    for (const place of places) assert.equal(await setAsideAt(place), []);
+    assert.is((await nodeAt(0).call("POST", `/api/v1/set_aside/${id}/drop`)).status, 404);
+    assert.is(ends, endsBefore + 1, "no other node");
   });
 });

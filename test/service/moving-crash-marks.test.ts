@@ -36,7 +36,7 @@ suite("what is known of crashes, where shards move", (test) => {
   test.after.each(() => world.close());
 
   const marksOf = (node: typeof a, dbOf: (db: Db) => Db = (db) => db) =>
-    movingCrashMarks((number) => heldDb(dbOf(world.store.db), number, node), log);
+    movingCrashMarks(world.store.db, (number) => heldDb(dbOf(world.store.db), number, node), log);
   const givenTo = (node: typeof a) => takeShard(world.store.db, shard, { to: node, from: a, now });
 
   test("the next holder finds what was in work, and what is set aside with its record", async () => {
@@ -50,7 +50,8 @@ suite("what is known of crashes, where shards move", (test) => {
 
     await givenTo(b);
     const atB = marksOf(b);
-    assert.equal(atB.asides.all(), [], "of shards that are elsewhere nothing is known");
+    assert.equal(atB.asides.all(), [], "nothing of it is here");
+    assert.equal(await atB.everywhere(), [aside]);
     await atB.open(shard);
     assert.equal(atB.workMark(place, "series").before, alone);
     assert.equal(atB.workMark(place, "alerts").before, noWork);

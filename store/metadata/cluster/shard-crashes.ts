@@ -38,14 +38,16 @@ export interface ShardAside<Follower extends string> {
   readonly asideAt: number;
 }
 
+/** Of one shard, or of all (null); ordered by journal id and follower. */
 export function readShardAsides<Follower extends string>(
   db: Pick<Db, "all">,
-  shard: number,
+  shard: number | null,
 ): Promise<ShardAside<Follower>[]> {
+  const [where, args] = shard === null ? ["", []] : ["where shard = ?", [shard]];
   return db.all(
     `select follower, journalID as id, device, topic, receivedAt, reason, asideAt
-     from shard_aside where shard = ?`,
-    [shard],
+     from shard_aside ${where} order by journalID, follower`,
+    args,
   );
 }
 
