@@ -49,8 +49,12 @@ export function movingCrashMarks(db: Pick<Db, "all">, dbOf: (shard: number) => D
     asides,
     everywhere: () => readShardAsides<Follower>(db, null),
     open: async (shard) => {
-      works.set(shard, await readShardWork(db, shard));
-      asides.open(await readShardAsides<Follower>(db, shard));
+      const [work, aside] = await Promise.all([
+        readShardWork(db, shard),
+        readShardAsides<Follower>(db, shard),
+      ]);
+      works.set(shard, work);
+      asides.open(aside);
     },
     workMark: ({ number }, follower) => {
       const before = works.get(number)?.get(follower) ?? null;

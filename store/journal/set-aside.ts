@@ -35,14 +35,14 @@ export interface SetAside {
 }
 
 /** Where they are kept: the journal drops its segments. */
-export interface AsideKeeping {
+interface AsideKeeping {
   add(aside: Aside, record: Buffer): Promise<void>;
   read(aside: Aside): Promise<Buffer>;
   remove(aside: Aside): Promise<void>;
 }
 
 /** Those of the shards that are open here. */
-export interface OpenSetAside extends SetAside {
+interface OpenSetAside extends SetAside {
   open(asides: readonly Aside[]): void;
   letGo(shard: number): void;
 }

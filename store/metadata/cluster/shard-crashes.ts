@@ -25,7 +25,7 @@ export async function writeShardWork(
   await db.write([{ sql, args: [shard, follower, ...(work === null ? [] : [work])] }]);
 }
 
-export interface ShardAside<Follower extends string> {
+interface ShardAside<Follower extends string> {
   readonly follower: Follower;
   /** Journal id. */
   readonly id: number;
