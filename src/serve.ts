@@ -2,7 +2,6 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ShardHolders } from "../ingest/directory/by-shard.js";
 import { type Clock, systemClock } from "../store/lib/clock.js";
-import { heldDb } from "../store/metadata/cluster/held-db.js";
 import { checkBackupSettings } from "./backup/backups.js";
 import { type Config, engineOf } from "./config/config.js";
 import { readBuildInfo } from "./host/build-info.js";
@@ -49,11 +48,11 @@ export async function serve(
       ? { of: (shard) => moving?.holderOf(shard) ?? null, areKnown: () => moving?.areHoldersKnown() ?? false }
       : // Where each node keeps its own journal, its shard has its number.
         { of: (shard) => (ownShards.includes(shard) ? null : shard), areKnown: () => true };
-  const storage = await openStorage(config, log, clock, fatal, onShardEnded, stopping);
   const identity =
     ownShards === null && config.cluster !== null
       ? { number: config.cluster.self.number, owner: newOwner() }
       : null;
+  const storage = await openStorage(config, log, clock, fatal, onShardEnded, stopping, identity);
   const { db } = storage.metadata;
   const pipelines = await startPipelines({
     storage,
@@ -63,7 +62,6 @@ export async function serve(
     clock,
     fatal,
     holders,
-    dbOf: (shard) => (identity === null ? db : heldDb(db, shard, identity)),
   });
   const servers = await openServers({
     config,

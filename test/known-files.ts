@@ -15,6 +15,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "cluster/whole-load": 85,
   "cluster/moving": 66,
   "cluster/several-influx": 55,
+  "cluster/crash": 45,
   "cluster/broker": 50,
   "cluster/broker-kafka": 95,
   "flow/start-guards": 61,

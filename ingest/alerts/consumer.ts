@@ -140,7 +140,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       envelopes.close();
       await catchUp.close();
       await states.close();
-      narrowing.close();
+      await narrowing.close();
     },
   };
 }

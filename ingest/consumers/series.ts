@@ -124,7 +124,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     close: async () => {
       stop.abort();
       await running.catch(() => undefined);
-      narrowing.close();
+      await narrowing.close();
     },
   };
 }

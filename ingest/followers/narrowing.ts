@@ -17,11 +17,22 @@ export interface Narrowing {
   /** Whether a record that may have ended an earlier start is still to be worked on. */
   readonly isNarrow: boolean;
   /** An orderly end: nothing is noted as in work. */
-  close(): void;
+  close(): Promise<void>;
+}
+
+/** How much is noted at once, and what is made of it: notes may be cheap, and further starts dear. */
+export interface NarrowingPace {
+  /** Notes of a start without a suspicion, but each is of 512 records at the least. */
+  readonly notesMax: number;
+  /** So few are worked off one by one at once, without an earlier start having ended in them. */
+  readonly aloneAtOnceMax: number;
+  /** Starts that have ended while one record alone was in work, before it is tried. */
+  readonly endsMax: number;
 }
 
 interface NarrowingOptions {
   readonly mark: WorkMark;
+  readonly pace: NarrowingPace;
   /** What the follower goes on from, and the end of the journal at the start. */
   readonly from: number;
   readonly end: number;
@@ -37,24 +48,28 @@ interface NarrowingOptions {
   readonly onWide: () => void;
 }
 
-/** Records that are noted as in work at once. */
+/** Records that are noted as in work at once, if there are not many. */
 const notedAtOnce = 512;
 /** More than these are worked off in groups of that many first. */
 const aloneMax = 1024;
-/** Starts that have ended while one record alone was in work, before it is tried. */
-const endsMax = 2;
 
 type Suspect = NonNullable<Work["suspect"]>;
 
 export function createNarrowing(options: NarrowingOptions): Narrowing {
-  const { mark, from, end, isAside } = options;
-  let suspect = suspectOf(mark.before, from, end);
+  const { mark, pace, from, end, isAside } = options;
+  let suspect = suspectOf(mark.before, from, end) ?? fewFound(pace, from, end);
   let work: Span | null = null;
+  /** Until the last note is written. */
+  let noting: Promise<void> | null = null;
   /** Until what the start has found is settled. */
   let active = end > from;
+  const size = Math.max(notedAtOnce, Math.ceil((end - from) / pace.notesMax));
   const note = (next: Span | null): void => {
     work = next;
-    mark.write({ work, suspect });
+    const written = mark.write({ work, suspect })?.then(() => {
+      if (noting === written) noting = null;
+    });
+    noting = written ?? null;
   };
   const acquit = (): void => {
     suspect = null;
@@ -63,37 +78,45 @@ export function createNarrowing(options: NarrowingOptions): Narrowing {
   note(null);
   if (suspect === null) options.onWide();
 
-  const isSuspect = (id: number): boolean => suspect !== null && id > suspect.after && id <= suspect.through;
+  /** Suspected records must be settled before others are worked on. */
+  const noteGroup = (id: number, settledID: number): void => {
+    const through = Math.min(end, suspect?.after ?? end, id + size);
+    note({ after: Math.max(from, Math.min(settledID, id - 1)), through });
+  };
 
   function pass(id: number, settledID: number): boolean {
     if (!active || id > end) return true;
-    if (isAside(id) || options.isHeld()) return false;
-    if (work !== null && id > work.after && id <= work.through) return true;
-    // Suspected records must be settled before others are worked on.
+    if (isAside(id) || options.isHeld() || noting !== null) return false;
+    if (isIn(work, id)) return true;
     if (suspect !== null && id > suspect.after) return false;
-    const through = Math.min(end, suspect?.after ?? end, id + notedAtOnce);
-    note({ after: Math.min(settledID, id - 1), through });
-    return true;
+    noteGroup(id, settledID);
+    return noting === null;
   }
 
   async function enter(record: JournalRecord, rest: () => Promise<unknown>): Promise<boolean> {
     const { id } = record;
     if (isAside(id)) return false;
     await options.turn();
+    await noting;
+    // What held it back was the writing of its note.
+    if (!isIn(suspect, id) && isIn(work, id)) return true;
     await rest();
-    if (!isSuspect(id)) {
+    if (suspect === null || !isIn(suspect, id)) {
       if (suspect !== null && id > suspect.through) acquit();
-      note(null);
-      return pass(id, id - 1);
+      noteGroup(id, id - 1);
+      await noting;
+      return true;
     }
-    const { after, through, ends } = suspect as Suspect;
-    const size = through - after > aloneMax ? notedAtOnce : 1;
-    const group = { after: id - 1, through: Math.min(through, id - 1 + size) };
-    if (isOne(group) && ends >= endsMax) {
+    const { after, through, ends } = suspect;
+    const most = through - after > aloneMax ? notedAtOnce : 1;
+    const group = { after: id - 1, through: Math.min(through, id - 1 + most) };
+    if (isOne(group) && ends >= pace.endsMax) {
       note(null);
+      await noting;
       if (!(await options.tryAlone(record))) return false;
     }
     note(group);
+    await noting;
     return true;
   }
 
@@ -110,8 +133,9 @@ export function createNarrowing(options: NarrowingOptions): Narrowing {
     get isNarrow() {
       return active && suspect !== null;
     },
-    close: () => {
+    close: async () => {
       if (work !== null) note(null);
+      await noting;
       mark.close();
     },
   };
@@ -121,6 +145,13 @@ export function createNarrowing(options: NarrowingOptions): Narrowing {
 export type Narrow = (from: number, end: number) => Narrowing;
 
 const isOne = ({ after, through }: Span): boolean => through - after === 1;
+
+const isIn = (span: Span | null, id: number): boolean =>
+  span !== null && id > span.after && id <= span.through;
+
+function fewFound({ aloneAtOnceMax }: NarrowingPace, from: number, end: number): Suspect | null {
+  return end > from && end - from <= aloneAtOnceMax ? { after: from, through: end, ends: 0 } : null;
+}
 
 /** What the start before this one has left: it ended in `work`, or had not come to what was suspected before. */
 function suspectOf({ work, suspect }: Work, from: number, end: number): Suspect | null {
@@ -142,5 +173,5 @@ export const unnarrowed: Narrow = () => ({
   enter: async () => true,
   settled: () => undefined,
   isNarrow: false,
-  close: () => undefined,
+  close: async () => undefined,
 });

@@ -78,7 +78,7 @@ export async function openSessions(
   };
   await followJournal(await journal.read(savedID), replaying, new AbortController().signal);
   narrowing.settled(journal.committedID);
-  narrowing.close();
+  await narrowing.close();
 
   /** A file that is begun anew during a save would be left with only the changes of that save. */
   const inTurn = createLock();

@@ -43,7 +43,10 @@ export interface Replayed {
 
 /** Messages that ended the service and are set aside. */
 export interface SetAsideMessages {
+  /** Those of this process. */
   all(): readonly Aside[];
+  /** Those of all shards, wherever they are; null: each process of a cluster has its own. */
+  everywhere(): Promise<readonly Aside[] | null>;
   /** Tries the record once more and, if that ends well, lets it have its effect. @throws StoreError NOT_FOUND */
   replay(id: number): Promise<Replayed>;
   /** Drops the record; it stays in the event log. @throws StoreError NOT_FOUND */

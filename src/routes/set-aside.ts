@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { followers } from "../../store/journal/set-aside.js";
+import { type Aside, followers } from "../../store/journal/set-aside.js";
+import { shardOfID } from "../../store/journal/shard-ids.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { KeptElsewhere } from "../http/kept-elsewhere.js";
@@ -39,9 +40,25 @@ const replayed = z
 
 /** Messages that ended starts of the service while only they were being processed, and then ended a trial. */
 export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
+  /** `truncated`: a node that may have more does not answer. */
+  async function everywhere(): Promise<{ readonly items: readonly Aside[]; readonly truncated: boolean }> {
+    const shared = await aside.everywhere();
+    if (shared !== null || cluster === null) return { items: shared ?? aside.all(), truncated: false };
+    return asidesOfNodes(aside.all(), cluster);
+  }
+
   /** @throws KeptElsewhere if another node has it; ApiError SERVICE_UNAVAILABLE if one that may have it is away */
   async function atItsNode(id: number): Promise<void> {
     if (cluster === null || aside.all().some((one) => one.id === id)) return;
+    const shared = await aside.everywhere();
+    if (shared !== null) {
+      // What is not there is refused here as well as anywhere.
+      if (!shared.some((one) => one.id === id)) return;
+      const shard = shardOfID(id);
+      const [node = null] =
+        [...cluster.places().elsewhere].find(([, shards]) => shards.includes(shard)) ?? [];
+      throw new KeptElsewhere(node, shard);
+    }
     const { nodes, truncated } = await asidesOfNodes([], cluster);
     const node = nodes.get(id);
     if (node !== undefined) throw new KeptElsewhere(node);
@@ -59,8 +76,7 @@ export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
       answer: { status: 200, schema: z.array(asideSchema).openapi({ example: [example] }) },
       handle: async ({ caller, writing: { stamp } }) => {
         requireDeployment(caller);
-        const own = { items: aside.all(), truncated: false };
-        const { items, truncated } = cluster === null ? own : await asidesOfNodes(own.items, cluster);
+        const { items, truncated } = await everywhere();
         const body = items.map(({ device, receivedAt, asideAt, ...one }) => ({
           ...one,
           deviceIntID: device,

@@ -1,22 +1,16 @@
-import { join } from "node:path";
 import { createNarrowing, type Narrow } from "../../ingest/followers/narrowing.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { encodedRecord } from "../../store/journal/record-codecs.js";
-import {
-  type Aside,
-  type Follower,
-  followers,
-  openSetAside,
-  type SetAside,
-} from "../../store/journal/set-aside.js";
-import { shardOfID } from "../../store/journal/shard-ids.js";
-import { openWorkMark } from "../../store/journal/work-mark.js";
+import { type Aside, type Follower, followers, type SetAside } from "../../store/journal/set-aside.js";
+import { idsPerShard, shardOfID } from "../../store/journal/shard-ids.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Troubles } from "../observability/status.js";
 import type { Replayed, SetAsideMessages } from "../routes/deps.js";
+import type { CrashMarks, ShardPlace } from "./crash-marks.js";
+import { createStartOrder, type StartOrder } from "./start-order.js";
 import { runTrial, type TrialLimits, type Verdict } from "./trial/trial.js";
 import type { TrialStart } from "./trial/trial-messages.js";
 
@@ -31,8 +25,10 @@ type Replay = (record: JournalRecord) => Promise<void>;
 
 /** Records that crash their followers: found at starts, tried in a thread, set aside, and replayed on request. */
 export interface AsideKeeper extends SetAsideMessages {
+  /** A shard is about to be opened. */
+  open(shard: number): Promise<void>;
   /** For one follower's start, of one shard. */
-  narrow(shard: ShardPlace, follower: Follower, context?: TrialContext): Narrow;
+  narrow(shard: FollowedShard, follower: Follower, context?: TrialContext): Narrow;
   isAside(follower: Follower, id: number): boolean;
   /** How many records are set aside, by follower. */
   counts(): ReadonlyMap<Follower, number>;
@@ -44,14 +40,14 @@ export interface AsideKeeper extends SetAsideMessages {
   forget(shard: number): void;
 }
 
-/** Where the marks of a shard's followers are. */
-interface ShardPlace {
-  readonly number: number;
-  readonly dir: string;
+interface FollowedShard extends ShardPlace {
+  /** Where the records end that an earlier start may have ended in; those that follow are of this one. */
+  readonly earlier?: { readonly lastID: number };
 }
 
 interface AsideDeps {
-  readonly config: Pick<Config, "dataDir" | "timezone" | "oldestTime">;
+  readonly config: Pick<Config, "timezone" | "oldestTime">;
+  readonly marks: CrashMarks;
   readonly db: Db;
   readonly log: Logger;
   readonly troubles: Troubles;
@@ -66,9 +62,9 @@ const troubleName = "set_aside";
 /** Both process the points of a message: a record that crashes one may crash the other. */
 const siblings: ReadonlySet<Follower> = new Set(["series", "alerts"]);
 
-export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
-  const { config, log, troubles } = deps;
-  const store = await openSetAside(join(config.dataDir, "set-aside"));
+export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
+  const { marks, log, troubles } = deps;
+  const store = marks.asides;
   const trials = createTrials(deps);
   const replays = createReplays(store, trials, log);
   const orders = new Map<number, StartOrder>();
@@ -117,12 +113,18 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
 
   show();
   return {
+    open: async (shard) => {
+      await marks.open(shard);
+      show();
+    },
     narrow: (shard, follower, context) => (from, end) => {
       if (context !== undefined) trials.contextBy(shard.number, follower, context);
       return createNarrowing({
-        from,
-        end,
-        mark: openWorkMark(join(shard.dir, "work", `${follower}.json`)),
+        // One that has seen nothing yet goes on from 0.
+        from: Math.max(from, shard.number * idsPerShard),
+        end: Math.min(end, shard.earlier?.lastID ?? end),
+        mark: marks.workMark(shard, follower),
+        pace: marks.pace,
         ...orderOf(shard.number).of(follower),
         isAside: (id) => store.has(follower, id),
         tryAlone: (record) => tryAlone(follower, record),
@@ -130,6 +132,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
     },
     isAside: store.has,
     all: store.all,
+    everywhere: marks.everywhere,
     counts: () => {
       const countOf = (follower: Follower) => store.all().filter((one) => one.follower === follower).length;
       return new Map(followers.map((one) => [one, countOf(one)] as const));
@@ -140,6 +143,8 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
       orders.delete(shard);
       trials.forget(shard);
       replays.forget(shard);
+      marks.forget(shard);
+      show();
     },
     replay: async (id) => {
       const replayed: Follower[] = [];
@@ -160,31 +165,6 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
       }
       show();
     },
-  };
-}
-
-type StartOrder = ReturnType<typeof createStartOrder>;
-
-/** Alerts wait until the series consumer has started and is not narrow; sessions start before both. */
-function createStartOrder() {
-  let release: () => void = () => undefined;
-  let isHeld = true;
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const letOn = (): void => {
-    isHeld = false;
-    release();
-  };
-  return {
-    letOn,
-    of: (follower: Follower) => ({
-      isHeld: () => follower === "alerts" && isHeld,
-      turn: () => (follower === "alerts" ? released : Promise.resolve()),
-      onWide: () => {
-        if (follower === "series") letOn();
-      },
-    }),
   };
 }
 

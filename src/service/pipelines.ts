@@ -57,7 +57,7 @@ export interface Pipelines {
   close(): Promise<void>;
 }
 
-interface PipelinesDeps extends Pick<ShardSetDeps, "storage" | "config" | "holders" | "dbOf"> {
+interface PipelinesDeps extends Pick<ShardSetDeps, "storage" | "config" | "holders"> {
   readonly build: BuildInfo;
   readonly log: Logger;
   readonly clock: Clock;
@@ -65,7 +65,7 @@ interface PipelinesDeps extends Pick<ShardSetDeps, "storage" | "config" | "holde
 }
 
 export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
-  const { storage, config, build, log, clock, fatal, holders, dbOf } = deps;
+  const { storage, config, build, log, clock, fatal, holders } = deps;
   const { metadata, series, aside, refill, damage } = storage;
   const { db, meter } = metadata;
   const { now, monotonic } = clock;
@@ -111,7 +111,6 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     consuming: { config, status, gate, onStored: live.publish, clock, fatal },
     isBacklogFull,
     holders,
-    dbOf,
   });
   const { pipelines } = set;
   for (const shard of storage.shards) await set.begin(shard);

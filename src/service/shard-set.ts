@@ -1,7 +1,6 @@
 /** The shards of this process, each with its pipeline: those that it has for good, and those that come and go. */
 import { type OpenShards, openShards, type ShardHolders } from "../../ingest/directory/by-shard.js";
 import { StoreError } from "../../store/lib/errors.js";
-import type { Db } from "../../store/metadata/db/db.js";
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
 import { spareBytes } from "../http/disk-space.js";
@@ -36,13 +35,11 @@ export interface ShardSetDeps {
   /** Whether what the consumers of a shard have not taken yet fills its bound on disk. */
   readonly isBacklogFull: (shard: number) => boolean;
   readonly holders: ShardHolders;
-  /** The metadata for what follows from the shard's records. */
-  readonly dbOf: (shard: number) => Db;
 }
 
 export function createShardSet(deps: ShardSetDeps): ShardSet {
-  const { config, storage, status, telling, consuming, isBacklogFull, holders, dbOf } = deps;
-  const { metadata, series, receipts } = storage;
+  const { config, storage, status, telling, consuming, isBacklogFull, holders } = deps;
+  const { metadata, dbOf, series, receipts } = storage;
   const { now } = consuming.clock;
   const pipelines = openShards<ShardPipeline>({
     numbers: config.shards,

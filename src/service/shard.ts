@@ -132,6 +132,7 @@ async function openParts(number: number, deps: OpeningDeps, closers: Closers): P
   const closed = createListeners<[]>();
   const place = { number, dir: shardDir(deps.config, number) };
   closers.add(async () => aside.forget(number));
+  await aside.open(number);
   await mkdir(place.dir, { recursive: true });
   await clearPresence(db, number);
   const { journal, events } = await openShardFiles(place, deps, closers, {

@@ -11,6 +11,9 @@ import { mergeEventLogs } from "../../store/events/merged-logs.js";
 import { createDamageLog, type DamageLog } from "../../store/files/damage.js";
 import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { Clock } from "../../store/lib/clock.js";
+import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
+import { heldDb } from "../../store/metadata/cluster/held-db.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import { createSessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import { createReceipts, type Receipts } from "../commands/receipts.js";
@@ -18,10 +21,12 @@ import type { Config } from "../config/config.js";
 import { localTimeIn } from "../import-export/points/local-time.js";
 import type { Logger } from "../observability/log.js";
 import { createTroubles, type Troubles } from "../observability/status.js";
-import { type AsideKeeper, openAsideKeeper } from "./aside.js";
+import { type AsideKeeper, createAsideKeeper } from "./aside.js";
+import { folderCrashMarks } from "./crash-marks.js";
 import { createFailedRecords, createFaults, type Faults } from "./faults.js";
 import { openJournalLogs } from "./journal-log.js";
 import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
+import { movingCrashMarks } from "./moving-crash-marks.js";
 import { createRefill, type Refill } from "./refill.js";
 import { openSeries } from "./series.js";
 import { type Opening, openShard, type Shard } from "./shard.js";
@@ -29,6 +34,8 @@ import { copyShardAhead } from "./shard-ahead.js";
 
 export interface Storage {
   readonly metadata: MetadataLayer;
+  /** The metadata for what follows from the shard's records. */
+  readonly dbOf: (shard: number) => Db;
   readonly series: SeriesStore;
   /** Those that the process has for good. */
   readonly shards: readonly Shard[];
@@ -69,6 +76,7 @@ interface PointTimes {
 
 const dayMs = 86_400_000;
 
+/** @param identity of this process where shards move; null: its shards are its own for good */
 export async function openStorage(
   config: Config,
   log: Logger,
@@ -76,11 +84,13 @@ export async function openStorage(
   fatal: (error: Error) => void,
   onShardEnded: (shard: number, reason: Error) => void,
   stopping: AbortSignal,
+  identity: NodeIdentity | null,
 ): Promise<Storage> {
   const { now, monotonic } = clock;
   const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
   const metadata = await openMetadataLayer(config, log, clock, fatal);
   const { db, meter } = metadata;
+  const dbOf = (shard: number): Db => (identity === null ? db : heldDb(db, shard, identity));
   const logs = await openJournalLogs({ config, db, log, now, stopping });
   const troubles = createTroubles();
   const refill = createRefill(log);
@@ -94,7 +104,8 @@ export async function openStorage(
   const onFailed = createFailedRecords(log, meter, monotonic);
   const faults = createFaults(log, monotonic);
   const times = pointTimes(config, now);
-  const aside = await openAsideKeeper({ config, db, log, troubles, oldest: times.oldest, now });
+  const marks = identity === null ? await folderCrashMarks(config.dataDir) : movingCrashMarks(db, dbOf, log);
+  const aside = createAsideKeeper({ config, marks, db, log, troubles, oldest: times.oldest, now });
   const work = createWorkBudget();
   const receipts = createReceipts({ db, log, now });
   const held = createHeldBytes(sessionBounds.heldBytesMax);
@@ -132,6 +143,7 @@ export async function openStorage(
   for (const number of config.ownShards ?? []) shards.push(await open(number, { db, signal: stopping }));
   return {
     metadata,
+    dbOf,
     series,
     shards,
     openShard: open,

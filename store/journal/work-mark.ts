@@ -15,14 +15,12 @@ export interface Work {
   readonly suspect: (Span & { readonly ends: number }) | null;
 }
 
-/**
- * Where a follower notes its present work, for the next start if this one ends in the middle of it. The note is written
- * in place and not synced: it must outlive the process, but not the machine, whose end is no record's fault.
- */
+/** Where a follower notes its present work, for the next start if this one ends in the middle of it. */
 export interface WorkMark {
   /** The note as the last start left it. */
   readonly before: Work;
-  write(work: Work): void;
+  /** A promise, which never rejects, where that takes time: what is noted must not begin before it resolves. */
+  write(work: Work): Promise<void> | undefined;
   close(): void;
 }
 
@@ -31,7 +29,10 @@ export const noWork: Work = { work: null, suspect: null };
 /** Room for the digits of two spans of ids. */
 const markBytes = 256;
 
-/** @throws if the file cannot be made */
+/**
+ * A file, written in place and not synced: it must outlive the process, but not the machine, whose end is no record's
+ * fault. @throws if it cannot be made
+ */
 export function openWorkMark(path: string): WorkMark {
   mkdirSync(dirname(path), { recursive: true });
   const file = openSync(path, "a+", 0o600);
@@ -41,13 +42,14 @@ export function openWorkMark(path: string): WorkMark {
   const buffer = Buffer.alloc(markBytes, " ");
   const length = readSync(handle, buffer, 0, markBytes, 0);
   return {
-    before: read(buffer.toString("utf8", 0, length)),
+    before: readWork(buffer.toString("utf8", 0, length)),
     write: (work) => {
       // By now its number may belong to another file.
-      if (!isOpen) return;
+      if (!isOpen) return undefined;
       buffer.fill(" ");
       buffer.write(`${JSON.stringify(work)}\n`);
       writeSync(handle, buffer, 0, markBytes, 0);
+      return undefined;
     },
     close: () => {
       if (isOpen) closeSync(handle);
@@ -57,7 +59,7 @@ export function openWorkMark(path: string): WorkMark {
 }
 
 /** A text that is no mark counts as empty. */
-function read(text: string): Work {
+export function readWork(text: string): Work {
   try {
     const { work, suspect } = JSON.parse(text) as Work;
     const ends = suspect?.ends;

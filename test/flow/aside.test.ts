@@ -1,9 +1,11 @@
 /** Who waits for whom while a start looks for the message that the last ones have ended in. */
-
+import { readFile } from "node:fs/promises";
 import { createTroubles } from "../../src/observability/status.js";
-import { type AsideKeeper, openAsideKeeper } from "../../src/service/aside.js";
+import { type AsideKeeper, createAsideKeeper } from "../../src/service/aside.js";
+import { folderCrashMarks } from "../../src/service/crash-marks.js";
 import type { JournalRecord } from "../../store/journal/record.js";
-import { openWorkMark } from "../../store/journal/work-mark.js";
+import { idsPerShard } from "../../store/journal/shard-ids.js";
+import { noWork, openWorkMark, readWork } from "../../store/journal/work-mark.js";
 import { earliestTime } from "../../store/lib/time-range.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
@@ -14,11 +16,12 @@ async function withKeeper(
 ): Promise<void> {
   await withTempDir(async (dataDir) => {
     const mark = openWorkMark(`${dataDir}/work/series.json`);
-    mark.write({ work: { after: 4, through: 5 }, suspect: null });
+    await mark.write({ work: { after: 4, through: 5 }, suspect: null });
     mark.close();
     await body(
-      await openAsideKeeper({
-        config: { dataDir, timezone: "UTC", oldestTime: earliestTime },
+      createAsideKeeper({
+        marks: await folderCrashMarks(dataDir),
+        config: { timezone: "UTC", oldestTime: earliestTime },
         db: {} as never,
         oldest: () => 0,
         log: { debug: unused, info: unused, warn: unused, error: unused },
@@ -52,7 +55,23 @@ suite("followers of the journal while one goes record by record", (test) => {
       assert.ok(await series.enter(record(6), async () => undefined));
       await entering;
       assert.ok(alerts.pass(1, 0));
-      for (const one of [series, alerts]) one.close();
+      for (const one of [series, alerts]) await one.close();
+    }));
+
+  test("what the start has appended itself is not suspected, nor are ids of other shards", () =>
+    withKeeper(async (keeper, { dir }) => {
+      const number = 3;
+      const first = number * idsPerShard + 1;
+      const shard = { number, dir, earlier: { lastID: first + 5 } };
+      // It has settled nothing yet, and the start has appended two records.
+      const series = keeper.narrow(shard, "series")(0, first + 7);
+      assert.ok(series.pass(first, 0));
+      const noted = readWork(await readFile(`${dir}/work/series.json`, "utf8"));
+      assert.equal(noted.work, { after: first - 1, through: first + 5 });
+      series.settled(first + 5);
+      assert.ok(series.pass(first + 6, first + 5));
+      assert.equal(readWork(await readFile(`${dir}/work/series.json`, "utf8")), noWork);
+      await series.close();
     }));
 
   test("a series consumer that waits for its store holds up nobody", () =>
@@ -62,6 +81,6 @@ suite("followers of the journal while one goes record by record", (test) => {
       assert.not.ok(alerts.pass(1, 0));
       keeper.letOthersOn(place.number);
       assert.ok(alerts.pass(1, 0));
-      for (const one of [series, alerts]) one.close();
+      for (const one of [series, alerts]) await one.close();
     }));
 });

@@ -18,9 +18,9 @@ suite("consumers of a journal", (test) => {
       const narrowing = unnarrowed(from, end);
       return {
         ...narrowing,
-        close: () => {
+        close: async () => {
           running--;
-          narrowing.close();
+          await narrowing.close();
         },
       };
     };

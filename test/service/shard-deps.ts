@@ -2,7 +2,8 @@
 import { createHeldBytes } from "../../ingest/sessions/held-bytes.js";
 import { createWorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { createTroubles } from "../../src/observability/status.js";
-import { openAsideKeeper } from "../../src/service/aside.js";
+import { createAsideKeeper } from "../../src/service/aside.js";
+import { folderCrashMarks } from "../../src/service/crash-marks.js";
 import type { openShard } from "../../src/service/shard.js";
 import { createIndexThread } from "../../store/events/event-indexer.js";
 import { systemClock } from "../../store/lib/clock.js";
@@ -30,8 +31,9 @@ export async function shardDeps(
     freeBytesMin: 0,
     sessionQueueMessagesMax: 10,
   };
-  const aside = await openAsideKeeper({
+  const aside = createAsideKeeper({
     config,
+    marks: await folderCrashMarks(dir),
     db: store.db,
     oldest: () => 0,
     log,

@@ -26,6 +26,7 @@ suite("a shard that comes", (test) => {
       config: { shards: [3, 4], dataDir: ".", freeBytesMin: 0 },
       storage: {
         metadata: {},
+        dbOf: () => undefined,
         series: { letGo: trackers.letGo },
         openShard: async (shard: number) => {
           found.push(await trackers.of(shard).settled());
@@ -34,7 +35,6 @@ suite("a shard that comes", (test) => {
       },
       consuming: { clock: { now: Date.now } },
       holders: { of: () => null, areKnown: () => true },
-      dbOf: () => undefined,
     } as never);
     await rejects(() => set.open(3, never));
     stored.id = 900;
@@ -69,6 +69,7 @@ suite("a shard that comes", (test) => {
         config: { ...deps.config, holdSeries: true },
         storage: {
           ...deps,
+          dbOf: (shard: number) => heldDb(db, shard, a),
           series: { letGo: async () => undefined },
           openShard: async (shard: number, opening: Opening) => {
             if (when === "before") await goesOnElsewhere();
@@ -81,7 +82,6 @@ suite("a shard that comes", (test) => {
         telling: createTelling([], world.directory, Date.now),
         consuming: { clock: { now: Date.now } },
         holders: { of: () => null, areKnown: () => true },
-        dbOf: (shard: number) => heldDb(db, shard, a),
       } as never);
       const failure = await rejects(() => set.open(3, never));
       assert.is((failure as { code?: string }).code, "UNAVAILABLE");

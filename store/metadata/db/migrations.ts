@@ -2,7 +2,7 @@ import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
 import { alertOutboxSchema } from "./schema-alert-outbox.js";
 import { bulkSchema } from "./schema-bulk.js";
-import { clusterLacksSchema, clusterSchema } from "./schema-cluster.js";
+import { clusterLacksSchema, clusterSchema, shardCrashesSchema } from "./schema-cluster.js";
 import { dashboardsSchema } from "./schema-dashboards.js";
 import { dataSchema } from "./schema-data.js";
 import { fleetSchema } from "./schema-fleet.js";
@@ -75,6 +75,7 @@ export const migrations: readonly (readonly string[])[] = [
   clusterLacksSchema,
   influxListSchema,
   influxShardsSchema,
+  shardCrashesSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -24,3 +24,28 @@ export const clusterLacksSchema: readonly string[] = [
   "alter table cluster_node add column able integer not null default 1",
   "alter table cluster_node add column refuses text not null default '[]'",
 ];
+
+/** What is known of records that end the process of whoever has their shard: it goes with the shard. */
+export const shardCrashesSchema: readonly string[] = [
+  // What a follower of the shard's journal has in work, as JSON; without a row: nothing.
+  `create table shard_work (
+    shard integer not null,
+    follower text not null,
+    work text not null,
+    primary key (shard, follower)
+  ) strict, without rowid`,
+  // Records that were set aside, whole.
+  `create table shard_aside (
+    journalID integer not null,
+    follower text not null,
+    shard integer not null,
+    device integer not null,
+    topic text not null,
+    receivedAt integer not null,
+    reason text not null,
+    asideAt integer not null,
+    record blob not null,
+    primary key (journalID, follower)
+  ) strict`,
+  "create index shard_aside_shard on shard_aside (shard)",
+];

@@ -1,9 +1,9 @@
 /** Which record ends starts is found whatever else happens, and nothing but such a record is ever set aside. */
 import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
-import { createNarrowing, type Narrowing } from "../../../ingest/followers/narrowing.js";
+import { createNarrowing, type Narrowing, type NarrowingPace } from "../../../ingest/followers/narrowing.js";
 import type { JournalRecord } from "../../../store/journal/record.js";
-import { noWork, openWorkMark, type Work } from "../../../store/journal/work-mark.js";
+import { noWork, openWorkMark, type Work, type WorkMark } from "../../../store/journal/work-mark.js";
 import { assert, suite, withTempDir } from "../../suite.js";
 
 /** One deployment: what is on disk, over its starts. */
@@ -17,17 +17,45 @@ interface Disk {
 
 class Ended extends Error {}
 
+/** How marks are kept: notes on the own disk are there at once, those that go with a shard come later, and are rarer. */
+interface Keeping {
+  readonly pace: NarrowingPace;
+  readonly isLate: boolean;
+}
+
+const inFolder: Keeping = {
+  pace: { notesMax: Number.POSITIVE_INFINITY, aloneAtOnceMax: 0, endsMax: 2 },
+  isLate: false,
+};
+const withShard: Keeping = { pace: { notesMax: 32, aloneAtOnceMax: 16, endsMax: 1 }, isLate: true };
+
 /**
  * A start: works the journal off, settling some of it now and then, until it is through or ends. `ends` says at which
  * records it ends as they are worked on, `killedAt` how many steps it has.
  */
-async function start(disk: Disk, ends: (id: number) => boolean, killedAt: number, settleEvery: number) {
-  const mark = {
+async function start(
+  disk: Disk,
+  ends: (id: number) => boolean,
+  killedAt: number,
+  settleEvery: number,
+  { pace, isLate }: Keeping = inFolder,
+) {
+  let isOver = false;
+  const write = (work: Work): void => {
+    if (!isOver) disk.mark = work;
+  };
+  const mark: WorkMark = {
     before: disk.mark,
-    write: (work: Work) => {
-      disk.mark = work;
+    write: (work) => {
+      if (isLate) return new Promise((resolve) => setImmediate(resolve)).then(() => write(work));
+      write(work);
+      return undefined;
     },
     close: () => undefined,
+  };
+  const isNoted = (id: number): boolean => {
+    const { work } = disk.mark;
+    return work !== null && id > work.after && id <= work.through;
   };
   let steps = 0;
   const step = (): void => {
@@ -36,6 +64,7 @@ async function start(disk: Disk, ends: (id: number) => boolean, killedAt: number
   let settled = disk.checkpoint;
   const narrowing: Narrowing = createNarrowing({
     mark,
+    pace,
     from: disk.checkpoint,
     end: disk.end,
     ...unheld,
@@ -62,15 +91,18 @@ async function start(disk: Disk, ends: (id: number) => boolean, killedAt: number
         (await narrowing.enter({ id } as JournalRecord, async () => {
           if (settled < id - 1) settle(id - 1);
         }));
+      assert.ok(!isFree || isNoted(id), `${id} is worked on and not noted`);
       if (isFree && ends(id)) throw new Ended();
       if (id % settleEvery === 0) settle(id);
     }
     settle(disk.end);
-    narrowing.close();
+    await narrowing.close();
     return true;
   } catch (error) {
     if (error instanceof Ended) return false;
     throw error;
+  } finally {
+    isOver = true;
   }
 }
 
@@ -96,6 +128,25 @@ suite("narrowing", (test) => {
     }
   });
 
+  test("with the marks of a shard that moves, one of a few records is set aside after two of them, of more after three", async () => {
+    for (const [end, endsMax] of [
+      [1, 2],
+      [16, 2],
+      [17, 3],
+      [1024, 3],
+    ] as const) {
+      for (const poison of [1, Math.ceil(end / 2), end]) {
+        const disk = newDisk(end);
+        // The first is that of the node that had taken the record, and noted nothing.
+        let ended = 1;
+        while (!(await start(disk, (id) => id === poison, never, 1000, withShard))) ended++;
+        assert.equal([...disk.aside], [poison]);
+        assert.is(ended, endsMax, `${poison} of ${end}`);
+        assert.equal(disk.mark, noWork, "nothing is in work");
+      }
+    }
+  });
+
   test("of a large backlog groups come first", async () => {
     const disk = newDisk(60_000);
     let starts = 1;
@@ -111,13 +162,14 @@ suite("narrowing", (test) => {
         fc.uniqueArray(fc.integer({ min: 1, max: 3000 }), { maxLength: 3 }),
         fc.array(fc.integer({ min: 0, max: 4000 }), { maxLength: 12 }),
         fc.integer({ min: 1, max: 2000 }),
-        async (end, harmful, kills, settleEvery) => {
+        fc.constantFrom(inFolder, withShard),
+        async (end, harmful, kills, settleEvery, keeping) => {
           const disk = newDisk(end);
           const poisons = new Set(harmful.filter((id) => id <= end));
           const ends = (id: number) => poisons.has(id);
-          for (const killedAt of kills) await start(disk, ends, killedAt, settleEvery);
+          for (const killedAt of kills) await start(disk, ends, killedAt, settleEvery, keeping);
           let starts = 1;
-          while (!(await start(disk, ends, never, settleEvery))) {
+          while (!(await start(disk, ends, never, settleEvery, keeping))) {
             starts++;
             assert.ok(starts <= 6 * (poisons.size + 1), "it goes on for ever");
           }
@@ -132,49 +184,80 @@ suite("narrowing", (test) => {
     ));
 
   test("kills from outside, always at the same place, set nothing aside: what is tried is acquitted", async () => {
-    const disk = newDisk(20);
-    for (let i = 0; i < 50; i++) await start(disk, () => false, 15, 1000);
-    assert.is(disk.aside.size, 0);
-    assert.ok(await start(disk, () => false, never, 1000));
-    assert.is(disk.aside.size, 0);
+    for (const keeping of [inFolder, withShard]) {
+      const disk = newDisk(20);
+      for (let i = 0; i < 50; i++) await start(disk, () => false, 15, 1000, keeping);
+      assert.is(disk.aside.size, 0);
+      assert.ok(await start(disk, () => false, never, 1000, keeping));
+      assert.is(disk.aside.size, 0);
+    }
   });
 
-  test("an orderly end says nothing of what was in work", () => {
+  test("an orderly end says nothing of what was in work", async () => {
     let mark: Work = noWork;
     const open = () =>
       createNarrowing({
         from: 0,
         end: 10,
         ...unheld,
+        pace: inFolder.pace,
         isAside: () => false,
         tryAlone: async () => true,
-        mark: { before: mark, write: (work) => (mark = work), close: () => undefined },
+        mark: {
+          before: mark,
+          write: (work) => {
+            mark = work;
+            return undefined;
+          },
+          close: () => undefined,
+        },
       });
     for (let i = 0; i < 5; i++) {
       const narrowing = open();
       assert.ok(narrowing.pass(1, 0), "nothing is suspected");
-      narrowing.close();
+      await narrowing.close();
       assert.equal(mark, noWork);
     }
   });
 
-  test("a start without a mark notes once for hundreds of records, and nothing after what it has found", () => {
-    let writes = 0;
-    const narrowing = createNarrowing({
-      from: 0,
-      end: 5000,
-      ...unheld,
-      isAside: () => false,
-      tryAlone: async () => true,
-      mark: { before: noWork, write: () => writes++, close: () => undefined },
-    });
-    for (let id = 1; id <= 5000; id++) assert.ok(narrowing.pass(id, id - 1));
-    assert.ok(writes <= 12, String(writes));
-    narrowing.settled(5000);
-    const before = writes;
-    for (let id = 5001; id <= 9000; id++) assert.ok(narrowing.pass(id, id - 1));
-    narrowing.settled(9000);
-    assert.is(writes, before);
+  test("a start without a mark notes once for hundreds of records, and nothing after what it has found", async () => {
+    for (const [{ pace, isLate }, end, notesMax] of [
+      [inFolder, 5000, 12],
+      // However much there is.
+      [withShard, 5000, 12],
+      [withShard, 100_000, 34],
+      [withShard, 0, 0],
+    ] as const) {
+      let notes = 0;
+      const narrowing = createNarrowing({
+        from: 0,
+        end,
+        ...unheld,
+        pace,
+        isAside: () => false,
+        tryAlone: async () => true,
+        mark: {
+          before: noWork,
+          write: ({ work, suspect }) => {
+            if (work !== null || suspect !== null) notes++;
+            return isLate ? Promise.resolve() : undefined;
+          },
+          close: () => undefined,
+        },
+      });
+      for (let id = 1; id <= end; id++) {
+        const isFree =
+          narrowing.pass(id, id - 1) ||
+          (await narrowing.enter({ id } as JournalRecord, async () => undefined));
+        assert.ok(isFree);
+      }
+      assert.ok(notes <= notesMax, `${notes} notes for ${end}`);
+      narrowing.settled(end);
+      const before = notes;
+      for (let id = end + 1; id <= end + 4000; id++) assert.ok(narrowing.pass(id, id - 1));
+      narrowing.settled(end + 4000);
+      assert.is(notes, before);
+    }
   });
 
   test("the mark outlives the process; what is none says nothing", async () => {
@@ -183,11 +266,11 @@ suite("narrowing", (test) => {
       const work: Work = { work: { after: 1, through: 2 }, suspect: { after: 1, through: 2, ends: 1 } };
       const first = openWorkMark(path);
       assert.equal(first.before, noWork);
-      first.write({
+      await first.write({
         work: { after: 2 ** 52, through: 2 ** 52 + 512 },
         suspect: { after: 0, through: 2 ** 52, ends: 3 },
       });
-      first.write(work);
+      await first.write(work);
       first.close();
       const second = openWorkMark(path);
       assert.equal(second.before, work);

@@ -59,6 +59,7 @@ const unlisted = new Set([
   ...["template_default", "device_text", "device_text_config", "device_text_data", "device_text_idx"],
   ...["alert_outbox", "notification_group", "notification_member", "notifier_lease", "route_contact"],
   ...["bulk_action", "bulk_part", "cluster_node", "journal_topic", "shard_owner"],
+  ...["shard_aside", "shard_work"],
   ...["influx_server", "device_moved"],
 ]);
 /** Columns of listed tables that their lists leave out. */

@@ -1,0 +1,35 @@
+/** What is known of records that end the process: which are in work, and which are set aside. */
+import { join } from "node:path";
+import type { NarrowingPace } from "../../ingest/followers/narrowing.js";
+import { type Aside, type Follower, openSetAside, type SetAside } from "../../store/journal/set-aside.js";
+import { openWorkMark, type WorkMark } from "../../store/journal/work-mark.js";
+
+export interface CrashMarks {
+  readonly pace: NarrowingPace;
+  /** Those of the shards that are here. */
+  readonly asides: SetAside;
+  /** Those of all shards, wherever they are; null: each process has its own. */
+  everywhere(): Promise<readonly Aside[] | null>;
+  /** A shard is about to be opened: what is known of its records is needed from here on. */
+  open(shard: number): Promise<void>;
+  workMark(place: ShardPlace, follower: Follower): WorkMark;
+  forget(shard: number): void;
+}
+
+/** Where the files of a shard are. */
+export interface ShardPlace {
+  readonly number: number;
+  readonly dir: string;
+}
+
+/** Of shards that stay at this process: files of its folder. */
+export async function folderCrashMarks(dir: string): Promise<CrashMarks> {
+  return {
+    pace: { notesMax: Number.POSITIVE_INFINITY, aloneAtOnceMax: 0, endsMax: 2 },
+    asides: await openSetAside(join(dir, "set-aside")),
+    everywhere: async () => null,
+    open: async () => undefined,
+    workMark: (place, follower) => openWorkMark(join(place.dir, "work", `${follower}.json`)),
+    forget: () => undefined,
+  };
+}

@@ -1,0 +1,87 @@
+/** Of records that end the process of whoever has their shard: what is in work, and what was set aside. */
+import type { Db } from "../db/db.js";
+
+/** By follower of the shard's journal: what it had in work, as JSON. */
+export async function readShardWork(db: Pick<Db, "all">, shard: number): Promise<Map<string, string>> {
+  const rows = await db.all<{ follower: string; work: string }>(
+    "select follower, work from shard_work where shard = ?",
+    [shard],
+  );
+  return new Map(rows.map(({ follower, work }) => [follower, work]));
+}
+
+/** Null: it has nothing in work. */
+export async function writeShardWork(
+  db: Pick<Db, "write">,
+  shard: number,
+  follower: string,
+  work: string | null,
+): Promise<void> {
+  const sql =
+    work === null
+      ? "delete from shard_work where shard = ? and follower = ?"
+      : `insert into shard_work (shard, follower, work) values (?, ?, ?)
+         on conflict do update set work = excluded.work`;
+  await db.write([{ sql, args: [shard, follower, ...(work === null ? [] : [work])] }]);
+}
+
+interface ShardAside<Follower extends string> {
+  readonly follower: Follower;
+  /** Journal id. */
+  readonly id: number;
+  readonly device: number;
+  readonly topic: string;
+  /** Microseconds since 1970. */
+  readonly receivedAt: number;
+  readonly reason: string;
+  /** Milliseconds since 1970. */
+  readonly asideAt: number;
+}
+
+/** Of one shard, or of all (null); ordered by journal id and follower. */
+export function readShardAsides<Follower extends string>(
+  db: Pick<Db, "all">,
+  shard: number | null,
+): Promise<ShardAside<Follower>[]> {
+  const [where, args] = shard === null ? ["", []] : ["where shard = ?", [shard]];
+  return db.all(
+    `select follower, journalID as id, device, topic, receivedAt, reason, asideAt
+     from shard_aside ${where} order by journalID, follower`,
+    args,
+  );
+}
+
+export async function writeShardAside(
+  db: Pick<Db, "write">,
+  shard: number,
+  { follower, id, device, topic, receivedAt, reason, asideAt }: ShardAside<string>,
+  record: Uint8Array,
+): Promise<void> {
+  await db.write([
+    {
+      sql: `insert or replace into shard_aside
+          (journalID, follower, shard, device, topic, receivedAt, reason, asideAt, record)
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      args: [id, follower, shard, device, topic, receivedAt, reason, asideAt, record],
+    },
+  ]);
+}
+
+/** The record; undefined: it is not set aside. */
+export async function readAsideRecord(
+  db: Pick<Db, "first">,
+  id: number,
+  follower: string,
+): Promise<Uint8Array | undefined> {
+  const row = await db.first<{ record: ArrayBuffer | Uint8Array }>(
+    "select record from shard_aside where journalID = ? and follower = ?",
+    [id, follower],
+  );
+  return row === undefined ? undefined : new Uint8Array(row.record);
+}
+
+export async function removeShardAside(db: Pick<Db, "write">, id: number, follower: string): Promise<void> {
+  await db.write([
+    { sql: "delete from shard_aside where journalID = ? and follower = ?", args: [id, follower] },
+  ]);
+}
