@@ -4,7 +4,7 @@ import { copiedOnly } from "../../store/journal/replicated/copy-ahead.js";
 import { createClosers } from "../../store/lib/closers.js";
 import { shardDir } from "../host/shard-folders.js";
 import type { JournalLogs } from "./journal-log.js";
-import { type FilesDeps, journalDir, openShardFiles } from "./shard-files.js";
+import { type FilesDeps, journalDir, openShardFiles, refuseFullDisk } from "./shard-files.js";
 
 interface AheadDeps extends FilesDeps {
   readonly logs: JournalLogs | null;
@@ -15,6 +15,7 @@ interface AheadDeps extends FilesDeps {
  * settled elsewhere too, which only the owner knows. @throws as `JournalLogs.keep`
  */
 export async function copyShardAhead(number: number, deps: AheadDeps, signal: AbortSignal): Promise<void> {
+  await refuseFullDisk(deps.config);
   const place = { number, dir: shardDir(deps.config, number) };
   await mkdir(place.dir, { recursive: true });
   await deps.logs?.copyAhead(number, journalDir(place), signal);
