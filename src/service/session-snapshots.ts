@@ -15,6 +15,8 @@ export interface SessionSnapshots {
    * @throws StoreError UNAVAILABLE
    */
   renew(signal: AbortSignal): Promise<void>;
+  /** The file was damaged, and the newest may be a copy of that. */
+  forget(): void;
 }
 
 interface SessionSnapshotsDeps {
@@ -72,6 +74,9 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
       await refuseFull();
       const written = await appendSnapshot(store, journal, scratch, signal);
       newest = { ...written, endID: journal.appendedID, at: now() };
+    },
+    forget: () => {
+      newest = null;
     },
   };
 }
