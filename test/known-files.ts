@@ -38,6 +38,7 @@ export const knownSeconds: Readonly<Record<string, number>> = {
   "contract/series-influx": 44,
   "store/journal/replicated/contract": 22,
   "store/journal/replicated/faults": 22,
+  "service/moved-sessions": 22,
   "console/shell": 43,
   "store/files/copy-database": 43,
   "notifications/routing": 41,

@@ -51,12 +51,10 @@ export async function openSessions(
   bounds: SessionBounds = sessionBounds,
 ): Promise<SavedSessions> {
   const changes = createChanges();
-  const loaded = await loadSessions(store).catch(async (error: unknown) => {
-    // A text in it that is not JSON is damage too.
-    if (!isDamage(error) && !(error instanceof SyntaxError)) throw error;
-    await store.remake(asError(error).message);
-    return [];
-  });
+  const loaded = await loadOrRemake(store, async () =>
+    // What the file was made again from may be damaged as well.
+    loadOrRemake(store, async () => []),
+  );
   const registry = createSessionRegistry(changes, meter, loaded, bounds);
   let savedID = await store.savedID();
   const held = createPendingReceipts();
@@ -127,6 +125,21 @@ export async function openSessions(
       }),
     remake: (fault) => inTurn(() => remake(fault)),
   };
+}
+
+/** `again` says what there is once the file, which is damaged, has been made again. */
+async function loadOrRemake(
+  store: SessionStore,
+  again: () => ReturnType<typeof loadSessions>,
+): ReturnType<typeof loadSessions> {
+  try {
+    return await loadSessions(store);
+  } catch (error) {
+    // A text in it that is not JSON is damage too.
+    if (!isDamage(error) && !(error instanceof SyntaxError)) throw error;
+    await store.remake(asError(error).message);
+  }
+  return again();
 }
 
 /** The whole state as if all of it had changed. */

@@ -80,10 +80,9 @@ export function createShardMoves(
 
   /** One at a time, and no more than one a look: whoever gets it opens it meanwhile. */
   function giveNext(): void {
-    const shard = leaving.find(canGive);
-    if (giving || shard === undefined) return;
+    if (giving || !leaving.some(canGive)) return;
     giving = true;
-    run(giveCopied(shard), () => {
+    run(giveCopied(), () => {
       giving = false;
     });
   }
@@ -92,13 +91,17 @@ export function createShardMoves(
     for (const shard of shards) locals.get(shard)?.leaving.abort();
   }
 
-  /** It is open here until it has been copied, however long that takes. */
-  async function giveCopied(shard: number): Promise<void> {
-    const isCopied = await orAborted(
-      deps.ahead(shard, view.takers(), Number.POSITIVE_INFINITY),
-      ending.signal,
-    );
-    if (isCopied === true && !isEnding && canGive(shard) && leaving.includes(shard)) await steps.give(shard);
+  /**
+   * Each is open here until it has been copied, however long that takes: the next ones, which another node may be to
+   * have, do not wait for it.
+   */
+  async function giveCopied(): Promise<void> {
+    for (const shard of leaving) {
+      const mayGo = (): boolean => !isEnding && canGive(shard) && leaving.includes(shard);
+      if (!mayGo()) continue;
+      const ahead = deps.ahead(shard, view.takers(), Number.POSITIVE_INFINITY);
+      if ((await orAborted(ahead, ending.signal)) === true && mayGo()) return steps.give(shard);
+    }
   }
 
   /** Resolves once whoever gets the shard has copied it, or the time is over. */

@@ -24,7 +24,9 @@ interface ShardsAheadDeps {
 
 interface Copying {
   readonly stop: AbortController;
-  readonly done: Promise<void>;
+  /** Somebody waits for it: it is told when it is done. */
+  isAsked: boolean;
+  done: Promise<void>;
 }
 
 /** More are refused until one of them is done. */
@@ -38,11 +40,13 @@ export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): Sh
   const failing = new Set<number>();
   let isClosed = false;
 
-  async function run(shard: number, { signal }: AbortController, tell: Logger["info"]): Promise<void> {
+  async function run(shard: number, copying: Copying): Promise<void> {
+    const { signal } = copying.stop;
     const startedAt = monotonic();
     try {
       await copy(shard, signal);
       failing.delete(shard);
+      const tell = copying.isAsked ? log.info : log.debug;
       tell("a shard is copied ahead", { shard, ms: Math.round(monotonic() - startedAt) });
     } catch (error) {
       // Whoever opens it copies it then, and says why it cannot.
@@ -55,10 +59,10 @@ export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): Sh
     }
   }
 
-  function begin(shard: number, tell: Logger["info"]): Copying {
-    const stop = new AbortController();
-    const copying = { stop, done: run(shard, stop, tell) };
+  function begin(shard: number): Copying {
+    const copying: Copying = { stop: new AbortController(), isAsked: false, done: Promise.resolve() };
     running.set(shard, copying);
+    copying.done = run(shard, copying);
     return copying;
   }
 
@@ -72,12 +76,14 @@ export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): Sh
     copy: async (shard) => {
       if (isClosed) return true;
       if (running.size >= atOnce && !running.has(shard)) return false;
-      const { done } = running.get(shard) ?? begin(shard, log.info);
+      const copying = running.get(shard) ?? begin(shard);
+      copying.isAsked = true;
+      const { done } = copying;
       return Promise.race([done.then(() => true), pause(aheadWaitMs).then(() => false)]);
     },
     keepUp: async (shard) => {
       // One place stays free for those that are asked for.
-      if (!isClosed && running.size < atOnce - 1) await begin(shard, log.debug).done;
+      if (!isClosed && running.size < atOnce - 1) await begin(shard).done;
     },
     end,
     close: async () => {

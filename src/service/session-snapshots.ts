@@ -22,6 +22,8 @@ export interface SessionSnapshots {
    * @throws StoreError UNAVAILABLE
    */
   renew(signal: AbortSignal): Promise<void>;
+  /** The file was damaged, and the newest may be a copy of that. */
+  forget(): void;
 }
 
 interface SessionSnapshotsDeps {
@@ -106,5 +108,8 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
           bytesAfter(journal, newest.endID) >= bytesBetween * newest.bytes;
         if (isWorthIt) await append(signal);
       }),
+    forget: () => {
+      newest = null;
+    },
   };
 }

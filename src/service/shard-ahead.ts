@@ -2,11 +2,9 @@
 import { mkdir } from "node:fs/promises";
 import { copiedOnly } from "../../store/journal/replicated/copy-ahead.js";
 import { createClosers } from "../../store/lib/closers.js";
-import { StoreError } from "../../store/lib/errors.js";
 import { shardDir } from "../host/shard-folders.js";
-import { spareBytes } from "../http/disk-space.js";
 import type { JournalLogs } from "./journal-log.js";
-import { type FilesDeps, journalDir, openShardFiles } from "./shard-files.js";
+import { type FilesDeps, journalDir, openShardFiles, refuseFullDisk } from "./shard-files.js";
 
 interface AheadDeps extends FilesDeps {
   readonly logs: JournalLogs | null;
@@ -17,10 +15,8 @@ interface AheadDeps extends FilesDeps {
  * settled elsewhere too, which only the owner knows. @throws as `JournalLogs.keep`
  */
 export async function copyShardAhead(number: number, deps: AheadDeps, signal: AbortSignal): Promise<void> {
-  const { config } = deps;
-  if ((await spareBytes(config.dataDir, config.freeBytesMin)) < 0)
-    throw new StoreError("UNAVAILABLE", "disk full: a shard needs room for its journal");
-  const place = { number, dir: shardDir(config, number) };
+  await refuseFullDisk(deps.config);
+  const place = { number, dir: shardDir(deps.config, number) };
   await mkdir(place.dir, { recursive: true });
   await deps.logs?.copyAhead(number, journalDir(place), signal);
   const closers = createClosers();

@@ -6,7 +6,9 @@ import type { DamageLog } from "../../store/files/damage.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
 import type { SegmentKeeping } from "../../store/journal/segment-keeping.js";
 import type { Closers } from "../../store/lib/closers.js";
+import { StoreError } from "../../store/lib/errors.js";
 import type { Config } from "../config/config.js";
+import { spareBytes } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
 import type { Faults } from "./faults.js";
 
@@ -44,6 +46,12 @@ export const journalDir = ({ dir }: Place): string => join(dir, "journal");
 
 export function troubleLog(log: Logger): (part: string) => (error: Error) => void {
   return (part) => (error) => log.warn(`${part}: ${error.message}`);
+}
+
+/** On a full disk it would open, and take nothing. @throws StoreError UNAVAILABLE */
+export async function refuseFullDisk({ dataDir, freeBytesMin }: Config): Promise<void> {
+  const spare = await spareBytes(dataDir, freeBytesMin);
+  if (spare < 0) throw new StoreError("UNAVAILABLE", "disk full: a shard needs room for its journal");
 }
 
 /** The index is still to be attached. */

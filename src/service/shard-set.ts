@@ -1,12 +1,11 @@
 /** The shards of this process, each with its pipeline: those that it has for good, and those that come and go. */
 import { type OpenShards, openShards, type ShardHolders } from "../../ingest/directory/by-shard.js";
-import { StoreError } from "../../store/lib/errors.js";
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
-import { spareBytes } from "../http/disk-space.js";
 import type { Status } from "../observability/status.js";
 import { createShardTelling, type TakenOver, type Telling } from "./live-telling.js";
 import type { Shard } from "./shard.js";
+import { refuseFullDisk } from "./shard-files.js";
 import { type ConsumersStart, createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
 import type { Storage } from "./storage.js";
 
@@ -103,9 +102,7 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
     begin: (shard) => begin(shard, { lastID: 0, isBroken: false }),
     open: async (number, signal) => {
       await closing.get(number)?.catch(() => undefined);
-      // It would open, and take nothing.
-      const spare = await spareBytes(config.dataDir, config.freeBytesMin);
-      if (spare < 0) throw new StoreError("UNAVAILABLE", "disk full: a shard needs room for its journal");
+      await refuseFullDisk(config);
       const shard = await storage
         .openShard(number, { db: dbOf(number), signal })
         .catch(async (error: unknown) => {

@@ -225,9 +225,11 @@ async function openSavedSessions(
 ) {
   const { config, metadata, damage, aside, held, sessionThread, onFailed, logs, now, signal } = deps;
   let running = false;
+  /** If it is damaged as well, it is not taken once more. */
+  let mayRestore = logs !== null;
   const file = join(place.dir, "sessions.db");
   const onDamage = (fault: string, putAside: string): void => {
-    const read = logs === null ? readAgain(journal) : "made again from the journal";
+    const read = mayRestore ? "made again from the journal" : readAgain(journal);
     const again = running ? "written again from memory: nothing is lost" : read;
     const what = `${fault}; put aside as ${putAside} and ${again}`;
     damage.report({ part: "sessions", file, what, lostBytes: 0 });
@@ -250,13 +252,23 @@ async function openSavedSessions(
 
   const narrow = aside.narrow(place, "sessions", (record) => sessionContextOf(store, journal, record));
   const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax, held };
-  const saved = await openSessions(store, journal, metadata.meter, { onFailed, narrow }, bounds);
-  closers.add(saved.registry.letGo);
-  aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
-  running = true;
   const spare = (): Promise<number> => spareBytes(config.dataDir, config.freeBytesMin);
   const snapshots =
     logs === null ? null : createSessionSnapshots({ store, journal, file, scratch, spare, now });
+  const remade: SessionStore = {
+    ...store,
+    remake: async (fault) => {
+      await store.remake(fault);
+      snapshots?.forget();
+      if (running || !mayRestore) return;
+      mayRestore = false;
+      await restoreIfBehind(place, deps, store, journal, scratch);
+    },
+  };
+  const saved = await openSessions(remade, journal, metadata.meter, { onFailed, narrow }, bounds);
+  closers.add(saved.registry.letGo);
+  aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
+  running = true;
   return { store, saved, snapshots, earlier };
 }
 

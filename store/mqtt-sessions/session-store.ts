@@ -25,7 +25,7 @@ export interface SessionStore {
   remake(fault: string): Promise<void>;
   /**
    * Copies the file to a path that does not exist; resolves with the journal id of the copy's state.
-   * @throws StoreError UNAVAILABLE while somebody else reads the file
+   * @throws StoreError UNAVAILABLE while somebody else reads the file, or before the first save
    */
   copyTo(path: string): Promise<number>;
   /** Puts a file like this one, which is synced and closed, in its place. */
@@ -74,6 +74,8 @@ export async function openSessionStore(
     copyTo: (to) =>
       inTurn(async () => {
         await writer.close();
+        if (savedID === 0)
+          throw new StoreError("UNAVAILABLE", `cannot copy ${path}: nothing of them is saved yet`);
         // The last connection that closes moves the log into the file, which is then whole.
         if (existsSync(`${path}-wal`))
           throw new StoreError("UNAVAILABLE", `cannot copy ${path}: it is being read`);

@@ -8,7 +8,7 @@ function openAhead() {
   const lines: string[] = [];
   /** Ends the copying of a shard, with an error if there is one. */
   const ends = new Map<number, (error?: Error) => void>();
-  const note = (line: string): void => void lines.push(line);
+  const at = (level: string) => (line: string) => void lines.push(`${level}: ${line}`);
   const ahead = createShardsAhead({
     copy: (shard, signal) =>
       new Promise((resolve, reject) => {
@@ -20,7 +20,7 @@ function openAhead() {
         });
       }),
     monotonic: () => performance.now(),
-    log: { debug: note, info: note, warn: note, error: note },
+    log: { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") },
   });
   return { ahead, events, lines, ends };
 }
@@ -31,7 +31,7 @@ suite("shards that are copied ahead", (test) => {
     const both = Promise.all([ahead.copy(1), ahead.copy(1)]);
     ends.get(1)?.();
     assert.equal(await both, [true, true]);
-    assert.equal([events, lines], [["begun 1"], ["a shard is copied ahead"]]);
+    assert.equal([events, lines], [["begun 1"], ["info: a shard is copied ahead"]]);
     void ahead.copy(1);
     assert.equal(events, ["begun 1", "begun 1"], "asked again, it copies what has come since");
     await ahead.close();
@@ -63,7 +63,7 @@ suite("shards that are copied ahead", (test) => {
     const asked = ahead.copy(1);
     ends.get(1)?.(new Error("disk full"));
     assert.is(await asked, true);
-    assert.equal(lines, ["cannot copy a shard ahead"]);
+    assert.equal(lines, ["warn: cannot copy a shard ahead"]);
   });
 
   test("one whose shard has come ends without a word, before the shard is opened", async () => {
@@ -95,8 +95,18 @@ suite("shards that are copied ahead", (test) => {
     await kept;
     ends.get(3)?.();
     assert.is(await asked, true);
-    assert.equal(lines, ["a shard is copied ahead", "a shard is copied ahead"]);
+    assert.equal(lines, ["debug: a shard is copied ahead", "info: a shard is copied ahead"]);
     await ahead.close();
+  });
+
+  test("one that is asked for while it is copied unasked is told of", async () => {
+    const { ahead, events, lines, ends } = openAhead();
+    const kept = ahead.keepUp(1);
+    const asked = ahead.copy(1);
+    ends.get(1)?.();
+    await kept;
+    assert.is(await asked, true);
+    assert.equal([events, lines], [["begun 1"], ["info: a shard is copied ahead"]]);
   });
 
   test("that a shard cannot be copied is told once, until it can", async () => {
@@ -110,7 +120,7 @@ suite("shards that are copied ahead", (test) => {
     await attempt(new Error("away"));
     await attempt();
     await attempt(new Error("away"));
-    const [failed, copied] = ["cannot copy a shard ahead", "a shard is copied ahead"];
+    const [failed, copied] = ["warn: cannot copy a shard ahead", "debug: a shard is copied ahead"];
     assert.equal(lines, [failed, copied, failed]);
   });
 

@@ -9,6 +9,7 @@ import { sessionOf } from "../../ingest/uplinks/accept.js";
 import { createEventRetention } from "../../src/service/event-retention.js";
 import { createSessionSnapshots, isFarBehind } from "../../src/service/session-snapshots.js";
 import { openShard, type Shard } from "../../src/service/shard.js";
+import { closeAtOnce } from "../../store/files/closing.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { keepInLog } from "../../store/journal/replicated/replicated-segments.js";
 import { asError } from "../../store/lib/errors.js";
@@ -295,6 +296,68 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.equal(clients(again, world.device), ["c x", "d x"]);
       assert.is(damage.length, 1);
       assert.ok(/^sessions: .*made again from the journal$/.test(damage[0] ?? ""), damage[0]);
+    }));
+
+  test("a file of them that proves damaged only as it is read is made again from the snapshot, too", () =>
+    withCluster(async ({ world, clock, damage, open }) => {
+      const a = await open("a");
+      await beginSession(a, world.device, "c");
+      await passHours(a, clock, 30);
+      await a.save();
+      await applyRetention(a, clock);
+      await beginSession(a, world.device, "d");
+      await a.close();
+      const file = createClient({ url: `file:${join(a.dir, "sessions.db")}` });
+      await file.execute("update session set subscriptions = '{'");
+      file.close();
+      const again = await open("a");
+      assert.equal(clients(again, world.device), ["c x", "d x"]);
+      assert.is(damage.length, 1);
+      assert.match(damage[0] ?? "", /^sessions: .*made again from the journal$/);
+    }));
+
+  test("a snapshot that is damaged itself does not keep the shard closed: what is lost is told", () =>
+    withCluster(async ({ world, clock, damage, open }) => {
+      const a = await open("a");
+      await beginSession(a, world.device, "c");
+      await passHours(a, clock, 30);
+      await a.save();
+      const path = join(a.dir, "sessions.db");
+      const file = createClient({ url: `file:${path}` });
+      await file.execute("update session set subscriptions = '{'");
+      await closeAtOnce(file, path);
+      const first = begins(a);
+      await applyRetention(a, clock);
+      assert.ok(begins(a) > first);
+      await beginSession(a, world.device, "d");
+      await a.close();
+      const b = await open("b");
+      assert.equal(clients(b, world.device), ["d x"]);
+      assert.ok(
+        damage.some((one) => /^sessions: .* and wills from before are lost$/.test(one)),
+        damage.join("\n"),
+      );
+    }));
+
+  test("a file that is made again is no snapshot before it is saved, and what was copied of the damaged one counts no more", () =>
+    withCluster(async ({ world, clock, open }) => {
+      const a = await open("a");
+      await beginSession(a, world.device, "c");
+      await passHours(a, clock, 30);
+      await a.save();
+      await applyRetention(a, clock);
+      assert.ok((a.snapshots?.coveredID ?? 0) > 0);
+      const { appendedID } = a.journal;
+      await a.remakeSessions("a fault");
+      assert.is(a.snapshots?.coveredID, 0);
+      await rejects(() => a.snapshots?.renew(never) ?? Promise.resolve(), /nothing of them is saved yet/);
+      assert.is(a.journal.appendedID, appendedID);
+      await a.save();
+      await a.snapshots?.renew(never);
+      assert.is(a.snapshots?.coveredID, a.saved.savedID);
+      await a.close();
+      const b = await open("b");
+      assert.equal(clients(b, world.device), ["c x"]);
     }));
 
   test("a journal that has lost their beginning and has no snapshot is told as damage", () =>

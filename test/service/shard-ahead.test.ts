@@ -43,4 +43,18 @@ suite("a shard that is copied ahead", (test) => {
     assert.is(indexed, 9, "nothing is indexed twice, and the newest not at all");
     await world.close();
   });
+
+  test("takes nothing of a disk on which it could not be opened", async () => {
+    const world = await openConsumerWorld();
+    const deps = await shardDeps(world, world.dir, 3);
+    let copied = 0;
+    const ahead = {
+      ...deps,
+      config: { ...deps.config, freeBytesMin: Number.MAX_SAFE_INTEGER },
+      logs: { copyAhead: async () => void copied++ } as never,
+    };
+    await rejects(() => copyShardAhead(3, ahead, new AbortController().signal), /disk full/);
+    assert.is(copied, 0);
+    await world.close();
+  });
 });
