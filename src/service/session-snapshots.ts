@@ -49,6 +49,9 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
     at: number;
   } | null = null;
 
+  /** How often the file was found damaged. */
+  let faults = 0;
+
   function isWorthIt(): boolean {
     if (newest === null || now() - newest.at >= oftenMs) return true;
     const { endID, bytes } = newest;
@@ -71,11 +74,13 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
     },
     renew: async (signal) => {
       if (!isWorthIt()) return;
+      const before = faults;
       await refuseFull();
       const written = await appendSnapshot(store, journal, scratch, signal);
-      newest = { ...written, endID: journal.appendedID, at: now() };
+      if (faults === before) newest = { ...written, endID: journal.appendedID, at: now() };
     },
     forget: () => {
+      faults++;
       newest = null;
     },
   };

@@ -56,7 +56,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/cluster/relayed-client": [1, "limit: lineBytesMax"],
   "src/cluster/shard-leases": [1, "awaits"],
   "src/cluster/brokers-watch": [1, "awaits"],
-  "src/cluster/shard-moves": [10, "limit: JOURNAL_SHARDS"],
+  "src/cluster/shard-moves": [11, "limit: JOURNAL_SHARDS"],
   "src/cluster/shard-plan": [3, "limit: JOURNAL_SHARDS"],
   "src/cluster/shard-view": [1, "limit: JOURNAL_SHARDS"],
   "src/config/cluster": [2, "startup"],
