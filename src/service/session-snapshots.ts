@@ -75,11 +75,15 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
   /** What others have appended is not known. */
   const begunID = journal.committedID;
 
+  /** How often the file was found damaged. */
+  let faults = 0;
+
   async function append(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    const before = faults;
     await refuseFull();
     const written = await appendSnapshot(store, journal, scratch, signal);
-    newest = { ...written, endID: journal.appendedID, at: now() };
+    if (faults === before) newest = { ...written, endID: journal.appendedID, at: now() };
   }
 
   /** On a disk that it fills no journal of this process would take anything. */
@@ -109,6 +113,7 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
         if (isWorthIt) await append(signal);
       }),
     forget: () => {
+      faults++;
       newest = null;
     },
   };

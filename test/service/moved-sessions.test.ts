@@ -353,6 +353,10 @@ suite("sessions of a shard that goes to another machine", (test) => {
       await rejects(() => a.snapshots?.renew(never) ?? Promise.resolve(), /nothing of them is saved yet/);
       assert.is(a.journal.appendedID, appendedID);
       await a.save();
+      const copying = a.snapshots?.renew(never);
+      a.snapshots?.forget();
+      await copying;
+      assert.is(a.snapshots?.coveredID, 0, "nor one that was on its way");
       await a.snapshots?.renew(never);
       assert.is(a.snapshots?.coveredID, a.saved.savedID);
       await a.close();
