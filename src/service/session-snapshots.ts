@@ -78,9 +78,9 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
   /** How often the file was found damaged. */
   let faults = 0;
 
-  async function append(signal: AbortSignal): Promise<void> {
+  /** `before`: how often that was as it was asked for. */
+  async function append(signal: AbortSignal, before: number): Promise<void> {
     signal.throwIfAborted();
-    const before = faults;
     await refuseFull();
     const written = await appendSnapshot(store, journal, scratch, signal);
     if (faults === before) newest = { ...written, endID: journal.appendedID, at: now() };
@@ -99,19 +99,24 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
     get coveredID() {
       return newest?.savedID ?? 0;
     },
-    keepUp: (signal) =>
-      inTurn(async () => {
+    keepUp: (signal) => {
+      const before = faults;
+      return inTurn(async () => {
         const { endID, bytes } = newest ?? { endID: begunID, bytes: 0 };
-        if (bytesAfter(journal, endID) >= Math.max(behindBytes, bytesToKeepUp * bytes)) await append(signal);
-      }),
-    renew: (signal) =>
-      inTurn(async () => {
+        if (bytesAfter(journal, endID) >= Math.max(behindBytes, bytesToKeepUp * bytes))
+          await append(signal, before);
+      });
+    },
+    renew: (signal) => {
+      const before = faults;
+      return inTurn(async () => {
         const isWorthIt =
           newest === null ||
           now() - newest.at >= oftenMs ||
           bytesAfter(journal, newest.endID) >= bytesBetween * newest.bytes;
-        if (isWorthIt) await append(signal);
-      }),
+        if (isWorthIt) await append(signal, before);
+      });
+    },
     forget: () => {
       faults++;
       newest = null;
