@@ -6,7 +6,9 @@ import { provision, type RunningService } from "../flow/support.js";
 import { assert, influxKafkaSuite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { assertKeptOnce, publishNumbers } from "./publish-numbers.js";
-import { startCluster } from "./three-nodes.js";
+import { startCluster, untilSharedOut } from "./three-nodes.js";
+
+const shards = 6;
 
 influxKafkaSuite("a backup of a node", (test, { influx, brokers }) => {
   test(
@@ -16,7 +18,7 @@ influxKafkaSuite("a backup of a node", (test, { influx, brokers }) => {
         const { addresses } = await brokers();
         const cluster = await startCluster(dir, await influx(), {
           JOURNAL_URL: `kafka://${addresses.join()}/backup`,
-          JOURNAL_SHARDS: "6",
+          JOURNAL_SHARDS: String(shards),
         });
         const nodeAt = (place: number): RunningService => cluster.nodes[place] as RunningService;
         const devices = await provision(nodeAt(0), 9);
@@ -29,9 +31,8 @@ influxKafkaSuite("a backup of a node", (test, { influx, brokers }) => {
           ),
         );
         const folder = join(dir, "node-0");
-        const opened = (place = 0): number =>
-          nodeAt(place).logged.filter(({ msg }) => msg === "a shard is open").length;
-        await until(() => opened(1) === 2 && opened(2) === 2, { what: "each node to have its shards" });
+        const opened = (): number => nodeAt(0).logged.filter(({ msg }) => msg === "a shard is open").length;
+        await untilSharedOut(cluster, shards);
         const before = opened();
         const restarting = nodeAt(1).stop();
         const tool = cluster.environmentOf(0);
