@@ -49,7 +49,6 @@ export function createShardMoves(
   let leaving: readonly number[] = [];
   let taking = 0;
   let giving = false;
-  let isEnding = false;
   const ending = new AbortController();
 
   function run(step: Promise<void>, then = (): void => undefined): void {
@@ -63,7 +62,7 @@ export function createShardMoves(
   }
 
   function takeNext(): void {
-    while (taking < takesAtOnce && !isEnding && !reach.isAway) {
+    while (taking < takesAtOnce && !ending.signal.aborted && !reach.isAway) {
       const shard = wanted.shift();
       if (shard === undefined) return;
       if (locals.has(shard)) continue;
@@ -97,7 +96,7 @@ export function createShardMoves(
    */
   async function giveCopied(): Promise<void> {
     for (const shard of leaving) {
-      const mayGo = (): boolean => !isEnding && canGive(shard) && leaving.includes(shard);
+      const mayGo = (): boolean => !ending.signal.aborted && canGive(shard) && leaving.includes(shard);
       if (!mayGo()) continue;
       const ahead = deps.ahead(shard, view.takers(), Number.POSITIVE_INFINITY);
       if ((await orAborted(ahead, ending.signal)) === true && mayGo()) return steps.give(shard);
@@ -147,7 +146,7 @@ export function createShardMoves(
     isHere: (shard) => locals.has(shard),
     follow: (plan) => {
       loseTaken();
-      if (isEnding) return;
+      if (ending.signal.aborted) return;
       // Rows of this process without a shard: what was written has had no answer.
       const unopened = view.ownShards().filter((shard) => !locals.has(shard));
       for (const shard of unopened) {
@@ -159,7 +158,7 @@ export function createShardMoves(
       giveNext();
     },
     giveUp: (shards) => {
-      if (isEnding) return;
+      if (ending.signal.aborted) return;
       leaveOpening(shards);
       for (const shard of shards) {
         if (canGive(shard)) run(steps.give(shard));
@@ -175,18 +174,16 @@ export function createShardMoves(
       else local.isLost = true;
     },
     giveAll: async () => {
-      isEnding = true;
-      leaveOpening(locals.keys());
       ending.abort();
+      leaveOpening(locals.keys());
       await settled();
       await giveInTurn();
       for (const shard of view.ownShards()) if (steps.isUnfreed(shard)) await steps.free(shard);
       await settled();
     },
     loseAll: () => {
-      isEnding = true;
-      leaveOpening(locals.keys());
       ending.abort();
+      leaveOpening(locals.keys());
       for (const [shard, local] of locals) {
         local.isLost = true;
         if (local.phase === "open") run(steps.lose(shard, local));

@@ -2,7 +2,7 @@
  * What is known of records that end the process, where shards move: it is in the metadata, for the node that takes the
  * shard of one that has ended.
  */
-import { createSetAside, type Follower } from "../../store/journal/set-aside.js";
+import { createSetAside } from "../../store/journal/set-aside.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { noWork, readWork, type Work, type WorkMark } from "../../store/journal/work-mark.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
@@ -47,12 +47,9 @@ export function movingCrashMarks(db: Pick<Db, "all">, dbOf: (shard: number) => D
     // A note is a write to the metadata, and each further end takes another node along.
     pace: { notesMax: 32, aloneAtOnceMax: 16, endsMax: 1 },
     asides,
-    everywhere: () => readShardAsides<Follower>(db, null),
+    everywhere: () => readShardAsides(db, null),
     open: async (shard) => {
-      const [work, aside] = await Promise.all([
-        readShardWork(db, shard),
-        readShardAsides<Follower>(db, shard),
-      ]);
+      const [work, aside] = await Promise.all([readShardWork(db, shard), readShardAsides(db, shard)]);
       works.set(shard, work);
       asides.open(aside);
     },

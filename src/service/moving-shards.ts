@@ -143,14 +143,13 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
 
   const stopped = new AbortController();
   async function keepUp(): Promise<void> {
-    for (let ms = firstKeepUpMs; ; ms = keepUpMs) {
-      await sleep(ms, stopped.signal);
+    await sleep(firstKeepUpMs, stopped.signal);
+    while (!stopped.signal.aborted) {
       for (const shard of leases.successions()) {
-        if (stopped.signal.aborted) return;
         // It may have come meanwhile.
         if (leases.successions().includes(shard)) await ahead.keepUp(shard);
       }
-      if (stopped.signal.aborted) return;
+      await sleep(keepUpMs, stopped.signal);
     }
   }
   const keepingUp = keepUp();

@@ -67,7 +67,7 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
     readonly savedID: number;
     readonly bytes: number;
     readonly endID: number;
-    at: number;
+    readonly at: number;
   } | null = null;
 
   /** Parts of two at once would be those of none. */
@@ -78,12 +78,26 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
   /** How often the file was found damaged. */
   let faults = 0;
 
-  /** `before`: how often that was as it was asked for. */
-  async function append(signal: AbortSignal, before: number): Promise<void> {
-    signal.throwIfAborted();
-    await refuseFull();
-    const written = await appendSnapshot(store, journal, scratch, signal);
-    if (faults === before) newest = { ...written, endID: journal.appendedID, at: now() };
+  function appendIf(isWorthIt: () => boolean, signal: AbortSignal): Promise<void> {
+    // What is asked for before the file proves damaged may be a copy of that.
+    const before = faults;
+    return inTurn(async () => {
+      if (!isWorthIt()) return;
+      signal.throwIfAborted();
+      await refuseFull();
+      const written = await appendSnapshot(store, journal, scratch, signal);
+      if (faults === before) newest = { ...written, endID: journal.appendedID, at: now() };
+    });
+  }
+
+  function isFarFromNewest(): boolean {
+    const { endID, bytes } = newest ?? { endID: begunID, bytes: 0 };
+    return bytesAfter(journal, endID) >= Math.max(behindBytes, bytesToKeepUp * bytes);
+  }
+
+  function isDue(): boolean {
+    if (newest === null || now() - newest.at >= oftenMs) return true;
+    return bytesAfter(journal, newest.endID) >= bytesBetween * newest.bytes;
   }
 
   /** On a disk that it fills no journal of this process would take anything. */
@@ -99,24 +113,8 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
     get coveredID() {
       return newest?.savedID ?? 0;
     },
-    keepUp: (signal) => {
-      const before = faults;
-      return inTurn(async () => {
-        const { endID, bytes } = newest ?? { endID: begunID, bytes: 0 };
-        if (bytesAfter(journal, endID) >= Math.max(behindBytes, bytesToKeepUp * bytes))
-          await append(signal, before);
-      });
-    },
-    renew: (signal) => {
-      const before = faults;
-      return inTurn(async () => {
-        const isWorthIt =
-          newest === null ||
-          now() - newest.at >= oftenMs ||
-          bytesAfter(journal, newest.endID) >= bytesBetween * newest.bytes;
-        if (isWorthIt) await append(signal, before);
-      });
-    },
+    keepUp: (signal) => appendIf(isFarFromNewest, signal),
+    renew: (signal) => appendIf(isDue, signal),
     forget: () => {
       faults++;
       newest = null;

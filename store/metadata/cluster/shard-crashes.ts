@@ -1,4 +1,5 @@
 /** Of records that end the process of whoever has their shard: what is in work, and what was set aside. */
+import type { Aside } from "../../journal/set-aside.js";
 import type { Db } from "../db/db.js";
 
 /** By follower of the shard's journal: what it had in work, as JSON. */
@@ -25,24 +26,8 @@ export async function writeShardWork(
   await db.write([{ sql, args: [shard, follower, ...(work === null ? [] : [work])] }]);
 }
 
-interface ShardAside<Follower extends string> {
-  readonly follower: Follower;
-  /** Journal id. */
-  readonly id: number;
-  readonly device: number;
-  readonly topic: string;
-  /** Microseconds since 1970. */
-  readonly receivedAt: number;
-  readonly reason: string;
-  /** Milliseconds since 1970. */
-  readonly asideAt: number;
-}
-
 /** Of one shard, or of all (null); ordered by journal id and follower. */
-export function readShardAsides<Follower extends string>(
-  db: Pick<Db, "all">,
-  shard: number | null,
-): Promise<ShardAside<Follower>[]> {
+export function readShardAsides(db: Pick<Db, "all">, shard: number | null): Promise<Aside[]> {
   const [where, args] = shard === null ? ["", []] : ["where shard = ?", [shard]];
   return db.all(
     `select follower, journalID as id, device, topic, receivedAt, reason, asideAt
@@ -54,7 +39,7 @@ export function readShardAsides<Follower extends string>(
 export async function writeShardAside(
   db: Pick<Db, "write">,
   shard: number,
-  { follower, id, device, topic, receivedAt, reason, asideAt }: ShardAside<string>,
+  { follower, id, device, topic, receivedAt, reason, asideAt }: Aside,
   record: Uint8Array,
 ): Promise<void> {
   await db.write([
