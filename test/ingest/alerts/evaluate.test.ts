@@ -256,7 +256,8 @@ suite("evaluation of messages", (test) => {
     const turns = watchTurns();
     const made = await compileRules(points, resources, rules, compile);
     const { count, longestMs } = turns.stop();
-    assert.ok(count > 10 && longestMs < 100, `${count} turns, the longest of ${longestMs} ms`);
+    // In one piece it is one turn; a fast machine needs few slices.
+    assert.ok(count > 4 && longestMs < 100, `${count} turns, the longest of ${longestMs} ms`);
     assert.equal(
       [1, size, 500].map((id) => made.points.get(id)?.rules.map((one) => one.id)),
       [[1], [1], []],

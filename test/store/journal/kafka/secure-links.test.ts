@@ -63,13 +63,15 @@ kafkaSuite(
     }
     /** What an append and the preparation of a topic are told, which is the same; and that it came at once. */
     async function refused(way: Way): Promise<string> {
+      const [preparing, append] = await toldInTime(way);
+      assert.is(append, preparing);
+      return preparing;
+    }
+    async function toldInTime(way: Way): ReturnType<typeof toldBoth> {
       for (let attempt = 1; ; attempt++) {
         const told = await toldBoth(way);
         // The last attempt at a broker has what is left of the time, which may be less than it takes to close.
-        if (attempt === attemptsMax || !told.some((one) => ranOut.test(one))) {
-          assert.is(told[1], told[0]);
-          return told[0];
-        }
+        if (attempt === attemptsMax || !told.some((one) => ranOut.test(one))) return told;
       }
     }
     async function toldBoth(way: Way): Promise<readonly [preparing: string, append: string]> {
@@ -192,10 +194,13 @@ kafkaSuite(
     });
 
     test("whoever comes with TLS to a port without, or as nobody to a port for users, is told in its time", async () => {
-      const noTLS = await refused({ isPlain: true, timeMs: 1000, security: { tls, sasl: scram } });
-      assert.match(noTLS, /^UNAVAILABLE cannot connect to broker BROKER: .*TLS handshake failed/);
-      const nobody = await refused({ timeMs: 1000, security: { tls, sasl: null } });
-      assert.match(nobody, /^UNAVAILABLE broker BROKER: .*; does it ask for a user at this port\?$/);
+      // How the broker's end closes differs from attempt to attempt, and so does what the socket says of it.
+      for (const told of await toldInTime({ isPlain: true, timeMs: 1000, security: { tls, sasl: scram } })) {
+        assert.match(told, /^UNAVAILABLE cannot connect to broker BROKER: .*TLS handshake failed/);
+      }
+      for (const told of await toldInTime({ timeMs: 1000, security: { tls, sasl: null } })) {
+        assert.match(told, /^UNAVAILABLE broker BROKER: .*; does it ask for a user at this port\?$/);
+      }
     });
   },
   startSecureBrokers,
