@@ -33,6 +33,8 @@ export async function createCopying(
     const path = pathOf(work, target);
     const now = await sourceOf(source);
     sources.set(path, now);
+    // It may be copied a second time, and be the earlier one's no more.
+    reused.delete(path);
     const earlier = known.get(path);
     if (previous === null || earlier === undefined || now === null || earlier.source !== now) return false;
     try {
@@ -57,6 +59,7 @@ export async function createCopying(
     await mkdir(join(work, name), { recursive: true, mode: 0o700 });
     for (const entry of await readdir(join(from, name), { withFileTypes: true })) {
       const inner = join(name, entry.name);
+      if (entry.name.endsWith(newFileSuffix)) continue;
       if (entry.isDirectory()) await folder(inner);
       else if (!existsSync(join(work, inner))) await copyOne(join(from, inner), join(work, inner));
     }
@@ -104,6 +107,9 @@ async function sourceOf(path: string): Promise<string | null> {
   const found = await stat(path, { bigint: true });
   return `${found.ino}:${found.size}:${found.mtimeNs}`;
 }
+
+/** Of a file that is about to be renamed, and then no longer there. */
+const newFileSuffix = ".new";
 
 const isSegment = (name: string): boolean => name.endsWith(".journal");
 

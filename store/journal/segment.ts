@@ -73,18 +73,33 @@ export async function listSegments(
       segments.push(found.segment);
       continue;
     }
-    if (size <= segmentHeadBytes) {
+    if (isOnlyBegun(size)) {
       await unlink(path);
       continue;
     }
     await rename(path, `${path}.void`);
     onDamage(path, "neither head nor name says how to read it: put aside as .void", size);
   }
-  segments.sort((a, b) => a.firstID - b.firstID || a.createdAt - b.createdAt);
-  const isVoid = (segment: Segment, i: number) => segments[i + 1]?.firstID === segment.firstID;
-  for (const { path } of segments.filter(isVoid)) await rename(path, `${path}.void`);
-  return segments.filter((segment, i) => !isVoid(segment, i));
+  const { valid, voided } = inOrder(segments);
+  for (const { path } of voided) await rename(path, `${path}.void`);
+  return valid;
 }
+
+/** Oldest first. Voided is one whose first commit failed, so that the next file began with the same id. */
+export function inOrder(segments: readonly Segment[]): {
+  readonly valid: Segment[];
+  readonly voided: Segment[];
+} {
+  const sorted = [...segments].sort((a, b) => a.firstID - b.firstID || a.createdAt - b.createdAt);
+  const isVoid = (segment: Segment, i: number) => sorted[i + 1]?.firstID === segment.firstID;
+  return {
+    valid: sorted.filter((segment, i) => !isVoid(segment, i)),
+    voided: sorted.filter(isVoid),
+  };
+}
+
+/** Whether a file without a head that can be read holds nothing: its head has not reached the disk. */
+export const isOnlyBegun = (bytes: number): boolean => bytes <= segmentHeadBytes;
 
 /** A segment as its file is now; null where neither head nor name says how to read it. */
 export async function readSegmentFile(

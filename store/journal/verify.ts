@@ -1,7 +1,7 @@
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { walkSegment } from "./reader.js";
-import { readSegmentFile, type Segment } from "./segment.js";
+import { inOrder, isOnlyBegun, readSegmentFile, type Segment } from "./segment.js";
 import { segmentHeadBytes } from "./segment-head.js";
 import { describeDamage } from "./walk.js";
 
@@ -13,8 +13,8 @@ interface JournalVerified {
 
 /**
  * Reads every byte of a journal that may be in use, and changes nothing. `onFault` is told of each part that is not as
- * it was written. What stands after the last whole record of the newest segment may be a commit under way: it is no
- * fault.
+ * it was written. No faults are what the next start puts right by itself: a commit under way after the last whole record
+ * of the newest segment, a segment that has just been begun, and one that another has taken the place of.
  */
 export async function verifyJournal(
   dir: string,
@@ -26,18 +26,19 @@ export async function verifyJournal(
   for (const name of names) {
     const path = join(dir, name);
     const found = await readSegmentFile(path);
-    if (found === null) onFault(path, "neither its head nor its name says how to read it");
-    else {
+    if (found !== null) {
       if (found.isHeadDamaged) onFault(path, "its head is damaged; the file's name says what it said");
       segments.push(found.segment);
+    } else if (!isOnlyBegun((await stat(path)).size)) {
+      onFault(path, "neither its head nor its name says how to read it");
     }
   }
-  segments.sort((a, b) => a.firstID - b.firstID || a.createdAt - b.createdAt);
-  for (const [i, segment] of segments.entries()) {
-    const before = segments[i - 1];
+  const { valid } = inOrder(segments);
+  for (const [i, segment] of valid.entries()) {
+    const before = valid[i - 1];
     if (before !== undefined && segment.previousID !== null && segment.previousID !== before.firstID)
       onFault(segment.path, `segments between ${basename(before.path)} and this one are gone`);
-    await verifySegment(segment, segments[i + 1], verified, onFault);
+    await verifySegment(segment, valid[i + 1], verified, onFault);
   }
   return verified;
 }
