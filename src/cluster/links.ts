@@ -13,6 +13,7 @@ import { forward, type Target } from "./forward.js";
 import { createLinkWatch } from "./link-watch.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
 import { aliveMs, linkKey, linkOptions, linkProtocols } from "./secret.js";
+import { createSharedLinks, type SharedLinks } from "./shared-links.js";
 
 export interface Links extends Omit<Neighbours, "keeperOf"> {
   /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
@@ -51,12 +52,14 @@ function agentOf(options: ConnectionOptions, onOpen: (socket: TLSSocket) => void
   return agent;
 }
 
-/** Another node, and the links to it that carry one request after the other. */
+/** Another node, and the links to it. */
 interface Other {
   readonly node: ClusterNode;
   readonly key: Uint8Array;
+  /** One request after the other. */
   readonly requests: Target;
   readonly calls: Target;
+  readonly mqtt: SharedLinks;
 }
 
 export function createLinks(
@@ -74,7 +77,13 @@ export function createLinks(
       host,
       port,
     });
-    return { node, key, requests: target(linkProtocols.http), calls: target(linkProtocols.calls) };
+    return {
+      node,
+      key,
+      requests: target(linkProtocols.http),
+      calls: target(linkProtocols.calls),
+      mqtt: createSharedLinks(() => open(number, linkProtocols.mqtt)),
+    };
   }
 
   /** @throws ApiError for a number that is none of the others', and for none */
@@ -102,11 +111,7 @@ export function createLinks(
   }
 
   return {
-    openRelay: async (number, client) => {
-      const socket = await open(number, linkProtocols.mqtt);
-      socket.write(`${writeClient(client)}\n`);
-      return socket;
-    },
+    openRelay: async (number, client) => other(number).mqtt.open(client),
     openUpgrade: async (number, client) => ({
       link: await open(number, linkProtocols.http),
       headers: { [clientHeader]: writeClient(client) },

@@ -1,13 +1,14 @@
 /** Where the other nodes of the cluster reach this one. */
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { connect, createServer, type TLSSocket } from "node:tls";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import type { ClusterSettings } from "../config/cluster.js";
 import { ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import { takeClient } from "./relayed-client.js";
 import { aliveMs, linkKey, linkOptions, linkProtocols, linkSuites } from "./secret.js";
+import { takeSharedLinks } from "./shared-links.js";
 
 export interface ClusterListener {
   /** Takes no more links; those that are open stay. */
@@ -18,12 +19,12 @@ export interface ClusterListener {
 interface ListenerDeps {
   readonly settings: ClusterSettings;
   readonly log: Logger;
-  /** Links at once, each of which is a client's. */
+  /** Links at once, each of which has a descriptor. */
   readonly linksMax: number;
   /** Told of each link by which a node asks for something. */
   onLink(node: number, socket: Socket): void;
   /** Goes on with a client of MQTT that another node passes on. */
-  onMqtt(socket: Socket, client: RelayedClient): void;
+  onMqtt(stream: Duplex, client: RelayedClient): void;
   /** Goes on with requests that another node passes on. */
   onHttp(socket: Socket): void;
   /** Goes on with a node's own calls. */
@@ -43,6 +44,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
   const key = linkKey(masterKey, self.number);
   const members = new Set(nodes.map(({ number }) => String(number)));
   const instance = randomUUID();
+  const takeClients = takeSharedLinks({ onClient: onMqtt, helloTimeoutMs });
   const sockets = new Set<Socket>();
   /** Who is at the other end. */
   const nodeOf = new WeakMap<TLSSocket, number>();
@@ -64,12 +66,8 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
       if (socket.alpnProtocol === linkProtocols.echo) return void socket.pipe(socket);
       if (socket.alpnProtocol === linkProtocols.self) return void socket.end(instance);
       onLink(nodeOf.get(socket) as number, socket);
-      if (socket.alpnProtocol === linkProtocols.mqtt) {
-        takeClient(socket, helloTimeoutMs).then(
-          (client) => onMqtt(socket, client),
-          () => socket.destroy(),
-        );
-      } else if (socket.alpnProtocol === linkProtocols.http) onHttp(socket);
+      if (socket.alpnProtocol === linkProtocols.mqtt) takeClients(socket);
+      else if (socket.alpnProtocol === linkProtocols.http) onHttp(socket);
       else if (socket.alpnProtocol === linkProtocols.calls) onCalls(socket);
       else onLive(socket);
     },

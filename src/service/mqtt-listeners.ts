@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { createProxies } from "../../ingest/access/proxies.js";
 import type { ByShard } from "../../ingest/directory/by-shard.js";
 import type { Meter } from "../../ingest/meter.js";
@@ -68,7 +68,7 @@ export interface MqttListeners {
   /** Null for a listener that is off. */
   readonly ports: Readonly<Record<ListenerName, number | null>>;
   /** Takes a client that another node of the cluster passes on. */
-  takeRelayed(socket: Socket, client: RelayedClient): void;
+  takeRelayed(stream: Duplex, client: RelayedClient): void;
   /** To be called after each commit of the journal. */
   afterCommit(): void;
   /** Stops listening; open connections stay. */
@@ -131,9 +131,9 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
       ws: portOf("ws"),
       wss: portOf("wss"),
     },
-    takeRelayed: (socket, { address, certificate }) => {
-      const incoming = endpoint.admit(socket, address);
-      if (incoming !== null) endpoint.take(socket, incoming, certificate);
+    takeRelayed: (stream, { address, certificate }) => {
+      const incoming = endpoint.admit(stream, address);
+      if (incoming !== null) endpoint.take(stream, incoming, certificate);
     },
     afterCommit: endpoint.afterCommit,
     stopListening: () => {

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { createLinkWatch, type LinkWatch } from "../../src/cluster/link-watch.js";
 import { createLinks, type Links } from "../../src/cluster/links.js";
 import { type ClusterListener, listenCluster } from "../../src/cluster/listener.js";
@@ -127,13 +128,13 @@ suite("two nodes, one of which goes silent", (test) => {
   interface Node {
     readonly links: Links;
     /** Those that came. */
-    readonly taken: Socket[];
+    readonly taken: Duplex[];
     readonly lines: string[];
   }
 
   async function startNode(nodes: readonly ClusterNode[], number: number, port: number): Promise<Node> {
     const self = { number, host: "127.0.0.1", port };
-    const node = { taken: [] as Socket[], lines: [] as string[] };
+    const node = { taken: [] as Duplex[], lines: [] as string[] };
     const log = { info: (msg: string) => node.lines.push(msg), warn: (msg: string) => node.lines.push(msg) };
     const settings = {
       nodes: nodes.map((one) => (one.number === number ? self : one)),
@@ -142,7 +143,7 @@ suite("two nodes, one of which goes silent", (test) => {
       masterKey,
     };
     const links = createLinks(settings, log as never);
-    const take = (link: Socket): void => {
+    const take = (link: Duplex): void => {
       link.on("error", () => undefined).resume();
       node.taken.push(link);
     };

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import { createLinks } from "../../src/cluster/links.js";
@@ -15,7 +16,7 @@ const masterKey = randomBytes(32);
 const client: RelayedClient = { address: "192.0.2.7", isSecure: false, certificate: null };
 
 interface Told {
-  readonly mqtt: { readonly socket: Socket; readonly client: RelayedClient }[];
+  readonly mqtt: { readonly socket: Duplex; readonly client: RelayedClient }[];
   readonly http: Socket[];
   readonly logged: Record<string, unknown>[];
 }

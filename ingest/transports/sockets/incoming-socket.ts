@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { canonicalAddress } from "../../access/address-block.js";
 import type { Admission, Admitted } from "../../access/admission.js";
 import type { EndReason, HandshakeFailure } from "../../meter.js";
@@ -26,17 +27,20 @@ export interface AttachedConnection {
   end(reason: EndReason): void;
 }
 
+/** What asks to be admitted: a socket, or what stands for one of a client that another node passes on. */
+export type Admissible = Duplex & Partial<Pick<Socket, "remoteAddress">>;
+
 /** A socket that the endpoint has admitted. */
 export class AdmittedSocket implements IncomingSocket, Admitted {
   address: string;
   readonly isRelayed: boolean;
   failure: HandshakeFailure = "lost";
   #connection: AttachedConnection | null = null;
-  readonly #socket: Socket;
+  readonly #socket: Admissible;
   readonly #admission: Admission<AdmittedSocket>;
 
   /** @param relayedFrom the client's address, if another node passes it on */
-  constructor(socket: Socket, admission: Admission<AdmittedSocket>, relayedFrom: string | null = null) {
+  constructor(socket: Admissible, admission: Admission<AdmittedSocket>, relayedFrom: string | null = null) {
     this.address = relayedFrom ?? canonicalAddress(socket.remoteAddress ?? "") ?? "";
     this.isRelayed = relayedFrom !== null;
     this.#socket = socket;

@@ -71,7 +71,7 @@ export function join(client: Duplex, relay: Duplex): void {
 }
 
 /** What it was still to be told goes out; what it says is nobody's any more. */
-function part(stream: Duplex): void {
+export function part(stream: Duplex): void {
   if (stream.destroyed) return;
   stream.unpipe();
   stream.resume();

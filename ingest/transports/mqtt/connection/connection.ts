@@ -12,7 +12,7 @@ import type { SessionState } from "../../../sessions/state.js";
 import { weightOfWill } from "../../../sessions/weights.js";
 import { type Origin, sessionOf } from "../../../uplinks/accept.js";
 import type { AttachedConnection, IncomingSocket } from "../../sockets/incoming-socket.js";
-import { join, type Neighbours } from "../../sockets/relay.js";
+import { join, type Neighbours, part } from "../../sockets/relay.js";
 import { readConnect, readProtocol } from "../codec/connect.js";
 import { checkFlags, decodePacket, packetTypes } from "../codec/decode.js";
 import { type FrameOwner, Framer, packetOf } from "../codec/framing.js";
@@ -393,7 +393,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     // The node that has it need not know whether it has come by TLS: at MQTT nothing depends on that.
     const client = { address: this.#ip, isSecure: this.certificate !== null, certificate: this.certificate };
     const relay = await neighbours.openRelay(keeper.node, client);
-    if (this.#phase !== "connecting") return void relay.destroy();
+    if (this.#phase !== "connecting") return part(relay);
     this.#phase = "relayed";
     this.#paused = false;
     this.#context.meter.relayed++;

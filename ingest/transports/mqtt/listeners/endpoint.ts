@@ -1,11 +1,10 @@
-import type { Socket } from "node:net";
 import { createAdmission } from "../../../access/admission.js";
 import type { ClientCertificate } from "../../../access/credentials.js";
 import type { ByShard, Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { count } from "../../../meter.js";
 import { takeNothing } from "../../../uplinks/accept.js";
-import { AdmittedSocket, type IncomingSocket } from "../../sockets/incoming-socket.js";
+import { type Admissible, AdmittedSocket, type IncomingSocket } from "../../sockets/incoming-socket.js";
 import type { ByteStream } from "../connection/byte-stream.js";
 import { MqttConnection } from "../connection/connection.js";
 import type { Attended, MqttContext, SharedContext } from "../connection/context.js";
@@ -17,7 +16,7 @@ export interface MqttEndpoint {
    * Gives a socket a place until it closes, if need be that of another; null, and the socket destroyed, if devices hold
    * all places. One that another node passes on comes from the address that the node names.
    */
-  admit(socket: Socket, relayedFrom?: string): IncomingSocket | null;
+  admit(socket: Admissible, relayedFrom?: string): IncomingSocket | null;
   /** Begins MQTT on a stream whose handshakes are over; with its client's certificate if one was asked for. */
   take(stream: ByteStream, incoming: IncomingSocket, certificate: ClientCertificate | null): void;
   /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */

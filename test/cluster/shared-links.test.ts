@@ -1,0 +1,206 @@
+/** Links that many clients share: whose bytes are whose, who is held up by whom, and how they end. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
+import {
+  clientsEverMax,
+  clientsMax,
+  createSharedLinks,
+  type SharedLinks,
+  takeSharedLinks,
+} from "../../src/cluster/shared-links.js";
+import { assert, rejects, suite, until, watchTurns } from "../suite.js";
+
+const clientOf = (n: number): RelayedClient => ({
+  address: `192.0.2.${n % 256}`,
+  isSecure: n % 2 === 0,
+  certificate: n % 3 === 0 ? { fingerprint: "ab".repeat(32), validFrom: 1, validTo: 2 } : null,
+});
+
+interface Taken {
+  readonly stream: Duplex;
+  readonly client: RelayedClient;
+}
+
+suite("links that clients share", (test) => {
+  let server: Server;
+  /** Those that are open, and how many there ever were. */
+  let sockets: Set<Socket>;
+  let opened: number;
+  let taken: Taken[];
+  let links: SharedLinks;
+
+  test.before.each(async () => {
+    [sockets, opened, taken] = [new Set(), 0, []];
+    const take = takeSharedLinks({
+      onClient: (stream, client) => taken.push({ stream: stream.on("error", () => undefined), client }),
+      helloTimeoutMs: 5000,
+    });
+    server = createServer((socket) => {
+      sockets.add(socket.on("error", () => undefined));
+      socket.once("close", () => sockets.delete(socket));
+      take(socket);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    links = createSharedLinks(async () => {
+      opened++;
+      const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+      await once(socket, "connect");
+      return socket.on("error", () => undefined);
+    });
+  });
+  test.after.each(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+
+  async function open(n = 0): Promise<Duplex> {
+    return (await links.open(clientOf(n))).on("error", () => undefined);
+  }
+  async function openBoth(): Promise<readonly [here: Duplex, there: Duplex]> {
+    const before = taken.length;
+    const here = await open();
+    await until(() => taken.length > before, { what: "the client" });
+    return [here, (taken[before] as Taken).stream];
+  }
+  async function textOf(stream: Duplex, length: number): Promise<string> {
+    let text = "";
+    stream.on("data", (piece: Buffer) => {
+      text += String(piece);
+    });
+    await until(() => text.length >= length, { what: `${length} characters` });
+    return text;
+  }
+  /** Writes until so many bytes are taken, or nothing more is for a while; how many were. */
+  async function fill(stream: Duplex, bytesMax: number): Promise<number> {
+    const piece = Buffer.alloc(16 * 1024, 1);
+    let bytes = 0;
+    while (bytes < bytesMax) {
+      bytes += piece.length;
+      if (stream.write(piece)) continue;
+      const drained = once(stream, "drain").then(() => true);
+      if (!(await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, 300, false))]))) break;
+    }
+    return bytes;
+  }
+
+  test("each client's node is told of it, and its bytes come back to it alone; few links carry them all", async () => {
+    const count = 2 * clientsMax + 2;
+    const clients = await Promise.all(Array.from({ length: count }, (_, n) => open(n)));
+    for (const [n, stream] of clients.entries()) stream.write(`${n},`);
+    await until(() => taken.length === count, { what: "the clients" });
+    assert.is(opened, 3);
+    for (const { stream, client } of taken) {
+      stream.on("data", (piece: Buffer) => stream.write(`${client.address} ${piece}`));
+    }
+    const answers = await Promise.all(
+      clients.map((stream, n) => textOf(stream, `${clientOf(n).address} ${n},`.length)),
+    );
+    assert.equal(
+      answers,
+      clients.map((_, n) => `${clientOf(n).address} ${n},`),
+    );
+    const byAddress = (one: RelayedClient, other: RelayedClient): number =>
+      one.address < other.address ? -1 : 1;
+    assert.equal(
+      taken.map(({ client }) => client).sort(byAddress),
+      clients.map((_, n) => clientOf(n)).sort(byAddress),
+    );
+    // Whoever leaves is told of at both ends, and the last one takes its link with it.
+    for (const stream of clients) stream.end();
+    await until(() => taken.every(({ stream }) => stream.closed) && sockets.size === 0, {
+      what: "the end of all links",
+    });
+    assert.ok(clients.every(({ closed }) => closed));
+  });
+
+  test("what the other side has said before it left is read to its end, in both directions", async () => {
+    const [here, there] = await openBoth();
+    const text = "x".repeat(300_000);
+    // As what goes on with a client does from the beginning.
+    const fromHere = textOf(there, text.length);
+    there.end(text);
+    assert.is((await textOf(here, text.length)).length, text.length);
+    here.end(text);
+    assert.is((await fromHere).length, text.length);
+    await until(() => here.closed && there.closed, { what: "the end at both sides" });
+  });
+
+  test("a client that does not read stops itself alone, in both directions, and what is held for it is little", async () => {
+    const stuck = await openBoth();
+    const other = await openBoth();
+    assert.is(opened, 1);
+    for (const [from, to] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const held = await fill(stuck[from], 8 * 2 ** 20);
+      assert.ok(held > 32 * 1024 && held < 512 * 1024, `${held} bytes are held`);
+      let came = 0;
+      other[to].on("data", ({ length }: Buffer) => {
+        came += length;
+      });
+      const sent = await fill(other[from], 16 * 2 ** 20);
+      assert.is(sent, 16 * 2 ** 20);
+      await until(() => came === sent, { what: "all that was sent to the other" });
+      // What it was sent meanwhile is there once it reads.
+      let late = 0;
+      stuck[to].on("data", ({ length }: Buffer) => {
+        late += length;
+      });
+      await until(() => late === held, { what: "what was held" });
+    }
+  });
+
+  test("clients that break off, however many, end no other one", async () => {
+    const [here, there] = await openBoth();
+    for (let n = 1; n <= 4 * clientsEverMax; n++) {
+      const rude = await open(n);
+      rude.write("CONNECT");
+      rude.destroy();
+      if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until(() => taken.filter(({ stream }) => !stream.closed).length === 1, {
+      what: "the end of those that broke off",
+    });
+    there.write("still here");
+    assert.is(await textOf(here, 10), "still here");
+    // A link that takes no more goes with its last client.
+    here.end();
+    there.resume();
+    await until(() => there.closed, { what: "its end" });
+    assert.ok(sockets.size <= 1, `${sockets.size} links`);
+  });
+
+  test("a link that ends ends its clients at both nodes, in a short turn; the next client gets another", async () => {
+    const clients = await Promise.all(Array.from({ length: clientsMax }, (_, n) => open(n)));
+    await until(() => taken.length === clientsMax, { what: "the clients" });
+    for (const { stream } of taken) stream.resume();
+    for (const stream of clients) stream.resume();
+    const turns = watchTurns();
+    for (const socket of sockets) socket.destroy();
+    await until(() => [...clients, ...taken.map(({ stream }) => stream)].every(({ closed }) => closed), {
+      what: "the end of the clients",
+    });
+    const { longestMs } = turns.stop();
+    assert.ok(longestMs < 100, `a turn of ${longestMs} ms`);
+    const [here, there] = await openBoth();
+    here.write("anew");
+    assert.is(await textOf(there, 4), "anew");
+    assert.is(opened, 2);
+  });
+
+  test("whoever waits for a link that cannot be opened is told why, and the next try is a new one", async () => {
+    let attempts = 0;
+    const failing = createSharedLinks(async () => {
+      throw new Error(`attempt ${++attempts}`);
+    });
+    const together = await Promise.all([1, 2, 3].map(() => rejects(() => failing.open(clientOf(1)))));
+    assert.equal(
+      together.map(({ message }) => message),
+      ["attempt 1", "attempt 1", "attempt 1"],
+    );
+    assert.is((await rejects(() => failing.open(clientOf(1)))).message, "attempt 2");
+  });
+});
