@@ -18,7 +18,7 @@ import { clientHeader, readClient, writeClient } from "./relayed-client.js";
  * Clients of one link. They end together if it ends, which takes a turn for all of them, and a packet that is lost on the
  * way holds all of them up.
  */
-export const clientsMax = 64;
+export const clientsMax = 128;
 /**
  * After as many a link takes no more. The library ends a link whose streams are reset a thousand times in quick succession
  * (CVE-2023-44487), and whoever leaves rudely must not end the others.
