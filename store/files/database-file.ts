@@ -13,9 +13,10 @@ const changesAt = 24;
 const pagesValidForAt = 92;
 
 /**
- * Databases up to this size are checked whole at a start; larger ones by their head, and the rest in the background.
+ * Databases up to this size are checked whole as they are opened; larger ones by their head, and the rest in the
+ * background. In a cluster they are opened while others are served: 4 MiB take 3 to 5 ms.
  */
-const wholeCheckBytesMax = 16 * 2 ** 20;
+const wholeCheckBytesMax = 4 * 2 ** 20;
 
 /**
  * What is wrong with a database file; null where nothing was found in its head nor, in a file of at most
