@@ -36,6 +36,8 @@ interface Cluster {
   readonly outcomes: Outcome[];
   /** The shard on the machine of that name. */
   open(machine: string): Promise<Shard>;
+  /** The shard on machine "a", with a session of client "c" that began thirty hours and as many segments ago. */
+  openWithOldSession(): Promise<Shard>;
 }
 
 async function withCluster(work: (cluster: Cluster) => Promise<void>): Promise<void> {
@@ -76,8 +78,15 @@ async function withCluster(work: (cluster: Cluster) => Promise<void>): Promise<v
     opened.push(shard);
     return shard;
   };
+  const openWithOldSession = async (): Promise<Shard> => {
+    const shard = await open("a");
+    await beginSession(shard, world.device, "c");
+    await passHours(shard, clock, 30);
+    await shard.save();
+    return shard;
+  };
   try {
-    await work({ world, clock, log, damage, outcomes, open });
+    await work({ world, clock, log, damage, outcomes, open, openWithOldSession });
   } finally {
     for (const shard of opened) await shard.close().catch(() => undefined);
     await world.close();
@@ -176,11 +185,8 @@ suite("sessions of a shard that goes to another machine", (test) => {
     }));
 
   test("a snapshot that a stop has cut short counts for nothing", () =>
-    withCluster(async ({ world, clock, damage, log, open }) => {
-      const a = await open("a");
-      await beginSession(a, world.device, "c");
-      await passHours(a, clock, 30);
-      await a.save();
+    withCluster(async ({ world, clock, damage, log, open, openWithOldSession }) => {
+      const a = await openWithOldSession();
       await applyRetention(a, clock);
       await beginSession(a, world.device, "d");
       await a.save();
@@ -205,11 +211,8 @@ suite("sessions of a shard that goes to another machine", (test) => {
     }));
 
   test("without a snapshot nothing is let go, and one line says why", () =>
-    withCluster(async ({ world, clock, log, outcomes, open }) => {
-      const a = await open("a");
-      await beginSession(a, world.device, "c");
-      await passHours(a, clock, 30);
-      await a.save();
+    withCluster(async ({ world, clock, log, outcomes, open, openWithOldSession }) => {
+      const a = await openWithOldSession();
       const first = begins(a);
       outcomes.push(...Array.from({ length: 3 }, () => "refused" as const));
       const lines = await applyRetention(a, clock);
@@ -227,11 +230,8 @@ suite("sessions of a shard that goes to another machine", (test) => {
     }));
 
   test("a journal that takes nothing is not filled with snapshots that are tried again, and nothing waits for it", () =>
-    withCluster(async ({ world, clock, outcomes, open }) => {
-      const a = await open("a");
-      await beginSession(a, world.device, "c");
-      await passHours(a, clock, 30);
-      await a.save();
+    withCluster(async ({ clock, outcomes, openWithOldSession }) => {
+      const a = await openWithOldSession();
       const first = begins(a);
       const { appendedID } = a.journal;
       outcomes.push(...Array.from({ length: 1000 }, () => "refused" as const));
@@ -282,11 +282,8 @@ suite("sessions of a shard that goes to another machine", (test) => {
     }));
 
   test("a damaged file of them is made again from the snapshot and what came after it", () =>
-    withCluster(async ({ world, clock, damage, open }) => {
-      const a = await open("a");
-      await beginSession(a, world.device, "c");
-      await passHours(a, clock, 30);
-      await a.save();
+    withCluster(async ({ world, clock, damage, open, openWithOldSession }) => {
+      const a = await openWithOldSession();
       await applyRetention(a, clock);
       await beginSession(a, world.device, "d");
       await a.close();
@@ -299,11 +296,8 @@ suite("sessions of a shard that goes to another machine", (test) => {
     }));
 
   test("a file of them that proves damaged only as it is read is made again from the snapshot, too", () =>
-    withCluster(async ({ world, clock, damage, open }) => {
-      const a = await open("a");
-      await beginSession(a, world.device, "c");
-      await passHours(a, clock, 30);
-      await a.save();
+    withCluster(async ({ world, clock, damage, open, openWithOldSession }) => {
+      const a = await openWithOldSession();
       await applyRetention(a, clock);
       await beginSession(a, world.device, "d");
       await a.close();
@@ -317,11 +311,8 @@ suite("sessions of a shard that goes to another machine", (test) => {
     }));
 
   test("a snapshot that is damaged itself does not keep the shard closed: what is lost is told", () =>
-    withCluster(async ({ world, clock, damage, open }) => {
-      const a = await open("a");
-      await beginSession(a, world.device, "c");
-      await passHours(a, clock, 30);
-      await a.save();
+    withCluster(async ({ world, clock, damage, open, openWithOldSession }) => {
+      const a = await openWithOldSession();
       const path = join(a.dir, "sessions.db");
       const file = createClient({ url: `file:${path}` });
       await file.execute("update session set subscriptions = '{'");
@@ -340,11 +331,8 @@ suite("sessions of a shard that goes to another machine", (test) => {
     }));
 
   test("a file that is made again is no snapshot before it is saved, and what was copied of the damaged one counts no more", () =>
-    withCluster(async ({ world, clock, open }) => {
-      const a = await open("a");
-      await beginSession(a, world.device, "c");
-      await passHours(a, clock, 30);
-      await a.save();
+    withCluster(async ({ world, clock, open, openWithOldSession }) => {
+      const a = await openWithOldSession();
       await applyRetention(a, clock);
       assert.ok((a.snapshots?.coveredID ?? 0) > 0);
       const { appendedID } = a.journal;
