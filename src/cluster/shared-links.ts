@@ -5,13 +5,13 @@
 import {
   type ClientHttp2Session,
   connect,
+  constants,
   createServer,
-  type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
+import { alone, type RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import { clientHeader, readClient, writeClient } from "./relayed-client.js";
 
 /**
@@ -24,20 +24,22 @@ export const clientsMax = 128;
  * (CVE-2023-44487), and whoever leaves rudely must not end the others.
  */
 export const clientsEverMax = 500;
-/** Bytes that may come for a client before its node has read them. */
-const streamWindowBytes = 64 * 1024;
+/**
+ * The windows of a stream and of the link keep their 64 KiB. The library gives the link's window back as bytes come, so a
+ * stream that is not read stops itself alone. And it does not read a link while it writes to it: were more on its way in
+ * both directions than the kernels hold, neither end would read again.
+ */
 const settings = {
   enablePush: false,
-  maxConcurrentStreams: clientsMax,
-  initialWindowSize: streamWindowBytes,
+  // Where a stream is not read its end is not seen: such ones count here for longer than at the node that opens them.
+  maxConcurrentStreams: clientsEverMax,
   maxHeaderListSize: 4096,
 };
 /** MB: what is held for clients has bounds of its own, and a link that has more would take no further client. */
 const maxSessionMemory = 1024;
-
-/** A link's own window must never run out before those of its streams: one that is not read would stop all. */
-const openWide = (session: ClientHttp2Session | ServerHttp2Session): void =>
-  session.setLocalWindowSize(clientsMax * streamWindowBytes);
+/** A link on which nothing comes back is ended, should its ends ever wait for each other. */
+const pingEveryMs = 5000;
+const unansweredMax = 2;
 
 interface SharedLink {
   /** Those for whom the link is being opened count. */
@@ -71,36 +73,64 @@ export function createSharedLinks(openLink: () => Promise<Socket>): SharedLinks 
     return begin();
   }
 
-  return {
-    open: async (client) => {
-      const link = withRoom();
-      link.clients++;
-      link.clientsEver++;
-      if (link.clientsEver === clientsEverMax) links.delete(link);
-      try {
-        const session = await link.session;
-        const stream = session.request({ ":method": "POST", [clientHeader]: writeClient(client) });
-        stream.on("error", () => stream.destroy());
-        stream.once("close", () => {
-          link.clients--;
-          if (link.clients > 0) return;
-          links.delete(link);
-          session.close();
-        });
-        return stream;
-      } catch (error) {
-        link.clients--;
-        throw error;
-      }
-    },
-  };
+  async function openAt(link: SharedLink, client: RelayedClient, mayBeDead: boolean): Promise<Duplex> {
+    link.clients++;
+    link.clientsEver++;
+    if (link.clientsEver === clientsEverMax) links.delete(link);
+    let session: ClientHttp2Session | null = null;
+    try {
+      session = await link.session;
+      const stream = session.request({ ":method": "POST", [clientHeader]: writeClient(client) });
+      stream.on("error", () => stream.destroy());
+      // Its node has given it up: what nobody reads here must not keep it.
+      stream.once("aborted", () => stream.destroy());
+      stream.once("close", () => leave(link));
+      holdNoMoreThan(stream);
+      return stream;
+    } catch (error) {
+      leave(link);
+      // One that has ended since it was chosen.
+      if (session !== null && mayBeDead) return openAt(begin(), client, false);
+      throw error;
+    }
+  }
+
+  /** The last client takes the link with it. */
+  function leave(link: SharedLink): void {
+    link.clients--;
+    if (link.clients > 0) return;
+    links.delete(link);
+    link.session.then(
+      (session) => session.close(),
+      () => undefined,
+    );
+  }
+
+  return { open: (client) => openAt(withRoom(), client, true) };
 }
 
 function sessionOver(socket: Socket): ClientHttp2Session {
   const session = connect("http://node", { createConnection: () => socket, settings, maxSessionMemory });
   session.on("error", () => session.destroy());
-  session.once("connect", () => openWide(session));
+  let unanswered = 0;
+  // This process may itself have been frozen: pings are counted, and not the time.
+  const ping = setInterval(() => {
+    if (unanswered++ === unansweredMax) return session.destroy();
+    session.ping((error) => {
+      if (error === null) unanswered = 0;
+    });
+  }, pingEveryMs).unref();
+  session.once("close", () => clearInterval(ping));
   return session;
+}
+
+/**
+ * What came in one read stands in one piece of memory, whoever it is for: what waits here for one client, and is little of
+ * that, is copied, or it would hold what came for others.
+ */
+function holdNoMoreThan(stream: Duplex): void {
+  const push = stream.push.bind(stream);
+  stream.push = (piece: Buffer | null) => push(piece !== null && stream.isPaused() ? alone(piece) : piece);
 }
 
 interface TakingDeps {
@@ -113,7 +143,6 @@ interface TakingDeps {
 export function takeSharedLinks({ onClient, helloTimeoutMs }: TakingDeps): (link: Socket) => void {
   const server = createServer({ settings, maxSessionMemory });
   server.on("session", (session) => {
-    openWide(session);
     const cutOff = setTimeout(() => session.destroy(), helloTimeoutMs).unref();
     for (const event of ["stream", "close"]) session.once(event, () => clearTimeout(cutOff));
   });
@@ -121,9 +150,10 @@ export function takeSharedLinks({ onClient, helloTimeoutMs }: TakingDeps): (link
   server.on("stream", (stream, headers) => {
     stream.on("error", () => stream.destroy());
     const client = clientOf(headers[clientHeader]);
-    if (client === null) return void stream.session?.destroy();
+    if (client === null) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     stream.respond({ ":status": 200 });
     endWithPeer(stream);
+    holdNoMoreThan(stream);
     onClient(stream, client);
   });
   return (link) => void server.emit("connection", link);

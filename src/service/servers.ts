@@ -135,6 +135,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       webSockets.endAll();
       await listeners.close();
       await http.closed();
+      // What clients of other nodes were told last goes out at the end of the turn.
+      await new Promise((resolve) => setImmediate(resolve));
       await cluster?.close();
       endpoints.cluster?.close();
       identity.close();

@@ -153,6 +153,65 @@ suite("links that clients share", (test) => {
     }
   });
 
+  test("however much all of them say at once in both directions, none waits for another for ever", async () => {
+    const ends = await Promise.all(Array.from({ length: clientsMax }, (_, n) => open(n)));
+    await until(() => taken.length === clientsMax, { what: "the clients" });
+    ends.push(...taken.map(({ stream }) => stream));
+    let came = 0;
+    for (const stream of ends) {
+      stream.on("data", ({ length }: Buffer) => {
+        came += length;
+      });
+    }
+    const each = 256 * 1024;
+    assert.equal(new Set(await Promise.all(ends.map((stream) => fill(stream, each)))), new Set([each]));
+    await until(() => came === ends.length * each, { what: "all that was said" });
+    assert.is(opened, 1);
+  });
+
+  test("what waits for a client holds no memory of what came with it for others", async () => {
+    const [quiet, unread] = await openBoth();
+    const [busy, read] = await openBoth();
+    read.resume();
+    unread.pause();
+    for (let n = 0; n < 50; n++) {
+      quiet.write("ab");
+      busy.write(Buffer.alloc(4000));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until(() => unread.readableLength === 100, { what: "what is not read" });
+    const held = new Set<ArrayBufferLike>();
+    unread.on("data", (piece: Buffer) => held.add(piece.buffer));
+    unread.resume();
+    await until(() => held.size === 50, { what: "all pieces" });
+    const bytes = [...held].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    assert.is(bytes, 100);
+  });
+
+  test("whoever leaves while its node does not read keeps nobody out", async () => {
+    const [here, there] = await openBoth();
+    const leaving = await Promise.all(Array.from({ length: clientsMax - 1 }, () => open()));
+    for (const stream of leaving) stream.write("CONNECT");
+    await until(() => taken.length === clientsMax, { what: "the clients" });
+    for (const { stream } of taken.slice(1)) stream.pause();
+    for (const stream of leaving) stream.destroy();
+    await Promise.all(leaving.map((stream) => once(stream, "close")));
+    for (let n = 1; n < clientsMax; n++) await open(n);
+    await until(() => taken.length === 2 * clientsMax - 1, { what: "the next clients" });
+    assert.is(opened, 1);
+    there.write("still here");
+    assert.is(await textOf(here, 10), "still here");
+  });
+
+  test("a client that its node has given up ends, though it does not read", async () => {
+    const [here, there] = await openBoth();
+    here.pause();
+    there.write(Buffer.alloc(30_000));
+    await until(() => here.readableLength > 0, { what: "something to read" });
+    there.destroy();
+    await until(() => here.closed, { what: "its end" });
+  });
+
   test("clients that break off, however many, end no other one", async () => {
     const [here, there] = await openBoth();
     for (let n = 1; n <= 4 * clientsEverMax; n++) {
@@ -189,6 +248,12 @@ suite("links that clients share", (test) => {
     here.write("anew");
     assert.is(await textOf(there, 4), "anew");
     assert.is(opened, 2);
+    // One that is found dead as it is chosen is not taken.
+    for (const socket of sockets) socket.destroy();
+    await until(() => here.closed, { what: "the end of the client" });
+    const [next] = await openBoth();
+    assert.is(next.closed, false);
+    assert.is(opened, 3);
   });
 
   test("whoever waits for a link that cannot be opened is told why, and the next try is a new one", async () => {

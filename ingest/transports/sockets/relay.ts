@@ -58,22 +58,40 @@ const closeTimeoutMs = 2000;
 
 /** Passes all bytes on in both directions, each side at the other's pace, until either ends: then both do. */
 export function join(client: Duplex, relay: Duplex): void {
-  client.pipe(relay);
-  relay.pipe(client);
   for (const [one, other] of [
     [client, relay],
     [relay, client],
   ] as const) {
+    passOn(one, other);
     one.on("error", () => undefined);
     if (one.destroyed) part(other);
     else one.once("close", () => part(other));
   }
 }
 
+/** As `pipe` does; but what waits for a peer that does not read holds no more memory than its own bytes. */
+function passOn(from: Duplex, to: Duplex): void {
+  from.on("data", (piece: Buffer) => {
+    if (to.writable && !to.write(to.writableLength === 0 ? piece : alone(piece))) from.pause();
+  });
+  from.once("end", () => {
+    if (to.writable) to.end();
+  });
+  to.on("drain", () => from.resume());
+  from.resume();
+}
+
+/** The bytes in memory of their own, if what they stand in is much larger: it is kept as long as any part of it. */
+export function alone(piece: Buffer): Buffer {
+  if (piece.length * 2 > piece.buffer.byteLength) return piece;
+  const copy = Buffer.allocUnsafeSlow(piece.length);
+  piece.copy(copy);
+  return copy;
+}
+
 /** What it was still to be told goes out; what it says is nobody's any more. */
 export function part(stream: Duplex): void {
   if (stream.destroyed) return;
-  stream.unpipe();
   stream.resume();
   stream.end();
   const cutOff = setTimeout(() => stream.destroy(), closeTimeoutMs).unref();

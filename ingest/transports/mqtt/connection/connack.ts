@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { EndReason } from "../../../meter.js";
 import { type ConnackProperties, connack, connackBelow5, disconnect } from "../codec/acknowledgements.js";
 import type { ConnectRequest, Terms, Version } from "../codec/packets.js";
@@ -8,6 +9,8 @@ import { receiveMaximum } from "./inbound.js";
 const connackByte = 0x20;
 /** Of a remaining length (§2.1.4). */
 const lengthBytesMax = 4;
+/** Up to its reason code. */
+const acceptanceBytesMax = 1 + lengthBytesMax + 2;
 
 /** What is assumed before the client has said anything of itself. */
 export function defaultTerms(version: Version): Terms {
@@ -55,16 +58,29 @@ export function accepted(request: ConnectRequest, granted: Granted): Buffer | nu
   return connack(request, code.success, present, properties, "");
 }
 
-/** CONNACK with the reason for the refusal, or null if the client's version has no code for it. */
-/** Whether these bytes begin with a CONNACK that lets the client in (MQTT 5.0 §3.2). */
-export function isAcceptance(bytes: Buffer): boolean {
-  if (bytes[0] !== connackByte) return false;
+/** Whether these bytes begin with a CONNACK that lets the client in (MQTT 5.0 §3.2); null: they are too few to tell. */
+function acceptanceIn(bytes: Buffer): boolean | null {
+  if (bytes.length > 0 && bytes[0] !== connackByte) return false;
   let at = 1;
   while (at < lengthBytesMax && ((bytes[at] ?? 0) & 0x80) !== 0) at++;
   const [, reason] = bytes.subarray(at + 1);
-  return reason === 0;
+  return reason === undefined ? null : reason === 0;
 }
 
+/** Calls `then` once what comes on the stream has begun with such a CONNACK, in however many pieces. */
+export function onAcceptance(stream: Duplex, then: () => void): void {
+  let begun = Buffer.alloc(0);
+  const judge = (piece: Buffer): void => {
+    begun = Buffer.concat([begun, piece.subarray(0, acceptanceBytesMax)]);
+    const isAccepted = acceptanceIn(begun);
+    if (isAccepted === null) return;
+    stream.off("data", judge);
+    if (isAccepted) then();
+  };
+  stream.on("data", judge);
+}
+
+/** CONNACK with the reason for the refusal, or null if the client's version has no code for it. */
 export function refused(terms: Terms, reason: EndReason, text: string): Buffer | null {
   const { returnCode, connack: reasonCode } = endings[reason];
   if (terms.version === 5) return reasonCode === null ? null : connack(terms, reasonCode, false, null, text);

@@ -21,7 +21,7 @@ import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
 import { type ByteStream, StreamError } from "./byte-stream.js";
-import { accepted, agreedKeepAlive, defaultTerms, farewell, isAcceptance, refused } from "./connack.js";
+import { accepted, agreedKeepAlive, defaultTerms, farewell, onAcceptance, refused } from "./connack.js";
 import type { MqttContext, SharedContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
 import { MqttClient, type MqttClientOwner } from "./mqtt-client.js";
@@ -399,8 +399,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#context.meter.relayed++;
     relay.write(this.#unread === null ? connect : Buffer.concat([connect, this.#unread]));
     this.#unread = null;
-    relay.once("data", (answer: Buffer) => {
-      if (!isAcceptance(answer)) return;
+    onAcceptance(relay, () => {
       this.#keepAliveMs = 0;
       this.#incoming.prove(keeper.tenant);
     });
