@@ -67,6 +67,8 @@ export function carriedBy(costs: ClusterCosts, machines: Machines): Carried {
 }
 
 function perMachine({ base, perMessage }: Cost, processors: number): number {
+  // Less than a short run can tell: it is not what others wait for.
+  if (perMessage <= 0) return Number.POSITIVE_INFINITY;
   return Math.max(0, (processors * busyShareMax - base) * 1e6) / perMessage;
 }
 

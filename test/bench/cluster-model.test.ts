@@ -38,6 +38,14 @@ suite("the model of a cluster", (test) => {
     assert.is(carriedBy({ ...costs, influx: { base: 3, perMessage: 1 } }, machines).influx, 0);
   });
 
+  test("a part whose messages cost less than can be told is no wall", () => {
+    for (const perMessage of [0, -2.5]) {
+      const carried = carriedBy({ ...costs, broker: { base: 0.3, perMessage } }, machines);
+      assert.is(carried.brokers, Number.POSITIVE_INFINITY);
+      assert.is(firstWall(carried), "nodes");
+    }
+  });
+
   test("two rates make a line", () => {
     const { base, perMessage } = costBetween({ rate: 1000, busy: 0.3 }, { rate: 3000, busy: 0.4 });
     assert.is(Math.round(base * 1000), 250);
