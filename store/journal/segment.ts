@@ -73,7 +73,7 @@ export async function listSegments(
       segments.push(found.segment);
       continue;
     }
-    if (isOnlyBegun(size)) {
+    if (size <= segmentHeadBytes) {
       await unlink(path);
       continue;
     }
@@ -97,9 +97,6 @@ export function inOrder(segments: readonly Segment[]): {
     voided: sorted.filter(isVoid),
   };
 }
-
-/** Whether a file without a head that can be read holds nothing: its head has not reached the disk. */
-export const isOnlyBegun = (bytes: number): boolean => bytes <= segmentHeadBytes;
 
 /** A segment as its file is now; null where neither head nor name says how to read it. */
 export async function readSegmentFile(

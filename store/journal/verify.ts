@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { walkSegment } from "./reader.js";
-import { inOrder, isOnlyBegun, readSegmentFile, type Segment } from "./segment.js";
+import { inOrder, readSegmentFile, type Segment } from "./segment.js";
 import { segmentHeadBytes } from "./segment-head.js";
 import { describeDamage } from "./walk.js";
 
@@ -29,7 +29,7 @@ export async function verifyJournal(
     if (found !== null) {
       if (found.isHeadDamaged) onFault(path, "its head is damaged; the file's name says what it said");
       segments.push(found.segment);
-    } else if (!isOnlyBegun((await stat(path)).size)) {
+    } else if ((await stat(path)).size >= segmentHeadBytes) {
       onFault(path, "neither its head nor its name says how to read it");
     }
   }

@@ -5,7 +5,7 @@ import type { Segment } from "../../../store/journal/segment.js";
 import { encodeHead, nameOf, newHead, segmentHeadBytes } from "../../../store/journal/segment-head.js";
 import { verifyJournal } from "../../../store/journal/verify.js";
 import { assert, suite, withTempDir } from "../../suite.js";
-import { journalInput, keep, openTestJournal } from "./support.js";
+import { flipByte, journalInput, keep, openTestJournal } from "./support.js";
 
 const records = 6;
 
@@ -43,6 +43,11 @@ suite("a look at every byte of a journal", (test) => {
         await truncate(path, bytes);
         assert.equal(await verified(dir), { records, faults: [] }, `${bytes} bytes`);
       }
+      // One that is there and not as it was written is damage, though nothing follows it.
+      await writeFile(path, encodeHead(head));
+      await flipByte(path, 20);
+      const { faults } = await verified(dir);
+      assert.equal(faults, [`${basename(path)}: neither its head nor its name says how to read it`]);
     }));
 
   test("a segment whose place another has taken is none, and its records do not count", () =>
