@@ -4,6 +4,7 @@ import { request as startRequest } from "node:https";
 import { Readable } from "node:stream";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import { ApiError } from "../http/errors.js";
+import { KeeperLost } from "../http/kept-elsewhere.js";
 import type { Answer } from "../http/route.js";
 import { passedOn, type Target } from "./forward.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
@@ -21,7 +22,7 @@ const own = ["content-length", "content-type", "vary", "date", "api-variant", "x
 /** A stream shows a sign of life every 15 s. */
 const silenceMsMax = 60_000;
 
-/** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
+/** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer; `KeeperLost` if it was there, and then was not */
 export async function askNode(
   { agent, host, port }: Target,
   { request, json, client }: Call,
@@ -67,9 +68,7 @@ export async function askNode(
   };
 }
 
-function away(error: Error): ApiError {
-  return new ApiError(
-    "SERVICE_UNAVAILABLE",
-    `the node that keeps the device does not answer, and may have done it: ${error.message}`,
-  );
+function away(error: NodeJS.ErrnoException): ApiError {
+  const told = `the node that keeps the device does not answer, and may have done it: ${error.message}`;
+  return error.code === "ECONNRESET" ? new KeeperLost(told) : new ApiError("SERVICE_UNAVAILABLE", told);
 }

@@ -10,7 +10,7 @@ import { type Access, type Caller, mayCall } from "./caller.js";
 import { ApiError, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
 import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
-import { KeptElsewhere } from "./kept-elsewhere.js";
+import { KeeperLost, KeptElsewhere } from "./kept-elsewhere.js";
 import { type Answer, jsonType, type Route, type Variant } from "./route.js";
 import { isPersonal, requireSameOrigin, type SessionCookies } from "./session-cookie.js";
 import type { ShareAccess } from "./share-access.js";
@@ -105,14 +105,17 @@ interface Asker {
   readonly share: Share | null;
 }
 
+/** @param isAgain the node that was to answer has gone */
 async function serveTo(
-  { caller, again, share }: Asker,
+  asker: Asker,
   context: Context,
   deps: FrameDeps,
   one: Route,
   variant: Variant,
   address: string,
+  isAgain = false,
 ): Promise<Answer> {
+  const { caller, again, share } = asker;
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
   checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
   const { params, query, body } = shape ?? {};
@@ -153,8 +156,12 @@ async function serveTo(
     return await counted(answered, hold, isWrite ? hold.force : hold.take);
   } catch (error) {
     hold.end();
-    if (error instanceof KeptElsewhere) return deps.askNode(context, error.node, json);
-    throw error;
+    if (!(error instanceof KeptElsewhere)) throw error;
+    return deps.askNode(context, error.node, json).catch((failure: unknown) => {
+      // What only reads may be asked for again (RFC 9110 §9.2.2), of whoever has it by now.
+      if (!(failure instanceof KeeperLost) || method !== "get" || isAgain) throw failure;
+      return serveTo(asker, context, deps, one, variant, address, true);
+    });
   }
 }
 

@@ -1,3 +1,5 @@
+import { ApiError } from "./errors.js";
+
 /** Thrown by a handler: what is asked for is at another node of the cluster, and the frame asks that one. */
 export class KeptElsewhere extends Error {
   /**
@@ -10,5 +12,13 @@ export class KeptElsewhere extends Error {
   ) {
     super(node === null ? "kept by no node now" : `kept by node ${node}`);
     this.name = "KeptElsewhere";
+  }
+}
+
+/** The node that keeps what is asked for has ended the link before it has answered: it may have stopped. */
+export class KeeperLost extends ApiError {
+  constructor(message: string) {
+    super("SERVICE_UNAVAILABLE", message);
+    this.name = "KeeperLost";
   }
 }

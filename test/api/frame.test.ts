@@ -1,7 +1,8 @@
 import { Hono } from "hono";
 import { createAnswerRoom } from "../../src/http/answer-room.js";
+import { ApiError } from "../../src/http/errors.js";
 import { mountRoutes } from "../../src/http/frame.js";
-import { KeptElsewhere } from "../../src/http/kept-elsewhere.js";
+import { KeeperLost, KeptElsewhere } from "../../src/http/kept-elsewhere.js";
 import { route } from "../../src/http/route.js";
 import { createSessionCookies } from "../../src/http/session-cookie.js";
 import { createWritings } from "../../src/http/writing.js";
@@ -124,6 +125,38 @@ suite("a device that no node keeps", (test) => {
       assert.equal(await ask(method, null, 2), ["waited for 3", "asked 2", { node: 2 }]);
       assert.equal(await ask(method, null, null), ["waited for 3", "asked null", { node: null }]);
     }
+  });
+
+  test("is asked for again, once, if its node is lost before it answers, and it is a read", async () => {
+    const told = { tag: "t", summary: "s", answer: { status: 200 } } as const;
+    async function ask(method: "get" | "post", places: readonly (number | "here")[], lost: Error) {
+      const asked: (number | null)[] = [];
+      const left = [...places];
+      const app = new Hono();
+      const handle = () => {
+        const place = left.shift() ?? "here";
+        if (place !== "here") throw new KeptElsewhere(place, 3);
+        return { status: 200, body: { here: true } } as const;
+      };
+      mountRoutes(
+        app,
+        [route({ method, path: "/one", access: "read", ...told, handle })],
+        frameOf({
+          askNode: (_, node) => {
+            asked.push(node);
+            return node === 2 ? Promise.reject(lost) : Promise.resolve({ status: 200, body: { node } });
+          },
+        }),
+      );
+      const { status } = await app.request("/one", { method: method.toUpperCase() });
+      return [status, ...asked];
+    }
+    const lost = new KeeperLost("socket hang up");
+    assert.equal(await ask("get", [2, 3], lost), [200, 2, 3]);
+    assert.equal(await ask("get", [2, "here"], lost), [200, 2]);
+    assert.equal(await ask("get", [2, 2, 3], lost), [503, 2, 2]);
+    assert.equal(await ask("post", [2, 3], lost), [503, 2], "it may have done it");
+    assert.equal(await ask("get", [2, 3], new ApiError("SERVICE_UNAVAILABLE", "refused")), [503, 2]);
   });
 
   test("does not hold one of the places in which answers are made while it is waited for", async () => {
