@@ -115,6 +115,9 @@ worldSuite(
         endTime: at(3_600_000),
       });
       await world.publish(device, { temp: 51 });
+      await world.alertsSettled();
+      await nothingMore(0);
+      // It comes to a group that has been looked at, and is held back.
       await world.publish(short, { temp: 51 });
       await world.alertsSettled();
       await nothingMore(0);

@@ -63,7 +63,10 @@ export async function membersOf(db: Db, tenant: number): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** When a group with news is due: a new one after the wait, any other no sooner than its interval allows. */
+/**
+ * When a group with news is due: a new one after the wait, any other no sooner than its interval allows. One that is held
+ * back is looked at for each alert that comes, so that it is known of each whether it began in silence.
+ */
 const nextDue = `iif(sentAt is null, nextAt, min(coalesce(nextAt, 9e15),
   max(?, sentAt + 1000 * (select groupInterval from alert_route r where r.id = routeIntID))))`;
 
@@ -91,7 +94,8 @@ export async function assign(
         select ?, r.id, j.value ->> 1, j.value ->> 2, ? + 1000 * r.wait
         from json_each(?) j join alert_route r on r.id = j.value ->> 0
         where true on conflict (routeIntID, groupKey, part) do update set
-          version = version + 1, nextAt = coalesce(${nextDue}, excluded.nextAt)`,
+          version = version + 1,
+          nextAt = iif(sentAt is null, min(coalesce(nextAt, 9e15), excluded.nextAt), ${nextDue})`,
       args: [tenant, now, groups, now],
       rows: groups.length,
     },
