@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
 import type { Clock } from "../../store/lib/clock.js";
+import { nextTurn } from "../../store/lib/turns.js";
 import { createApp } from "../api/app.js";
 import { listenCluster } from "../cluster/listener.js";
 import type { ShardNews } from "../commands/node-calls.js";
@@ -136,7 +137,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       await listeners.close();
       await http.closed();
       // What clients of other nodes were told last goes out at the end of the turn.
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
       await cluster?.close();
       endpoints.cluster?.close();
       identity.close();

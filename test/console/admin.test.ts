@@ -41,6 +41,35 @@ for (const variant of ["A", "B"]) {
         });
       }
 
+      test("a name that is typed faster than it is drawn is found", async () => {
+        const policy = await world.make("/api/v1/policies", policyBody());
+        const { page } = await web.openIn(`/policies/${policy.id}`);
+        const search = page.getByLabel("Devices: search by name");
+        const answered = page.waitForResponse((response) =>
+          response.url().includes("deviceName_like=nobody"),
+        );
+        await search.fill("nobody");
+        // What is listed does not have it any more.
+        await (await answered).finished();
+        await page.locator("datalist option").first().waitFor({ state: "detached" });
+        await search.evaluate(async (field, name) => {
+          const input = field as unknown as EventTarget & { value: string };
+          for (const text of [name.slice(0, 1), name]) {
+            input.value = text;
+            input.dispatchEvent(new Event("input", { bubbles: true }));
+            // Time to draw, which takes microtasks, and none for what comes after that.
+            for (let n = 0; n < 20; n++) await Promise.resolve();
+          }
+        }, nameOf(device));
+        await page.getByRole("button", { name: "Add" }).click();
+        const given = page.getByRole("row").filter({ hasText: String(device.deviceName) });
+        await given.waitFor();
+        await given.getByRole("checkbox").check();
+        await page.getByRole("button", { name: "Take away" }).click();
+        await page.getByRole("alertdialog").getByRole("button", { name: "Take away" }).click();
+        await given.waitFor({ state: "detached" });
+      });
+
       test("a device is given a policy and a certificate from its own page", async () => {
         const policy = await world.make("/api/v1/policies", policyBody());
         const cert = await world.make("/api/v1/certs", certBody());

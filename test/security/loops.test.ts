@@ -54,7 +54,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/cluster/links": [2, "startup"],
   "src/cluster/listener": [1, "startup"],
   "src/cluster/node-number": [2, "awaits"],
-  "src/cluster/relayed-client": [1, "limit: lineBytesMax"],
+  "src/cluster/shared-links": [3, "limit: connectionsMax"],
   "src/cluster/shard-leases": [1, "awaits"],
   "src/cluster/brokers-watch": [1, "awaits"],
   "src/cluster/shard-moves": [11, "limit: JOURNAL_SHARDS"],

@@ -1,6 +1,6 @@
 /** A field that names another record, which is searched on the server by its name. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { call, type Page } from "../api.js";
 import { useAsk } from "../ask.js";
 import { useDebounced } from "../debounced.js";
@@ -52,7 +52,8 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
   );
   const present = listed ?? own.data?.items.find(isPresent);
   const told = useRef(text);
-  useEffect(() => {
+  // With the drawing, not after it: by then more may have been typed, which is no change by somebody else.
+  useLayoutEffect(() => {
     // Changed by somebody else, by an undo for instance: what was being typed is over.
     if (text !== told.current) typed.value = null;
     told.current = text;
