@@ -38,7 +38,7 @@ const settings = {
 /** MB: what is held for clients has bounds of its own, and a link that has more would take no further client. */
 const maxSessionMemory = 1024;
 /** A link on which nothing comes back is ended, should its ends ever wait for each other. */
-const pingEveryMs = 5000;
+const pingMs = 5000;
 const unansweredMax = 2;
 
 interface SharedLink {
@@ -54,12 +54,16 @@ export interface SharedLinks {
   open(client: RelayedClient): Promise<Duplex>;
 }
 
-export function createSharedLinks(openLink: () => Promise<Socket>): SharedLinks {
+export function createSharedLinks(openLink: () => Promise<Socket>, pingEveryMs = pingMs): SharedLinks {
   /** Those that may take another client. */
   const links = new Set<SharedLink>();
 
   function begin(): SharedLink {
-    const link = { clients: 0, clientsEver: 0, session: openLink().then(sessionOver) };
+    const link = {
+      clients: 0,
+      clientsEver: 0,
+      session: openLink().then((socket) => sessionOver(socket, pingEveryMs)),
+    };
     links.add(link);
     const gone = (): void => void links.delete(link);
     link.session.then((session) => {
@@ -109,18 +113,19 @@ export function createSharedLinks(openLink: () => Promise<Socket>): SharedLinks 
   return { open: (client) => openAt(withRoom(), client, true) };
 }
 
-function sessionOver(socket: Socket): ClientHttp2Session {
+function sessionOver(socket: Socket, pingEveryMs: number): ClientHttp2Session {
   const session = connect("http://node", { createConnection: () => socket, settings, maxSessionMemory });
   session.on("error", () => session.destroy());
   let unanswered = 0;
   // This process may itself have been frozen: pings are counted, and not the time.
   const ping = setInterval(() => {
-    if (unanswered++ === unansweredMax) return session.destroy();
+    // The session itself would wait for what it is writing.
+    if (session.destroyed || unanswered++ === unansweredMax) return void socket.destroy();
     session.ping((error) => {
       if (error === null) unanswered = 0;
     });
   }, pingEveryMs).unref();
-  session.once("close", () => clearInterval(ping));
+  socket.once("close", () => clearInterval(ping));
   return session;
 }
 

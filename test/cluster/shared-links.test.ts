@@ -255,6 +255,29 @@ suite("links that clients share", (test) => {
     assert.is(opened, 3);
   });
 
+  test("a link at which nothing is read or answered ends with its clients; one that is answered goes on", async () => {
+    const sockets = new Set<Socket>();
+    const mute = createServer({ pauseOnConnect: true }, (socket) => {
+      sockets.add(socket.on("error", () => undefined));
+    }).listen(0, "127.0.0.1");
+    await once(mute, "listening");
+    const openTo = async (to: Server) => {
+      const socket = connect((to.address() as AddressInfo).port, "127.0.0.1").on("error", () => undefined);
+      await once(socket, "connect");
+      return socket;
+    };
+    const linksTo = (to: Server) => createSharedLinks(() => openTo(to), 50);
+    const [dead, alive] = [linksTo(mute), linksTo(server)];
+    const [stuck, idle] = [await dead.open(clientOf(1)), await alive.open(clientOf(2))];
+    stuck.write(Buffer.alloc(8 * 2 ** 20));
+    await until(() => stuck.closed, { what: "its end" });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.is(idle.closed, false);
+    idle.destroy();
+    mute.close();
+    for (const socket of sockets) socket.destroy();
+  });
+
   test("whoever waits for a link that cannot be opened is told why, and the next try is a new one", async () => {
     let attempts = 0;
     const failing = createSharedLinks(async () => {
