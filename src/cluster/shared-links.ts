@@ -7,6 +7,7 @@ import {
   connect,
   constants,
   createServer,
+  type Http2Stream,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
@@ -40,6 +41,8 @@ const maxSessionMemory = 1024;
 /** A link on which nothing comes back is ended, should its ends ever wait for each other. */
 const pingMs = 5000;
 const unansweredMax = 2;
+/** How long a client has to read the rest of what its node, which is done with it, has said. */
+const unreadMs = 2000;
 
 interface SharedLink {
   /** Those for whom the link is being opened count. */
@@ -89,7 +92,10 @@ export function createSharedLinks(openLink: () => Promise<Socket>, pingEveryMs =
       // Its node has given it up: what nobody reads here must not keep it.
       stream.once("aborted", () => stream.destroy());
       stream.once("close", () => leave(link));
-      holdNoMoreThan(stream);
+      holdNoMoreThan(stream, () => {
+        const cutOff = setTimeout(() => stream.destroy(), unreadMs).unref();
+        stream.once("close", () => clearTimeout(cutOff));
+      });
       return stream;
     } catch (error) {
       leave(link);
@@ -131,11 +137,15 @@ function sessionOver(socket: Socket, pingEveryMs: number): ClientHttp2Session {
 
 /**
  * What came in one read stands in one piece of memory, whoever it is for: what waits here for one client, and is little of
- * that, is copied, or it would hold what came for others.
+ * that, is copied, or it would hold what came for others. `onOver` is told once nothing more comes, if nothing more can go
+ * out either.
  */
-function holdNoMoreThan(stream: Duplex): void {
+function holdNoMoreThan(stream: Http2Stream, onOver?: () => void): void {
   const push = stream.push.bind(stream);
-  stream.push = (piece: Buffer | null) => push(piece !== null && stream.isPaused() ? alone(piece) : piece);
+  stream.push = (piece: Buffer | null) => {
+    if (piece === null && stream.closed) onOver?.();
+    return push(piece !== null && stream.isPaused() ? alone(piece) : piece);
+  };
 }
 
 interface TakingDeps {
@@ -159,6 +169,10 @@ export function takeSharedLinks({ onClient, helloTimeoutMs }: TakingDeps): (link
     stream.respond({ ":status": 200 });
     endWithPeer(stream);
     holdNoMoreThan(stream);
+    // What waits to go out will never be taken; the library says so by no other event.
+    stream.once("aborted", () => {
+      if (stream.writableLength > 0) stream.destroy();
+    });
     onClient(stream, client);
   });
   return (link) => void server.emit("connection", link);

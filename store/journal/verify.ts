@@ -25,11 +25,13 @@ export async function verifyJournal(
   const segments: Segment[] = [];
   for (const name of names) {
     const path = join(dir, name);
+    // Before it is read: a head may be written meanwhile.
+    const { size } = await stat(path);
     const found = await readSegmentFile(path);
     if (found !== null) {
       if (found.isHeadDamaged) onFault(path, "its head is damaged; the file's name says what it said");
       segments.push(found.segment);
-    } else if ((await stat(path)).size >= segmentHeadBytes) {
+    } else if (size >= segmentHeadBytes) {
       onFault(path, "neither its head nor its name says how to read it");
     }
   }

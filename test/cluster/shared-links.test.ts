@@ -207,8 +207,31 @@ suite("links that clients share", (test) => {
     here.pause();
     there.write(Buffer.alloc(30_000));
     await until(() => here.readableLength > 0, { what: "something to read" });
+    const ended = once(here, "close");
     there.destroy();
-    await until(() => here.closed, { what: "its end" });
+    await ended;
+    // One that has said its last word as well.
+    const [half, other] = await openBoth();
+    half.pause();
+    other.resume();
+    half.end();
+    other.write(Buffer.alloc(30_000));
+    await until(() => half.readableLength > 0, { what: "something to read" });
+    const halfEnded = once(half, "close");
+    other.destroy();
+    await halfEnded;
+  });
+
+  test("a client that breaks off ends at its node, which waits for it to read and does not read itself", async () => {
+    const [here, there] = await openBoth();
+    there.pause();
+    here.write("PING");
+    await until(() => there.readableLength > 0, { what: "something to read" });
+    there.write(Buffer.alloc(2 ** 20));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const ended = once(there, "close");
+    here.destroy();
+    await ended;
   });
 
   test("clients that break off, however many, end no other one", async () => {
