@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { open, rm, stat } from "node:fs/promises";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { retry } from "../lib/retry.js";
 import { closeAtOnce } from "./closing.js";
@@ -32,8 +32,15 @@ const whileBusy = {
 
 /** Copies the database's file, and keeps hold of the original until `finish`. `to` must not exist. */
 export async function beginDatabaseCopy(from: string, to: string, throttle: Throttle): Promise<DatabaseCopy> {
+  const [log, inode] = [`${from}-wal`, await inodeOf(from)];
   const pin = await pinned(from);
+  const hasLog = existsSync(log);
+  /** What the reader holds must be what is copied. */
+  const refuseAnother = async (): Promise<void> => {
+    if ((await inodeOf(from)) !== inode || existsSync(log) !== hasLog) throw new ReplacedError(from);
+  };
   try {
+    await refuseAnother();
     await copyFile(from, to, throttle);
   } catch (error) {
     await letGo(pin, from);
@@ -43,7 +50,12 @@ export async function beginDatabaseCopy(from: string, to: string, throttle: Thro
     abandon: () => letGo(pin, from),
     finish: async () => {
       try {
-        await copyLog(`${from}-wal`, `${to}-wal`, throttle);
+        await refuseAnother();
+        await copyLog(log, `${to}-wal`, throttle).catch(async (error: unknown) => {
+          await refuseAnother();
+          throw error;
+        });
+        await refuseAnother();
       } finally {
         await letGo(pin, from);
       }
@@ -52,11 +64,37 @@ export async function beginDatabaseCopy(from: string, to: string, throttle: Thro
   };
 }
 
-/** A database as it is at one moment during the call. */
-export async function copyDatabase(from: string, to: string, throttle: Throttle): Promise<void> {
-  const copy = await beginDatabaseCopy(from, to, throttle);
-  await copy.finish();
+/** Another file has taken the database's place, as one that is made again does. */
+class ReplacedError extends Error {
+  constructor(path: string) {
+    super(`cannot copy ${path}: another file has taken its place`);
+    this.name = "ReplacedError";
+  }
 }
+
+const whileReplaced = {
+  signal: null,
+  delayMs: { first: 20, longest: 200 },
+  retriesMax: 20,
+  isTransient: (error: unknown) => error instanceof ReplacedError,
+};
+
+/** A database as it is at one moment during the call; begun anew if another file takes its place meanwhile. */
+export function copyDatabase(from: string, to: string, throttle: Throttle): Promise<void> {
+  return retry(async () => {
+    try {
+      const copy = await beginDatabaseCopy(from, to, throttle);
+      await copy.finish();
+    } catch (error) {
+      if (whileReplaced.isTransient(error)) {
+        for (const suffix of ["", "-wal", "-shm"]) await rm(to + suffix, { force: true });
+      }
+      throw error;
+    }
+  }, whileReplaced);
+}
+
+const inodeOf = async (path: string): Promise<bigint> => (await stat(path, { bigint: true })).ino;
 
 /** A reader of a database, in its transaction. */
 interface Pin {

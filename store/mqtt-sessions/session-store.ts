@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Client } from "@libsql/client";
 import { closeAtOnce } from "../files/closing.js";
@@ -7,6 +7,7 @@ import { copyFile, unthrottled } from "../files/copy-file.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { syncFolder } from "../journal/segment.js";
 import { StoreError } from "../lib/errors.js";
+import { retry } from "../lib/retry.js";
 import { createLock } from "../lib/turns.js";
 import { readRows } from "./read-rows.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
@@ -76,22 +77,37 @@ export async function openSessionStore(
         await writer.close();
         if (savedID === 0)
           throw new StoreError("UNAVAILABLE", `cannot copy ${path}: nothing of them is saved yet`);
-        // The last connection that closes moves the log into the file, which is then whole.
-        if (existsSync(`${path}-wal`))
-          throw new StoreError("UNAVAILABLE", `cannot copy ${path}: it is being read`);
+        refuseRead(path);
         await copyFile(path, to, unthrottled);
         return savedID;
       }),
     replaceWith: (from) =>
       inTurn(async () => {
         await writer.close();
-        for (const suffix of ["-wal", "-shm"]) await rm(path + suffix, { force: true });
+        // Whoever reads it now, a backup above all, would remove the log of the new file as it closes the old one.
+        await retry(async () => refuseRead(path), whileRead);
         await rename(from, path);
         await syncFolder(dirname(path));
         savedID = await withFile(path, readSavedID);
       }),
     close: () => inTurn(writer.close),
   };
+}
+
+/** For as long as a backup may read it, and no longer than a shard may take to open. */
+const whileRead = {
+  signal: null,
+  delayMs: { first: 20, longest: 500 },
+  retriesMax: 25,
+  isTransient: (error: unknown) => error instanceof StoreError,
+};
+
+/**
+ * The last connection that closes moves the log into the file, which is then whole.
+ * @throws StoreError UNAVAILABLE if that was not this process's own
+ */
+function refuseRead(path: string): void {
+  if (existsSync(`${path}-wal`)) throw new StoreError("UNAVAILABLE", `cannot take ${path}: it is being read`);
 }
 
 async function withFile<T>(path: string, work: (client: Client) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "../../../store/files/connection.js";
 import { beginDatabaseCopy, copyDatabase } from "../../../store/files/copy-database.js";
@@ -45,6 +45,38 @@ async function countsOf(path: string): Promise<readonly number[]> {
 }
 
 suite("copies of databases in use", (test) => {
+  test("one whose place another takes meanwhile, at whatever moment, is copied anew", () =>
+    withTempDir(async (dir) => {
+      for (let moment = 0; moment < 4; moment++) {
+        const [from, next, to] = ["a.db", "next.db", "copy.db"].map((name) =>
+          join(dir, `${moment}-${name}`),
+        ) as [string, string, string];
+        const old = await openWritten(from);
+        await old.write(50);
+        const made = await openWritten(next);
+        await made.write(20);
+        assert.is((await made.checkpoint())[0], 0);
+        made.client.close();
+        // Called before each piece: of the file, then of its log.
+        let pieces = 0;
+        await copyDatabase(from, to, async () => {
+          if (pieces++ !== moment) return;
+          // As the sessions' file is made again from its journal.
+          for (const suffix of ["-wal", "-shm"]) await rm(from + suffix, { force: true });
+          await rename(next, from);
+        });
+        old.client.close();
+        assert.is(await integrityFault(to), null);
+        const isReplaced = pieces > moment;
+        assert.equal(
+          await countsOf(to),
+          isReplaced ? [20, 20, 20] : [50, 50, 50],
+          `piece ${moment} of ${pieces}`,
+        );
+        assert.ok(moment > 0 || isReplaced);
+      }
+    }));
+
   test("a copy that is under way keeps the log from going, and is as of its end", () =>
     withTempDir(async (dir) => {
       const [from, to] = [join(dir, "a.db"), join(dir, "copy.db")];

@@ -2,6 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { createClient } from "@libsql/client";
+import { beginDatabaseCopy } from "../../../store/files/copy-database.js";
+import { unthrottled } from "../../../store/files/copy-file.js";
 import { pack, unpack } from "../../../store/mqtt-sessions/packed-statement.js";
 import type { MessageRow, RowChanges } from "../../../store/mqtt-sessions/session-rows.js";
 import { openSessionStore } from "../../../store/mqtt-sessions/session-store.js";
@@ -40,6 +42,31 @@ function* messages(count: number, payload: Uint8Array, onTaken: (n: number) => v
 const openStore = (dir: string) => openSessionStore(join(dir, "sessions.db"), assert.unreachable);
 
 suite("session store", (test) => {
+  test("a file is put in its place once nobody reads it: whoever does would remove the log of the new one", () =>
+    withTempDir(async (dir) => {
+      const [store, other] = [
+        await openStore(dir),
+        await openSessionStore(join(dir, "b.db"), assert.unreachable),
+      ];
+      const payload = Buffer.from("x");
+      await store.save({ ...nothing, messages: messages(2, payload) }, 2);
+      await other.save({ ...nothing, messages: messages(5, payload) }, 5);
+      await other.copyTo(join(dir, "snapshot.db"));
+      const reading = await beginDatabaseCopy(join(dir, "sessions.db"), join(dir, "backup.db"), unthrottled);
+      let isReplaced = false;
+      const replacing = store.replaceWith(join(dir, "snapshot.db")).then(() => {
+        isReplaced = true;
+      });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      assert.is(isReplaced, false);
+      await reading.finish();
+      await replacing;
+      assert.is(await store.savedID(), 5);
+      assert.is((await store.load()).messages.length, 5);
+      await store.close();
+      await other.close();
+    }));
+
   test("a statement holds so many rows and bytes, and no row is made before it is asked for", () => {
     const columns = Object.keys(message(1, Buffer.of())).length;
     const rowsIn = (changes: Partial<RowChanges>) =>
