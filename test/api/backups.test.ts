@@ -405,7 +405,11 @@ if ("reason" in disk) {
         disk.resize(200 * 2 ** 20);
         await addBallast(world, 80 * megabyte);
         const begun = await world.call("POST", path);
-        await until(async () => (await namesOf(world)).length > 0, { what: "its begin" });
+        // Room has been looked for once something stands in its folder.
+        const copied = () => readdir(disk.path, { recursive: true });
+        await until(async () => (await copied()).some((name) => name.includes("/")), {
+          what: "a first copy",
+        });
         const { bavail, bsize } = await statfs(disk.path);
         // The backup writes meanwhile, so that not all of it may find room.
         await writeFile(join(disk.path, "filler"), Buffer.alloc(bavail * bsize)).catch(() => undefined);
