@@ -118,13 +118,22 @@ export async function forgetSegment(client: Client, firstID: number): Promise<vo
   }
 }
 
-/** How many records of some owners each segment has, newest first; `received` is null where the index lacks it. */
+/** What the index file has of some owners in one segment. */
+export interface SegmentCount {
+  /** Of the segment's first record. */
+  readonly firstID: number;
+  readonly count: number;
+  /** Null where the file does not say. */
+  readonly received: Received | null;
+}
+
+/** How many records of some owners each segment has, newest first. */
 export async function countsBySegment(
   client: Client,
   scope: Scope,
   owners: readonly number[],
   logs: readonly Log[],
-): Promise<{ firstID: number; count: number; received: Received | null }[]> {
+): Promise<SegmentCount[]> {
   const { rows } = await client.execute({
     sql: `select s.firstID, s.oldest, s.newest, s.disorder, sum(p.count) n from posting p join segment s on s.id = p.segment
       where p.scope = ? and p.owner in (select value from json_each(?))

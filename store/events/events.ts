@@ -2,7 +2,7 @@ import type { RecordPeek } from "../journal/frame.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournalRecord } from "../journal/record.js";
 import type { Segment } from "../journal/segment.js";
-import { countsBySegment, offsetsIn, type Scope } from "./event-index.js";
+import { offsetsIn, type Scope } from "./event-index.js";
 import { type EventPage, type EventQuery, pageOf } from "./event-pages.js";
 import { type Log, logs } from "./event-postings.js";
 import { readOwn } from "./event-reading.js";
@@ -56,7 +56,7 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
   async function sources(scope: Scope, owners: readonly number[], wanted: readonly Log[]): Promise<Source[]> {
     // A segment may move from memory to the file while the file is asked.
     const before = new Map(indexing.live);
-    const counts = await index.ask((client) => countsBySegment(client, scope, owners, wanted));
+    const counts = await index.counts(scope, owners, wanted);
     const stored = new Map(counts.map((row) => [row.firstID, row]));
     const owned = new Set(owners);
     const isOwn = (record: JournalRecord) => owned.has(scope === "device" ? record.device : record.tenant);

@@ -7,9 +7,18 @@ import { isDamage } from "../files/database-faults.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { asError, StoreError } from "../lib/errors.js";
 import { singleFlight } from "../lib/single-flight.js";
-import { indexedSegments, openEventIndexFile } from "./event-index.js";
+import { createSlice } from "../lib/turns.js";
+import {
+  countsBySegment,
+  indexedSegments,
+  openEventIndexFile,
+  type Scope,
+  type SegmentCount,
+} from "./event-index.js";
 import { createIndexThread, type Indexer, type IndexThread } from "./event-indexer.js";
+import type { Log } from "./event-postings.js";
 import type { IndexRequest } from "./index-calls.js";
+import { createSegmentCounts } from "./segment-counts.js";
 
 export interface RepairedIndex {
   /**
@@ -17,10 +26,12 @@ export interface RepairedIndex {
    * @throws StoreError UNAVAILABLE while it is made again
    */
   ask<T>(question: (client: Client) => Promise<T>): Promise<T>;
+  /** How many records of some owners each segment has, newest first. @throws as `ask` */
+  counts(scope: Scope, owners: readonly number[], logs: readonly Log[]): Promise<readonly SegmentCount[]>;
   /** A request to the thread that writes the file. */
   request(request: IndexRequest): Promise<void>;
-  /** First ids of the segments that the file covers, and their bytes. */
-  readonly indexed: Map<number, number | null>;
+  /** First ids of the segments that the file covers, and their bytes; null where those were not kept. */
+  readonly indexed: ReadonlyMap<number, number | null>;
   /** The thread has failed a request: a damaged file is made again, any other error is reported. */
   onFailure(error: unknown): void;
   /** Puts the damaged file aside and makes it again. */
@@ -43,6 +54,12 @@ interface OpenIndex {
   readonly indexed: Map<number, number | null>;
 }
 
+/**
+ * One for all index files: each question holds the thread for a part of a millisecond, and a list over hundreds of
+ * shards asks as many files.
+ */
+const slice = createSlice();
+
 const beingMade = "cannot list events: their index is being made again";
 
 /** @param fill indexes the segments in a file that was made again */
@@ -51,6 +68,7 @@ export async function openRepairedIndex(
   fill: () => Promise<void>,
 ): Promise<RepairedIndex> {
   const remaking = singleFlight(replace);
+  const counts = createSegmentCounts();
   let closed = false;
   let index = await openOrRemake(path, open, tell);
 
@@ -71,6 +89,7 @@ export async function openRepairedIndex(
   }
 
   async function replace(fault: string): Promise<void> {
+    counts.changed();
     await index.indexer.close();
     await closeAtOnce(index.client, path);
     tell(fault, await putAside(path));
@@ -78,19 +97,33 @@ export async function openRepairedIndex(
     await fill();
   }
 
+  async function ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
+    if (slice.isOver()) await slice.next();
+    if (remaking.running !== null) throw new StoreError("UNAVAILABLE", beingMade);
+    try {
+      return await question(index.client);
+    } catch (error) {
+      if (remaking.running === null && !isDamage(error)) throw error;
+      if (!closed)
+        remaking.run(asError(error).message).catch((failure: unknown) => onTrouble(asError(failure)));
+      throw new StoreError("UNAVAILABLE", beingMade, {}, { cause: error });
+    }
+  }
+
+  async function request(asked: IndexRequest): Promise<void> {
+    const { indexer, indexed } = index;
+    if (asked.kind === "forget") indexed.delete(asked.firstID);
+    await indexer.ask(asked);
+    if (asked.kind !== "index") return;
+    indexed.set(asked.segment.firstID, asked.segment.bytes);
+    counts.changed();
+  }
+
   return {
-    ask: async (question) => {
-      if (remaking.running !== null) throw new StoreError("UNAVAILABLE", beingMade);
-      try {
-        return await question(index.client);
-      } catch (error) {
-        if (remaking.running === null && !isDamage(error)) throw error;
-        if (!closed)
-          remaking.run(asError(error).message).catch((failure: unknown) => onTrouble(asError(failure)));
-        throw new StoreError("UNAVAILABLE", beingMade, {}, { cause: error });
-      }
-    },
-    request: (request) => index.indexer.ask(request),
+    ask,
+    counts: (scope, owners, logs) =>
+      counts.get(scope, owners, logs, () => ask((client) => countsBySegment(client, scope, owners, logs))),
+    request,
     get indexed() {
       return index.indexed;
     },

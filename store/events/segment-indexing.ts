@@ -52,11 +52,7 @@ export function createSegmentIndexing(
   }
 
   async function indexSegment(segment: Segment): Promise<void> {
-    const { indexed } = index;
-    if (!indexed.has(segment.firstID)) {
-      await index.request({ kind: "index", ...withNext(segment) });
-      indexed.set(segment.firstID, segment.bytes);
-    }
+    if (!index.indexed.has(segment.firstID)) await index.request({ kind: "index", ...withNext(segment) });
     live.delete(segment);
   }
 
@@ -120,7 +116,6 @@ export function createSegmentIndexing(
     lookAt,
     forget: (segment) => {
       looked.delete(segment.firstID);
-      index.indexed.delete(segment.firstID);
       live.delete(segment);
       index.request({ kind: "forget", firstID: segment.firstID }).catch(index.onFailure);
     },
