@@ -1,5 +1,6 @@
 import type { JournalRecord } from "../journal/record.js";
 import { shardOfID } from "../journal/shard-ids.js";
+import { createSharedSlice } from "../lib/turns.js";
 import type { EventLogReading } from "./events.js";
 import { byReceipt, mergeNewest } from "./merge-newest.js";
 import { type MergeBounds, mergeBounds, pageOfMerged } from "./merged-pages.js";
@@ -15,8 +16,14 @@ export function mergeEventLogs(
 ): EventLogReading {
   const [only] = logs;
   if (only !== undefined && logs.length === 1) return only;
-  const sequences: EventLogReading["sequences"] = async (query) =>
-    (await Promise.all(logs.map((log) => log.sequences(query)))).flat();
+  const sequences: EventLogReading["sequences"] = async (query) => {
+    const slice = createSharedSlice();
+    const ask = async (log: EventLogReading) => {
+      while (slice.isOver()) await slice.next();
+      return log.sequences(query);
+    };
+    return (await Promise.all(logs.map(ask))).flat();
+  };
   const merged = (ask: (log: EventLogReading) => AsyncIterable<JournalRecord>, recordsMax?: number) =>
     mergeNewest(logs.map(ask), byReceipt, recordsMax);
   return {

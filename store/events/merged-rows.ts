@@ -1,4 +1,4 @@
-import { createSlice } from "../lib/turns.js";
+import { createSharedSlice } from "../lib/turns.js";
 import { stepRecords } from "./event-pages.js";
 import type { EventSequence, Row } from "./event-sequence.js";
 
@@ -22,9 +22,13 @@ export async function visitMerged(
   const cursors = sequences.map(
     (one, i): Cursor => ({ batches: one.rows(taken[i] ?? 0, rowsAtFirst), rows: [], at: 0 }),
   );
-  const slice = createSlice();
+  const slice = createSharedSlice();
   try {
-    await Promise.all(cursors.map(load));
+    const begin = async (cursor: Cursor): Promise<void> => {
+      while (slice.isOver()) await slice.next();
+      await load(cursor);
+    };
+    await Promise.all(cursors.map(begin));
     for (let looked = 0; ; looked++) {
       if (looked % stepRecords === 0 && slice.isOver()) await slice.next();
       const next = newestOf(cursors);

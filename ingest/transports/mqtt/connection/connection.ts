@@ -1,16 +1,13 @@
 import type { PlatformSubscription } from "../../../../store/journal/message.js";
 import { asError } from "../../../../store/lib/errors.js";
 import { addressBlock } from "../../../access/address-block.js";
-import { type ClientCertificate, isEntitled, isValidAt } from "../../../access/credentials.js";
-import { Elsewhere } from "../../../directory/by-shard.js";
+import { type ClientCertificate, isValidAt } from "../../../access/credentials.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { isWithin } from "../../../messages/topics.js";
 import { count, type EndReason } from "../../../meter.js";
-import { sessionExpiryMax } from "../../../sessions/bounds.js";
 import type { Connection, Protocol } from "../../../sessions/connections.js";
 import type { SessionState } from "../../../sessions/state.js";
-import { weightOfWill } from "../../../sessions/weights.js";
-import { type Origin, sessionOf } from "../../../uplinks/accept.js";
+import type { Origin } from "../../../uplinks/accept.js";
 import type { AttachedConnection, IncomingSocket } from "../../sockets/incoming-socket.js";
 import { join, type Neighbours, part } from "../../sockets/relay.js";
 import { readConnect, readProtocol } from "../codec/connect.js";
@@ -20,11 +17,13 @@ import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "../code
 import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
+import { Attendance } from "./attendance.js";
 import { type ByteStream, StreamError } from "./byte-stream.js";
-import { accepted, agreedKeepAlive, defaultTerms, farewell, onAcceptance, refused } from "./connack.js";
-import type { MqttContext, SharedContext } from "./context.js";
+import { accepted, defaultTerms, farewell, onAcceptance, refused } from "./connack.js";
+import type { SharedContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
-import { MqttClient, type MqttClientOwner } from "./mqtt-client.js";
+import { letIn } from "./entrance.js";
+import { MqttClient, type MqttClientOwner, noGoodbye } from "./mqtt-client.js";
 import { createWriteBuffer, type WriteBuffer } from "./write-buffer.js";
 
 /** The first packet, which must be CONNECT. */
@@ -35,8 +34,6 @@ const closeTimeoutMs = 1000;
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
 export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, AttachedConnection {
   readonly #context: SharedContext;
-  /** Of its device's shard; null until it is known. */
-  #own: MqttContext | null = null;
   readonly #stream: ByteStream;
   readonly #framer = new Framer();
   readonly #writeBuffer: WriteBuffer;
@@ -50,12 +47,10 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #phase: "new" | "connecting" | "open" | "relayed" | "closed" = "new";
   #terms: Terms = defaultTerms(4);
   #request: ConnectRequest | null = null;
-  #origin: Origin | null = null;
-  /** Its connect record is written: its end must be recorded as well. */
-  #isOnRecord = false;
+  /** In its device's shard; null until it is let in. */
+  #attendance: Attendance | null = null;
   #client: MqttClient | null = null;
   #aliases: TopicAliases | null = null;
-  #keepAlive = 0;
   #paused = false;
   /**
    * The rest of what came in one read. Nothing of it is looked at before CONNACK [MQTT-3.1.4-6 of 5.0], while the
@@ -67,7 +62,6 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #keepAliveMs = connectTimeoutMs;
   /** Monotonic: setting the clock must not end a connection. */
   #heardAt: number;
-  #openedAt = 0;
 
   constructor(
     context: SharedContext,
@@ -98,7 +92,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get openedAt(): number {
-    return this.#openedAt;
+    return this.#attendance?.openedAt ?? 0;
   }
 
   get username(): string {
@@ -122,7 +116,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get payer(): number | string {
-    return this.#origin?.device.device.tenant ?? addressBlock(this.#ip);
+    return this.#attendance?.device.device.tenant ?? addressBlock(this.#ip);
   }
 
   get takesNoMore(): boolean {
@@ -148,8 +142,9 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** Who it is. @throws Error before CONNECT has been accepted */
   get origin(): Origin {
-    if (this.#origin === null) throw new Error("cannot use the connection: CONNECT has not been accepted");
-    return this.#origin;
+    if (this.#attendance === null)
+      throw new Error("cannot use the connection: CONNECT has not been accepted");
+    return this.#attendance.origin;
   }
 
   /** Ends the connection from our side; the client is told why if its version has a code for it. */
@@ -323,7 +318,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#isHeld) return true;
     // An unauthenticated client waits for nothing of ours: its ten seconds run also while nothing can be taken.
     if (this.#phase === "new") return false;
-    return this.#client?.isFull(share) === true || this.#own?.accept.full === true;
+    return this.#client?.isFull(share) === true || this.#attendance?.context.accept.full === true;
   }
 
   #pause(): void {
@@ -408,75 +403,45 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   async #enter(request: ConnectRequest): Promise<void> {
-    const { authenticate, denials, contextOf, takesNothing } = this.#context;
-    if (takesNothing()) return this.end("unavailable");
-    const found = await authenticate(request.username, request.token, this.certificate, this.#ip);
-    if (this.#phase !== "connecting") return;
-    if ("denial" in found) {
-      const { device, denial } = found;
-      if (device !== null) denials.add(device, this.#ip, request.clientID, request.keepAlive);
-      return this.end(denial);
-    }
-    const context = await contextOf(found);
-    if (this.#phase !== "connecting") return;
-    // One that has just got another parent: its next CONNECT is passed on.
-    if (context instanceof Elsewhere || context.accept.full) return this.end("unavailable");
-    // What the feed brought since the answer was given has found no connection to throw out.
-    if (!isEntitled(found, this)) return this.end("credentials");
-    return this.#open(context, found, request);
-  }
-
-  /** CONNACK waits for the disk: then the session is what the journal says it is. */
-  #open(context: MqttContext, device: DeviceEntry, request: ConnectRequest): Promise<void> {
-    const { records, keepAliveMax, hold } = context;
-    this.#own = context;
-    const ids = { device, session: sessionOf(request.clientID), ip: this.#ip };
-    const keepAlive = agreedKeepAlive(request, keepAliveMax);
-    const sessionExpiry = Math.min(request.sessionExpiry, sessionExpiryMax);
-    this.#keepAlive = keepAlive;
-    this.#origin = { ...ids, connection: 0 };
-    this.#openedAt = this.#context.now();
-    // The session that this one takes over ends before this one is on record.
-    const refusal = this.#refusalOf(request, context);
+    const found = await letIn(this.#context, request, {
+      certificate: this.certificate,
+      ip: this.#ip,
+      isWaiting: () => this.#phase === "connecting",
+    });
+    if (found === null) return;
+    if (typeof found === "string") return this.end(found);
+    const attendance = new Attendance(found.context, found.device, this.#ip, request);
+    this.#attendance = attendance;
+    const refusal = attendance.enter(this);
     if (refusal !== null) {
-      this.#origin = null;
-      this.end(refusal);
-      return Promise.resolve();
+      this.#attendance = null;
+      return this.end(refusal);
     }
-    this.#incoming.prove(device.device.tenant);
-    hold(device.id);
-    this.#isOnRecord = true;
-    const { clientID, cleanStart, will } = request;
-    return new Promise((resolve) => {
-      const asked = { clientID, cleanStart, sessionExpiry, keepAlive, will };
-      const connection = records.connect(ids, asked, (state, present) => {
-        if (!this.isClosed) this.#begin(context, request, state, present);
+    this.#incoming.prove(found.device.device.tenant);
+    // CONNACK waits for the disk.
+    await new Promise<void>((resolve) => {
+      attendance.record((state, present) => {
+        if (!this.isClosed) this.#begin(attendance, request, state, present);
         resolve();
       });
-      this.#origin = { ...ids, connection };
     });
   }
 
-  /** Counts it among the device's connections, or says why there is no room for it. */
-  #refusalOf({ will }: ConnectRequest, { connections, limits, registry }: MqttContext): EndReason | null {
-    const { tenant } = this.entry.device;
-    if (!registry.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
-    if (!connections.open(this)) return "sessions";
-    if (limits?.enter(this.entry) !== false) return null;
-    connections.close(this);
-    return "connections";
-  }
-
-  #begin(context: MqttContext, request: ConnectRequest, state: SessionState, present: boolean): void {
+  #begin(
+    { context, keepAlive }: Attendance,
+    request: ConnectRequest,
+    state: SessionState,
+    present: boolean,
+  ): void {
     const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = context;
     const client = new MqttClient(context, this, this.#writeBuffer, request, state);
     this.#client = client;
-    this.#keepAliveMs = this.#keepAlive * 1500;
+    this.#keepAliveMs = keepAlive * 1500;
     this.#heardAt = monotonic();
-    presence.connected(this.entry.id, this.#ip, this.#keepAlive, now());
+    presence.connected(this.entry.id, this.#ip, keepAlive, now());
     meter.connections++;
     this.#phase = "open";
-    const granted = { keepAlive: this.#keepAlive, sessionExpiry: state.expiry, present, packetBytesMax };
+    const granted = { keepAlive, sessionExpiry: state.expiry, present, packetBytesMax };
     const connack = accepted(request, granted);
     // Nothing may be sent before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) return this.#shut("oversize");
@@ -498,24 +463,17 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     // The node that has it counts its end.
     if (wasRelayed) this.#context.meter.relayed--;
     else count(this.#context.meter.ended, reason);
-    if (this.#own !== null && this.#isOnRecord) this.#leaveRecord(this.#own, reason);
-    if (this.#own !== null && wasOpen) {
-      this.#own.presence.disconnected(this.entry.id);
-      this.#own.meter.connections--;
+    this.#attendance?.leave(this, { ...(this.#client?.goodbye ?? noGoodbye), reason });
+    this.#client?.close();
+    if (this.#attendance !== null && wasOpen) {
+      const { presence, meter } = this.#attendance.context;
+      presence.disconnected(this.entry.id);
+      meter.connections--;
     }
     this.#context.onClosed(this);
   }
 
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
     this.#client?.subscribeByPlatform(wanted);
-  }
-
-  #leaveRecord({ connections, records, release, limits }: MqttContext, reason: EndReason): void {
-    const goodbye = this.#client?.goodbye ?? { orderly: false, sessionExpiry: null };
-    records.disconnect(this.origin, this.#keepAlive, { ...goodbye, reason });
-    limits?.leave(this.entry);
-    connections.close(this);
-    this.#client?.close();
-    release(this.origin.device.id);
   }
 }

@@ -41,7 +41,8 @@ export interface MqttClientOwner extends Omit<InboundOwner, "state"> {
   leave(): void;
 }
 
-const noGoodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null };
+/** Of a client that has gone without a DISCONNECT. */
+export const noGoodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null };
 const pingresp = Buffer.from([0xd0, 0]);
 
 /** Everything after CONNACK: each packet of the client, and what its session has for it. */
