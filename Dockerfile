@@ -28,7 +28,8 @@ COPY --from=build /app/dist/commit.txt dist/commit.txt
 COPY src/tidemark.mjs src/tidemark.mjs
 RUN ln -s /app/src/tidemark.mjs /usr/local/bin/tidemark && mkdir /data && chown node:node /data
 # Whoever runs the image sets PUBLIC_HOST, the name that devices reach it by: nobody can connect to 0.0.0.0.
-ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
+# Two arenas of malloc: with more, what threads have freed stays where others cannot use it, and the memory grows.
+ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data MALLOC_ARENA_MAX=2
 USER node
 VOLUME /data
 EXPOSE 8080 8443 1883 8883 8884 8083 8084

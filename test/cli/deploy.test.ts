@@ -70,6 +70,15 @@ suite("deployment files", (test) => {
     assert.is(await check(), 1);
   });
 
+  test("the image and the unit keep malloc to two arenas", async () => {
+    for (const [file, line] of [
+      ["Dockerfile", /^ENV .*\bMALLOC_ARENA_MAX=2$/m],
+      ["deploy/systemd/tidemark.service", /^Environment=MALLOC_ARENA_MAX=2$/m],
+    ] as const) {
+      assert.match(await read(file), line);
+    }
+  });
+
   testWith("systemd-analyze", "systemd accepts the unit, and finds it hardened", () => {
     const unit = join(root, "deploy/systemd/tidemark.service");
     const verified = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
