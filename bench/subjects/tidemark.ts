@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { programEnvironment } from "../../test/program.js";
 import { type Api, createApi } from "../load/api-client.js";
 import { type Child, startChild } from "./child.js";
 
@@ -114,6 +115,7 @@ function environment(options: TidemarkOptions, dataDir: string, apiKey: string):
   const { influx } = options;
   const off = ["HTTPS_PORT", "MQTTS_PORT", "MQTTSS_PORT", "WS_PORT", "WSS_PORT", "COAP_PORT", "COAPS_PORT"];
   return {
+    ...programEnvironment,
     DATA_DIR: dataDir,
     HTTP_PORT: "0",
     MQTT_PORT: "0",

@@ -1,6 +1,6 @@
 import type { JournalRecord } from "../journal/record.js";
 import { shardOfID } from "../journal/shard-ids.js";
-import { createSharedSlice } from "../lib/turns.js";
+import { createPacer } from "../lib/turns.js";
 import type { EventLogReading } from "./events.js";
 import { byReceipt, mergeNewest } from "./merge-newest.js";
 import { type MergeBounds, mergeBounds, pageOfMerged } from "./merged-pages.js";
@@ -17,12 +17,8 @@ export function mergeEventLogs(
   const [only] = logs;
   if (only !== undefined && logs.length === 1) return only;
   const sequences: EventLogReading["sequences"] = async (query) => {
-    const slice = createSharedSlice();
-    const ask = async (log: EventLogReading) => {
-      while (slice.isOver()) await slice.next();
-      return log.sequences(query);
-    };
-    return (await Promise.all(logs.map(ask))).flat();
+    const inTurn = createPacer();
+    return (await Promise.all(logs.map((log) => inTurn(() => log.sequences(query))))).flat();
   };
   const merged = (ask: (log: EventLogReading) => AsyncIterable<JournalRecord>, recordsMax?: number) =>
     mergeNewest(logs.map(ask), byReceipt, recordsMax);

@@ -1,4 +1,4 @@
-import { createSharedSlice } from "../lib/turns.js";
+import { createPacer, createSlice } from "../lib/turns.js";
 import { stepRecords } from "./event-pages.js";
 import type { EventSequence, Row } from "./event-sequence.js";
 
@@ -22,10 +22,12 @@ export async function visitMerged(
   const cursors = sequences.map(
     (one, i): Cursor => ({ batches: one.rows(taken[i] ?? 0, rowsAtFirst), rows: [], at: 0 }),
   );
-  const slice = createSharedSlice();
+  const slice = createSlice();
+  const inTurn = createPacer();
   try {
+    // Each begins in its turn, and then none waits for another's disk.
     const begin = async (cursor: Cursor): Promise<void> => {
-      while (slice.isOver()) await slice.next();
+      await inTurn(() => undefined);
       await load(cursor);
     };
     await Promise.all(cursors.map(begin));

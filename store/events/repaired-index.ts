@@ -7,7 +7,7 @@ import { isDamage } from "../files/database-faults.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { asError, StoreError } from "../lib/errors.js";
 import { singleFlight } from "../lib/single-flight.js";
-import { createSharedSlice } from "../lib/turns.js";
+import { createPacer } from "../lib/turns.js";
 import {
   countsBySegment,
   indexedSegments,
@@ -58,7 +58,7 @@ interface OpenIndex {
  * One for all index files: each question holds the thread for a part of a millisecond, and a list over hundreds of
  * shards asks as many files.
  */
-const slice = createSharedSlice();
+const inTurn = createPacer();
 
 const beingMade = "cannot list events: their index is being made again";
 
@@ -97,8 +97,9 @@ export async function openRepairedIndex(
     await fill();
   }
 
-  async function ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
-    while (slice.isOver()) await slice.next();
+  const ask = <T>(question: (client: Client) => Promise<T>): Promise<T> => inTurn(() => askNow(question));
+
+  async function askNow<T>(question: (client: Client) => Promise<T>): Promise<T> {
     if (remaking.running !== null) throw new StoreError("UNAVAILABLE", beingMade);
     try {
       return await question(index.client);

@@ -1,10 +1,9 @@
-import { createRecordCache } from "../lib/record-cache.js";
 import type { Scope, SegmentCount } from "./event-index.js";
 import type { Log } from "./event-postings.js";
 
 /**
- * The counts of the owners that were asked for last: who follows a list asks for them every few seconds, and they
- * change only with the index file.
+ * The counts of owners, remembered while the index file stays as it is: who follows a list asks for the same ones every
+ * few seconds.
  */
 interface SegmentCounts {
   /** From memory, or by `read`: of several owners always by `read`. */
@@ -18,19 +17,48 @@ interface SegmentCounts {
   changed(): void;
 }
 
-/** Owners whose counts are kept, and segments of each: together some 2 MB. */
-const ownersMax = 32;
-const segmentsMax = 500;
+/** Of all index files of the process: some 10 MB. */
+export const countsMax = 50_000;
 
-const indexFile = "file";
+/** The one that was asked for longest ago stands first. */
+const kept = new Map<string, readonly SegmentCount[]>();
+let keptCounts = 0;
+let indexFiles = 0;
 
 export function createSegmentCounts(): SegmentCounts {
-  const cache = createRecordCache<string, readonly SegmentCount[]>(ownersMax, (counts) =>
-    counts.length <= segmentsMax ? [indexFile] : null,
-  );
+  const indexFile = indexFiles++;
+  let version = 0;
   return {
-    get: (scope, owners, logs, read) =>
-      owners.length === 1 ? cache.get(`${scope} ${owners[0]} ${logs.join()}`, read) : read(),
-    changed: () => cache.touch(indexFile),
+    get: async (scope, owners, logs, read) => {
+      if (owners.length !== 1) return read();
+      // What is read while the file changes is kept under a version that is not asked for again.
+      const key = `${indexFile} ${version} ${scope} ${owners[0]} ${logs.join()}`;
+      const counts = kept.get(key) ?? (await read());
+      forget(key);
+      keep(key, counts);
+      return counts;
+    },
+    changed: () => {
+      version++;
+    },
   };
 }
+
+function keep(key: string, counts: readonly SegmentCount[]): void {
+  kept.set(key, counts);
+  keptCounts += weightOf(counts);
+  for (const [oldest] of kept) {
+    if (keptCounts <= countsMax) return;
+    forget(oldest);
+  }
+}
+
+function forget(key: string): void {
+  const counts = kept.get(key);
+  if (counts === undefined) return;
+  kept.delete(key);
+  keptCounts -= weightOf(counts);
+}
+
+/** An owner of whom there is nothing takes room as well. */
+const weightOf = (counts: readonly SegmentCount[]): number => counts.length + 1;

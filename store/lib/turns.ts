@@ -55,24 +55,6 @@ export function createSlice(ms = sliceMs): Slice {
   };
 }
 
-/**
- * A slice that many short works have together: those that wait go on as soon as any may, as many as fit into the next
- * slice. Of each, right before it: `while (slice.isOver()) await slice.next();`
- */
-export function createSharedSlice(ms = sliceMs): Slice {
-  const slice = createSlice(ms);
-  let next: Promise<void> | null = null;
-  return {
-    isOver: slice.isOver,
-    next: () => {
-      next ??= slice.next().finally(() => {
-        next = null;
-      });
-      return next;
-    },
-  };
-}
-
 /** Awaited between the steps of long work: lets waiting messages in once the step has held the thread for a slice. */
 export function createBreather(ms = sliceMs): () => Promise<void> {
   const slice = createSlice(ms);

@@ -460,12 +460,11 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/events/event-index": [4, "awaits"],
   "store/events/event-sequence": [5, "awaits"],
   "store/events/merge-newest": [2, "awaits"],
-  "store/events/merged-logs": [1, "yields"],
-  "store/events/merged-rows": [3, "yields"],
+  "store/events/merged-rows": [2, "yields"],
   "store/events/merged-start": [4, "limit: eventRetentionBytes"],
   "store/events/event-postings": [1, "limit: segmentBytesMax"],
   "store/events/event-reading": [6, "awaits"],
-  "store/events/repaired-index": [1, "yields"],
+  "store/events/segment-counts": [1, "taken"],
   "store/events/segment-indexing": [5, "awaits"],
   "store/events/event-pages": [7, "yields"],
   "store/events/event-source": [9, "awaits"],
@@ -606,15 +605,7 @@ function reachedFrom(start: string): Set<string> {
 
 const ofMain = reachedFrom(join("src", "main.js"));
 const yielding: ReadonlySet<string> = new Set([
-  ...[
-    "createSlice",
-    "createSharedSlice",
-    "createBreather",
-    "createPacer",
-    "forEachInSlices",
-    "mapInSlices",
-    "nextTurn",
-  ],
+  ...["createSlice", "createBreather", "createPacer", "forEachInSlices", "mapInSlices", "nextTurn"],
 ]);
 const names = new Set([...sources.values()].flatMap(({ text }) => text.match(/[A-Za-z_]\w*/g) ?? []));
 

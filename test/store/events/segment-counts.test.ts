@@ -1,8 +1,9 @@
 /** The counts of owners that the index file has, and the turns in which it is asked. */
 import { join } from "node:path";
+import type { Client } from "@libsql/client";
 import { logs } from "../../../store/events/event-postings.js";
 import { openRepairedIndex } from "../../../store/events/repaired-index.js";
-import { createSegmentCounts } from "../../../store/events/segment-counts.js";
+import { countsMax, createSegmentCounts } from "../../../store/events/segment-counts.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 import { keep } from "../journal/support.js";
 import { indexed, openLog } from "./support.js";
@@ -31,18 +32,33 @@ suite("counts of owners", (test) => {
     assert.equal([await ask([1, 2]), await ask([1, 2])], [5, 6]);
   });
 
-  test("of very many segments are not kept", async () => {
-    const counts = createSegmentCounts();
+  test("are kept of all index files together up to a bound, those that were asked for last", async () => {
+    const [one, other] = [createSegmentCounts(), createSegmentCounts()];
     let reads = 0;
-    const ask = (segments: number) =>
-      counts.get("tenant", [1], [logs.events], async () => {
+    const ask = async (counts: typeof one, owner: number, segments: number): Promise<number> => {
+      const before = reads;
+      await counts.get("tenant", [owner], [logs.events], async () => {
         reads++;
         return Array.from({ length: segments }, (_, firstID) => ({ firstID, count: 1, received: null }));
       });
-    for (let i = 0; i < 3; i++) assert.is((await ask(501)).length, 501);
-    assert.is(reads, 3);
-    for (let i = 0; i < 3; i++) await ask(500);
-    assert.is(reads, 4);
+      return reads - before;
+    };
+    const third = Math.floor(countsMax / 3) - 1;
+    for (const owner of [1, 2]) assert.is(await ask(one, owner, third), 1);
+    assert.is(await ask(other, 1, third), 1, "another file's owner of the same number");
+    assert.is(await ask(one, 1, third), 0);
+    assert.is(await ask(other, 2, third), 1);
+    // Of the four the one that was asked for longest ago has gone.
+    assert.equal(
+      [
+        await ask(one, 1, third),
+        await ask(other, 1, third),
+        await ask(other, 2, third),
+        await ask(one, 2, third),
+      ],
+      [0, 0, 0, 1],
+    );
+    for (let i = 0; i < 2; i++) assert.is(await ask(one, 3, countsMax), 1, "more than all the room");
   });
 
   test("a list that is asked while segments close always counts what is there", async () => {
@@ -69,12 +85,26 @@ suite("counts of owners", (test) => {
   });
 });
 
-suite("the index file", (test) => {
-  test("questions that are asked at once do not hold one turn of the loop", async () => {
+/** Holds the thread for some milliseconds. */
+const slowQuestion = (client: Client) =>
+  client.execute(
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 15000) select sum(i) from n",
+  );
+
+suite("index files", (test) => {
+  test("questions that are asked at once, of one or of several, do not hold one turn of the loop", async () => {
     await withTempDir(async (dir) => {
-      const index = await openRepairedIndex(
-        { path: join(dir, "events.db"), onTrouble: failing, onDamage: ({ what }) => failing(Error(what)) },
-        async () => undefined,
+      const files = await Promise.all(
+        Array.from({ length: 4 }, (_, i) =>
+          openRepairedIndex(
+            {
+              path: join(dir, `${i}.db`),
+              onTrouble: failing,
+              onDamage: ({ what }) => failing(Error(what)),
+            },
+            async () => undefined,
+          ),
+        ),
       );
       let turn = 0;
       let ticking = true;
@@ -83,26 +113,22 @@ suite("the index file", (test) => {
         if (ticking) setImmediate(tick);
       };
       tick();
-      /** In which turn each of so many questions was answered, each of which holds the thread for some milliseconds. */
-      const turnsOf = async (questions: number, ms: number): Promise<readonly number[]> => {
+      /** In which turn each of so many questions was answered. */
+      const turnsOf = async (questions: number, question: (client: Client) => Promise<unknown>) => {
         const turns: number[] = [];
-        const question = async (): Promise<void> => {
-          const end = performance.now() + ms;
-          while (performance.now() < end);
-          turns.push(turn);
-        };
-        await Promise.all(Array.from({ length: questions }, () => index.ask(question)));
+        const ask = (_: unknown, i: number) =>
+          files[i % files.length]?.ask(question).then(() => turns.push(turn));
+        await Promise.all(Array.from({ length: questions }, ask));
         return turns;
       };
-      const long = await turnsOf(40, 2);
+      const long = await turnsOf(80, slowQuestion);
+      assert.is(long.length, 80);
       const most = Math.max(...long.map((one) => long.filter((other) => other === one).length));
-      // A slice is 4 ms, and the last of its questions may begin at its end.
-      assert.ok(most <= 3, `${most} questions in one turn`);
-      const short = await turnsOf(200, 0);
-      assert.is(short.length, 200);
-      assert.ok(new Set(short).size <= 20, `${new Set(short).size} turns for what fits into one`);
+      assert.ok(most <= 20, `${most} questions of 80 in one turn`);
+      const short = new Set(await turnsOf(100, async () => undefined));
+      assert.ok(short.size <= 20, `${short.size} turns for what fits into one`);
       ticking = false;
-      await index.close();
+      for (const file of files) await file.close();
     });
   });
 });

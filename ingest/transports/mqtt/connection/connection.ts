@@ -17,13 +17,13 @@ import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "../code
 import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
-import { Attendance } from "./attendance.js";
 import { type ByteStream, StreamError } from "./byte-stream.js";
 import { accepted, defaultTerms, farewell, onAcceptance, refused } from "./connack.js";
 import type { SharedContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
-import { letIn } from "./entrance.js";
+import { identify } from "./identify.js";
 import { MqttClient, type MqttClientOwner, noGoodbye } from "./mqtt-client.js";
+import { Registration } from "./registration.js";
 import { createWriteBuffer, type WriteBuffer } from "./write-buffer.js";
 
 /** The first packet, which must be CONNECT. */
@@ -48,7 +48,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #terms: Terms = defaultTerms(4);
   #request: ConnectRequest | null = null;
   /** In its device's shard; null until it is let in. */
-  #attendance: Attendance | null = null;
+  #registration: Registration | null = null;
   #client: MqttClient | null = null;
   #aliases: TopicAliases | null = null;
   #paused = false;
@@ -92,7 +92,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get openedAt(): number {
-    return this.#attendance?.openedAt ?? 0;
+    return this.#registration?.openedAt ?? 0;
   }
 
   get username(): string {
@@ -116,7 +116,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get payer(): number | string {
-    return this.#attendance?.device.device.tenant ?? addressBlock(this.#ip);
+    return this.#registration?.device.device.tenant ?? addressBlock(this.#ip);
   }
 
   get takesNoMore(): boolean {
@@ -142,9 +142,9 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** Who it is. @throws Error before CONNECT has been accepted */
   get origin(): Origin {
-    if (this.#attendance === null)
+    if (this.#registration === null)
       throw new Error("cannot use the connection: CONNECT has not been accepted");
-    return this.#attendance.origin;
+    return this.#registration.origin;
   }
 
   /** Ends the connection from our side; the client is told why if its version has a code for it. */
@@ -318,7 +318,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#isHeld) return true;
     // An unauthenticated client waits for nothing of ours: its ten seconds run also while nothing can be taken.
     if (this.#phase === "new") return false;
-    return this.#client?.isFull(share) === true || this.#attendance?.context.accept.full === true;
+    return this.#client?.isFull(share) === true || this.#registration?.context.accept.full === true;
   }
 
   #pause(): void {
@@ -403,32 +403,33 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   async #enter(request: ConnectRequest): Promise<void> {
-    const found = await letIn(this.#context, request, {
+    const found = await identify(this.#context, request, {
       certificate: this.certificate,
       ip: this.#ip,
       isWaiting: () => this.#phase === "connecting",
     });
-    if (found === null) return;
+    // From here to the connect record nothing comes between.
+    if (found === null || this.#phase !== "connecting") return;
     if (typeof found === "string") return this.end(found);
-    const attendance = new Attendance(found.context, found.device, this.#ip, request);
-    this.#attendance = attendance;
-    const refusal = attendance.enter(this);
+    const registration = new Registration(found.context, found.device, this.#ip, request);
+    this.#registration = registration;
+    const refusal = registration.enter(this);
     if (refusal !== null) {
-      this.#attendance = null;
+      this.#registration = null;
       return this.end(refusal);
     }
     this.#incoming.prove(found.device.device.tenant);
     // CONNACK waits for the disk.
     await new Promise<void>((resolve) => {
-      attendance.record((state, present) => {
-        if (!this.isClosed) this.#begin(attendance, request, state, present);
+      registration.record((state, present) => {
+        if (!this.isClosed) this.#begin(registration, request, state, present);
         resolve();
       });
     });
   }
 
   #begin(
-    { context, keepAlive }: Attendance,
+    { context, keepAlive }: Registration,
     request: ConnectRequest,
     state: SessionState,
     present: boolean,
@@ -463,10 +464,10 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     // The node that has it counts its end.
     if (wasRelayed) this.#context.meter.relayed--;
     else count(this.#context.meter.ended, reason);
-    this.#attendance?.leave(this, { ...(this.#client?.goodbye ?? noGoodbye), reason });
+    this.#registration?.leave(this, { ...(this.#client?.goodbye ?? noGoodbye), reason });
     this.#client?.close();
-    if (this.#attendance !== null && wasOpen) {
-      const { presence, meter } = this.#attendance.context;
+    if (this.#registration !== null && wasOpen) {
+      const { presence, meter } = this.#registration.context;
       presence.disconnected(this.entry.id);
       meter.connections--;
     }

@@ -1,6 +1,7 @@
 /** What a policy refuses, what cannot be taken for now, and answers that must be short. */
 import { Duplex } from "node:stream";
 import mqttPacket from "mqtt-packet";
+import type { DeviceEntry } from "../../../../../ingest/directory/entries.js";
 import { createMeter } from "../../../../../ingest/meter.js";
 import { compilePolicies } from "../../../../../ingest/policies.js";
 import { createSessionState } from "../../../../../ingest/sessions/state.js";
@@ -19,6 +20,7 @@ import {
 import { createReadingTurns } from "../../../../../ingest/transports/mqtt/connection/reading.js";
 import type { Accept, Uplink } from "../../../../../ingest/uplinks/accept.js";
 import { systemClock } from "../../../../../store/lib/clock.js";
+import { pause } from "../../../../../store/lib/turns.js";
 import { createStillClock } from "../../../../clock.js";
 import { assert, suite, until } from "../../../../suite.js";
 import { incomingFrom } from "../../../support.js";
@@ -126,9 +128,9 @@ function send(version: Version): { kept: string[]; answered: string[] } {
 
 /** A connection whose other end is this test; `authenticate` is all that it is asked for. */
 function connection(
-  authenticate: MqttContext["authenticate"],
+  parts: Pick<MqttContext, "authenticate"> & Partial<MqttContext>,
   version: Version,
-): { got: Buffer[]; end: () => boolean } {
+): { readonly connection: MqttConnection; readonly got: Buffer[]; end: () => boolean } {
   const got: Buffer[] = [];
   const socket = new Duplex({
     read: () => undefined,
@@ -142,19 +144,20 @@ function connection(
     accept: { full: false },
     meter: createMeter(),
     ...systemClock,
-    authenticate,
+    takesNothing: () => false,
     markDirty: nothing,
     markPaused: nothing,
     onClosed: nothing,
     turns: createReadingTurns(),
     neighbours: null,
+    ...parts,
   } as unknown as MqttContext;
   const open = new MqttConnection(context, socket, incomingFrom("192.0.2.1"), null);
   const connect = { cmd: "connect", clientId: "c", keepalive: 0, clean: true } as const;
   socket.push(
     mqttPacket.generate({ ...connect, protocolId: "MQTT", protocolVersion: version === 5 ? 5 : 4 }),
   );
-  return { got, end: () => open.isClosed };
+  return { connection: open, got, end: () => open.isClosed };
 }
 
 suite("MQTT, refusals", (test) => {
@@ -229,10 +232,37 @@ suite("MQTT, refusals", (test) => {
       [4, "20020003"],
       [5, "88"],
     ] as const) {
-      const { got, end } = connection(() => Promise.reject(new Error("the store is away")), version);
+      const authenticate = () => Promise.reject(new Error("the store is away"));
+      const { got, end } = connection({ authenticate }, version);
       await until(end, { what: "the end" });
       assert.ok(Buffer.concat(got).toString("hex").includes(answer), Buffer.concat(got).toString("hex"));
     }
+  });
+
+  test("who goes in the moment in which it is let in leaves nothing on record", async () => {
+    const calls: string[] = [];
+    const note = (call: string) => () => calls.push(call);
+    const shard = {
+      ...{ now: Date.now, keepAliveMax: null, limits: null, accept: { full: false } },
+      ...{ hold: note("hold"), connections: { open: note("open") }, records: { connect: note("connect") } },
+      registry: { held: { mayGrow: () => true } },
+    } as unknown as MqttContext;
+    const device = {
+      ...{ id: 1, certificates: new Map() },
+      device: { tenant: 1, blocked: 0, authType: 1, deviceUsername: "", token: "" },
+    } as unknown as DeviceEntry;
+    let asked = false;
+    const contextOf = (): Promise<MqttContext> => {
+      const found = Promise.resolve(shard);
+      // Two steps behind the answer: after whoever waits for it, before whoever waits for what that makes of it.
+      void found.then(() => undefined).then(() => entering.connection.end("thrown_out"));
+      asked = true;
+      return found;
+    };
+    const entering = connection({ authenticate: () => Promise.resolve(device), contextOf }, 5);
+    await until(entering.end, { what: "the end" });
+    await pause(5);
+    assert.equal([asked, calls], [true, []]);
   });
 
   test("silence is measured by the clock that is never set", () => {

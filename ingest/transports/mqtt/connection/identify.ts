@@ -1,4 +1,4 @@
-import { type ClientCertificate, isEntitled } from "../../../access/credentials.js";
+import type { ClientCertificate } from "../../../access/credentials.js";
 import { Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import type { EndReason } from "../../../meter.js";
@@ -13,18 +13,18 @@ interface Entrant {
   isWaiting(): boolean;
 }
 
-interface Entitled {
+interface Identified {
   readonly device: DeviceEntry;
   /** Of its shard, which is here. */
   readonly context: MqttContext;
 }
 
-/** Looks at the credentials of a CONNECT. Else than who may come in: why not; null if it waits no more. */
-export async function letIn(
+/** Who has sent a CONNECT, by its credentials; else why it may not come in, or null if it has gone meanwhile. */
+export async function identify(
   { authenticate, denials, contextOf, takesNothing }: SharedContext,
   { username, token, clientID, keepAlive }: ConnectRequest,
   entrant: Entrant,
-): Promise<Entitled | EndReason | null> {
+): Promise<Identified | EndReason | null> {
   if (takesNothing()) return "unavailable";
   const { certificate, ip } = entrant;
   const found = await authenticate(username, token, certificate, ip);
@@ -34,10 +34,6 @@ export async function letIn(
     return found.denial;
   }
   const context = await contextOf(found);
-  if (!entrant.isWaiting()) return null;
   // One that has just got another parent: its next CONNECT is passed on.
-  if (context instanceof Elsewhere || context.accept.full) return "unavailable";
-  // What the feed brought since the answer was given has found no connection to throw out.
-  if (!isEntitled(found, { username: username ?? "", token: token ?? "", certificate })) return "credentials";
-  return { device: found, context };
+  return context instanceof Elsewhere ? "unavailable" : { device: found, context };
 }

@@ -1,3 +1,4 @@
+import { isEntitled } from "../../../access/credentials.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import type { EndReason } from "../../../meter.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
@@ -10,8 +11,8 @@ import type { ConnectRequest } from "../codec/packets.js";
 import { agreedKeepAlive } from "./connack.js";
 import type { MqttContext } from "./context.js";
 
-/** A connection in the books of its device's shard: counted among the device's, and on record from begin to end. */
-export class Attendance {
+/** A connection as its device's shard knows it: counted among the device's, and on record from begin to end. */
+export class Registration {
   readonly context: MqttContext;
   /** Milliseconds since 1970. */
   readonly openedAt: number;
@@ -39,11 +40,14 @@ export class Attendance {
   }
 
   /**
-   * Counts it among the device's connections, or says why there is no room for it. The session that it takes over ends
-   * here, before this one is on record.
+   * Counts it among the device's connections, or says why it may not come in after all. The session that it takes over
+   * ends here, before this one is on record.
    */
   enter(connection: Connection): EndReason | null {
-    const { connections, limits, registry } = this.context;
+    const { accept, connections, limits, registry } = this.context;
+    if (accept.full) return "unavailable";
+    // What the feed brought since its credentials were looked at has found no connection to throw out.
+    if (!isEntitled(this.device, connection)) return "credentials";
     if (!registry.held.mayGrow(this.device.device.tenant, 0, weightOfWill(this.#request.will))) return "room";
     if (!connections.open(connection)) return "sessions";
     if (limits?.enter(this.device) !== false) return null;
@@ -63,7 +67,7 @@ export class Attendance {
     this.#origin = { ...this.#origin, connection };
   }
 
-  /** Takes it out of the books. */
+  /** Takes it out again. */
   leave(connection: Connection, goodbye: Goodbye): void {
     if (!this.#isOnRecord) return;
     const { connections, records, release, limits } = this.context;
