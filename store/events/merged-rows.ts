@@ -27,8 +27,8 @@ export async function visitMerged(
   try {
     // Each begins in its turn, and then none waits for another's disk.
     const begin = async (cursor: Cursor): Promise<void> => {
-      await inTurn(() => undefined);
-      await load(cursor);
+      const { loading } = await inTurn(() => ({ loading: load(cursor) }));
+      await loading;
     };
     await Promise.all(cursors.map(begin));
     for (let looked = 0; ; looked++) {

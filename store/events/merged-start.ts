@@ -99,8 +99,10 @@ export async function findStart(
   wanted: number,
   rowsBeforeMax: number,
 ): Promise<MergeStart> {
-  // Where nothing is merged, the place is known.
-  if (sequences.length === 1) return { taken: [wanted], rowsBefore: 0, unclear: [] };
+  // Where nothing is merged, or nothing comes before, the place is known.
+  if (sequences.length === 1 || wanted === 0) {
+    return { taken: sequences.map(() => wanted), rowsBefore: 0, unclear: [] };
+  }
   let runs = sequences.map((sequence) => sequence.runs);
   for (let round = 0; ; round++) {
     const start = startOf(runs, wanted);
