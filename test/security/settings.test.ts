@@ -94,6 +94,7 @@ const undocumented: Readonly<Record<string, string>> = {
 
 /** What is written like a setting, and is none. */
 const otherNames: Readonly<Record<string, string>> = {
+  MALLOC_ARENA_MAX: "of the C library",
   METRICS_SECRET: "of compose.yaml",
   PYTHON_WITH_PEERS: "of the test suite",
   TIDEMARK_NODE_SEED: "of the test suite",
