@@ -92,7 +92,7 @@ suite("package", (test) => {
           await sendOne(address, join(empty, "data"));
         } finally {
           // One that has ended by itself has said why.
-          if (child.exitCode === null) {
+          if (child.exitCode === null && child.signalCode === null) {
             process.kill(-(child.pid as number), "SIGTERM");
             await new Promise((resolve) => child.once("close", resolve));
           }
