@@ -1,5 +1,4 @@
 import type { Server } from "node:http";
-import type { Http2Server, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { addressBlock } from "../../ingest/access/address-block.js";
@@ -9,10 +8,9 @@ import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
 import type { IncomingSocket } from "../../ingest/transports/sockets/incoming-socket.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
 import { type Holder, HttpConnection, type HttpTimes } from "./http-connection.js";
-import { Http2Connection } from "./http2-connection.js";
 import type { Unread } from "./unread.js";
 
-/** The open connections, of both versions of HTTP, with or without TLS. */
+/** The open connections, with or without TLS. */
 interface ConnectionPool {
   takePlain(socket: Socket): void;
   /** After the handshake of TLS. */
@@ -32,9 +30,6 @@ interface ConnectionPoolDeps {
   readonly times: HttpTimes;
   readonly unread: Unread;
   readonly http1: Server;
-  readonly http2: Http2Server;
-  /** By their sessions, those of HTTP/2. */
-  readonly sessions: WeakMap<ServerHttp2Session, Http2Connection>;
 }
 
 /**
@@ -44,13 +39,12 @@ interface ConnectionPoolDeps {
 const heldBytesMax = { unauthenticated: 16 * 1024 * 1024, callers: 32 * 1024 * 1024 } as const;
 
 export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
-  const { meter, monotonic, admission, times, unread, http1, http2, sessions } = deps;
+  const { meter, monotonic, admission, times, unread, http1 } = deps;
   const held = {
     unauthenticated: createShares<string>(heldBytesMax.unauthenticated),
     callers: createShares<number>(heldBytesMax.callers),
   };
-  const single = new Set<HttpConnection>();
-  const multiplexed = new Set<Http2Connection>();
+  const open = new Set<HttpConnection>();
   const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
   const common = {
     monotonic,
@@ -63,17 +57,17 @@ export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
   };
 
   function begin(connection: HttpConnection): void {
-    single.add(connection);
+    open.add(connection);
     meter.httpConnections++;
     connection.once("close", () => {
-      single.delete(connection);
+      open.delete(connection);
       meter.httpConnections--;
     });
     http1.emit("connection", connection);
   }
 
   /** What the admission of the socket may ask of what it has become. */
-  function attach(incoming: IncomingSocket, connection: HttpConnection | Http2Connection): void {
+  function attach(incoming: IncomingSocket, connection: HttpConnection): void {
     incoming.attach({
       get isKnown() {
         return !connection.isIdle;
@@ -83,30 +77,6 @@ export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
         connection.destroy();
       },
     });
-  }
-
-  function takeMultiplexed(
-    socket: TLSSocket,
-    incoming: IncomingSocket,
-    certificate: ClientCertificate | null,
-  ): void {
-    // Told of while the socket is given over.
-    http2.once("session", (session) => {
-      const { address, prove } = incoming;
-      const connection = new Http2Connection(session, socket, address, certificate, {
-        monotonic,
-        onProven: (tenant) => prove.call(incoming, tenant),
-      });
-      sessions.set(session, connection);
-      multiplexed.add(connection);
-      meter.httpConnections++;
-      attach(incoming, connection);
-      session.once("close", () => {
-        multiplexed.delete(connection);
-        meter.httpConnections--;
-      });
-    });
-    http2.emit("connection", socket);
   }
 
   return {
@@ -120,7 +90,6 @@ export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
       begin(connection);
     },
     takeSecure: (socket, incoming, certificate) => {
-      if (socket.alpnProtocol === "h2") return takeMultiplexed(socket, incoming, certificate);
       const { address } = incoming;
       const onProven = (_: HttpConnection, tenant: number): void => incoming.prove(tenant);
       const connection = new HttpConnection(socket, { ...common, onProven }, { address, certificate });
@@ -128,25 +97,19 @@ export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
       begin(connection);
     },
     check: () => {
-      for (const connection of single) {
+      for (const connection of open) {
         const due = connection.overdue(times);
         if (due === null) continue;
         ended("timeout");
         if (due === "tell") unread.late(connection);
         else connection.destroy();
       }
-      for (const connection of multiplexed) {
-        if (!connection.checkTimes(times)) continue;
-        ended("timeout");
-        connection.destroy();
-      }
     },
     closeIdle: () => {
-      for (const connection of single) if (connection.isIdle) connection.destroy();
-      for (const connection of multiplexed) connection.close();
+      for (const connection of open) if (connection.isIdle) connection.destroy();
     },
     destroy: () => {
-      for (const connection of [...single, ...multiplexed]) connection.destroy();
+      for (const connection of open) connection.destroy();
     },
   };
 }

@@ -13,8 +13,6 @@ import type { Logger } from "../observability/log.js";
 import { createConnectionPool } from "./connection-pool.js";
 import type { HttpTimes } from "./http-connection.js";
 import { createHttp1Server } from "./http1-server.js";
-import type { Http2Connection } from "./http2-connection.js";
-import { createHttp2Server } from "./http2-server.js";
 import { createRelayedServer } from "./relayed-requests.js";
 import { createRequestHandling, type Fetch } from "./request-handling.js";
 import { createRequestTurns } from "./request-turns.js";
@@ -77,7 +75,6 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const relayed = createRelayedServer(handling, deps.webSockets);
   const proxies = createProxies(config.trustedProxies);
   const ipOf = ({ headers }: IncomingMessage, { address }: HttpPeer) => clientOf(proxies, address, headers);
-  const sessions = new WeakMap<object, Http2Connection>();
   const admission = createAdmission<Admitted>(deps.connectionsMax);
   const pool = createConnectionPool({
     meter,
@@ -91,8 +88,6 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
       upgrades: deps.webSockets,
       ipOf,
     }),
-    http2: createHttp2Server(handling, (session) => sessions.get(session)),
-    sessions,
   });
   const plain = createServer({ noDelay: true, allowHalfOpen: true }, pool.takePlain);
   const secure =

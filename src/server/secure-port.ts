@@ -1,4 +1,4 @@
-/** The port of HTTP over TLS: whose connection it is, TLS, and what was agreed on within it. */
+/** The port of HTTP over TLS: whose connection it is, and TLS. */
 import { createServer, type Server, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Admission, Admitted } from "../../ingest/access/admission.js";
@@ -39,7 +39,7 @@ export function createSecurePort(deps: SecurePortDeps): SecurePort {
       suites: config.tlsSuites,
       meter,
       monotonic,
-      protocols: ["h2", "http/1.1"],
+      protocols: ["http/1.1", "http/1.0"],
     },
     take,
   );

@@ -12,13 +12,13 @@ interface Opened {
   isOpen: boolean;
 }
 
-function createStage() {
+function createStage(streamsMax = 2) {
   let now = 0;
   const timers = new Set<{ readonly at: number; readonly act: () => void }>();
   const opened: Opened[] = [];
   const goneDevices = new Set<string>();
   const asked = { now: 0, atOnce: 0 };
-  const hub = createHub({
+  const hub = createHub(streamsMax, {
     open: (path, told) => {
       const one = { path, told, isOpen: true };
       opened.push(one);
@@ -135,6 +135,27 @@ suite("console: holder of live streams", (test) => {
     stage.greet();
     stage.pass(2000);
     assert.equal(stage.open().map(devicesOf), ["d029"]);
+  });
+
+  test("a holder that may have one stream has never two, and what that misses is a gap", () => {
+    const stage = createStage(1);
+    const window = stage.window();
+    const wide: Want = { ...wantOf([], ["alerts"]), devices: null };
+    window.says([wantOf(["a"]), wide]);
+    stage.pass(50);
+    stage.greet();
+    assert.equal(window.left(), [wantOf(["a"])], "what is told of all devices goes before");
+    for (const device of ids(5)) {
+      window.wants([device]);
+      stage.pass(200);
+      assert.equal(stage.open().map(devicesOf), [device]);
+    }
+    stage.greet();
+    stage.pass(2000);
+    assert.is(window.gaps(), 1);
+    window.leaves();
+    stage.pass(50);
+    assert.is(stage.open().length, 0);
   });
 
   test("a stream that is cut for want of room is a gap for whom it was, once the new one is there", () => {

@@ -74,7 +74,7 @@ consoleSuite("console: live", (test, world, web) => {
     assert.ok(asked <= 2, `${asked} questions`);
   });
 
-  test("without a worker that windows share, each has a stream of its own", async () => {
+  test("without a worker that windows share, each has a stream of its own, and none while it is hidden", async () => {
     const device = await station();
     const { page, context } = await web.open();
     await context.addInitScript("delete globalThis.SharedWorker");
@@ -88,6 +88,24 @@ consoleSuite("console: live", (test, world, web) => {
     await world.publish(device, { temp: 7.125 });
     await shown(page, "7.125");
     await shown(second, "7.125");
+
+    const hide = (hidden: boolean) =>
+      second.evaluate(
+        `Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
+         document.dispatchEvent(new Event("visibilitychange"))`,
+      );
+    await hide(true);
+    await streamsAre(1);
+    await world.publish(device, { temp: 8.25 });
+    await shown(page, "8.25");
+    assert.is(
+      await second.locator(".values .big", { hasText: "8.25" }).count(),
+      0,
+      "a hidden one holds none",
+    );
+    await hide(false);
+    await shown(second, "8.25");
+    await streamsAre(2);
   });
 
   test("a logout in one window is one in all, and another user sees nothing of the one before", async () => {

@@ -359,7 +359,6 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/journal-lists/list-of-nodes": [3, "limit: rowsMax"],
   "src/service/journal-log": [1, "startup"],
   "src/server/connection-pool": [5, "limit: connectionsMax"],
-  "src/server/http2-connection": [1, "limit: streamsMax"],
   "src/service/server-identity": [1, "constant"],
   "src/server/http-connection": [1, "yields"],
   "src/service/checks": [1, "constant"],

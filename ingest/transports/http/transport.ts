@@ -23,15 +23,7 @@ import { takeBatch } from "./messages/batch.js";
 import { confirmMessage, fetchMessage } from "./messages/inbox.js";
 import { takeUplink } from "./messages/uplinks.js";
 import type { HttpPeer } from "./peer.js";
-import {
-  type Answer,
-  failure,
-  type HttpResponse,
-  hasLeft,
-  noContent,
-  send,
-  turnedAway,
-} from "./requests/answers.js";
+import { type Answer, failure, type HttpResponse, noContent, send, turnedAway } from "./requests/answers.js";
 import { readBody } from "./requests/body.js";
 import { createBodyRooms } from "./requests/body-room.js";
 import { loginOf } from "./requests/credentials.js";
@@ -124,7 +116,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     const { username } = loginOf(request.headers.authorization ?? "");
     const keeper = await neighbours.keeperOf(username);
     if (keeper === null) return false;
-    if (hasLeft(response)) return true;
+    if (response.destroyed) return true;
     const { certificate, isSecure } = peer;
     neighbours.forward(keeper.node, {
       request,
@@ -154,7 +146,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     if (await passedOn(request, response, peer, ip, form)) return;
     const client = await deviceOf(request, peer, ip);
     if ("reason" in client) return respond(response, form(turnedAway[client.reason]));
-    if (hasLeft(response)) return;
+    if (response.destroyed) return;
     const { tenant } = client.entry.device;
     const { accept, waiting } = client;
     const asked: DeviceRequest = {

@@ -1,5 +1,5 @@
 import type { Polled } from "../../../clients/polled-inbox.js";
-import { type Answer, failure, hasLeft, noContent, refusals } from "../requests/answers.js";
+import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
 import type { DeviceRequest } from "../requests/device-request.js";
 
 /** Shorter than proxies and clients usually wait for an answer. */
@@ -40,7 +40,7 @@ export function waitSeconds(query: URLSearchParams): number | Answer {
 /** The first message, at once or within the time; null if none comes. */
 export function firstMessage({ client, response }: DeviceRequest, waitS: number): Promise<Polled | null> {
   // A message handed to nobody would keep a poll that waits from it.
-  if (hasLeft(response)) return Promise.resolve(null);
+  if (response.destroyed) return Promise.resolve(null);
   client.heard();
   const { link } = client;
   const first = link.first();

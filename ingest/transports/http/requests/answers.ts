@@ -1,18 +1,9 @@
 import type { ServerResponse } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
 import type { Refusal } from "../../../clients/client.js";
 import type { Turned } from "../../../clients/clients.js";
 
-/** The part of a response of HTTP/1.1 and HTTP/2 that answers to devices use. */
-export type HttpResponse = Pick<ServerResponse, "writeHead" | "end" | "destroyed" | "once" | "off"> & {
-  /** Of HTTP/2. */
-  readonly stream?: Pick<ServerHttp2Stream, "closed">;
-};
-
-/** Whether nobody waits for the answer any more: no `close` will come. */
-export function hasLeft({ destroyed, stream }: HttpResponse): boolean {
-  return destroyed || stream?.closed === true;
-}
+/** The part of a response that answers to devices use. It is `destroyed` once nobody waits for the answer any more. */
+export type HttpResponse = Pick<ServerResponse, "writeHead" | "end" | "destroyed" | "once" | "off">;
 
 export interface Answer {
   readonly status: number;
@@ -46,7 +37,7 @@ export function send(response: HttpResponse, answer: Answer, room: TakeAnswerRoo
   const { body } = answer;
   const bytes = body === undefined ? 0 : Buffer.byteLength(body);
   const release = answer.release ?? room(bytes);
-  if (hasLeft(response)) return release?.();
+  if (response.destroyed) return release?.();
   if (release === null) return write(response, unread, Buffer.byteLength(String(unread.body)));
   response.once("close", release);
   write(response, answer, bytes);

@@ -1,6 +1,5 @@
 import { createSlice } from "../../../../store/lib/turns.js";
 import { newPatience, type Outcome, type Publication, type Refusal } from "../../../clients/client.js";
-import { hasLeft } from "./answers.js";
 import type { DeviceRequest } from "./device-request.js";
 
 /** Of a body, between two looks at the clock: as much as is read in a fraction of a slice. */
@@ -79,7 +78,7 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
     isWithin: (messages, bytes) => client.isWithin(messages, bytes, patience),
     take: (message, told) => {
       // Nobody would hear what became of it, and whoever comes again must not find it taken twice.
-      if (over === null && hasLeft(response)) over = "unavailable";
+      if (over === null && response.destroyed) over = "unavailable";
       if (over !== null) {
         told(over);
         return undefined;

@@ -10,7 +10,7 @@ import {
 } from "./protocol.js";
 import { bring, fitting, pathOf, type Question, questionsOf } from "./questions.js";
 import { openStream } from "./stream.js";
-import { createStreams, type Surroundings, streamsMax } from "./streams.js";
+import { createStreams, type Surroundings } from "./streams.js";
 
 export interface Window {
   tell(message: ToWindow): void;
@@ -65,7 +65,8 @@ const ofBrowser: Surroundings = {
   },
 };
 
-export function createHub(surroundings: Surroundings = ofBrowser): Hub {
+/** @param streamsMax streams that may be open at once */
+export function createHub(streamsMax: number, surroundings: Surroundings = ofBrowser): Hub {
   const { now, after } = surroundings;
   const windows = new Map<Window, Attending>();
   /** Windows that were not told for a time: when they come back they have missed something. */
@@ -94,6 +95,7 @@ export function createHub(surroundings: Surroundings = ofBrowser): Hub {
         user = null;
       },
     },
+    streamsMax,
     surroundings,
   );
 

@@ -118,9 +118,11 @@ async function openLink(): Promise<(message: FromWindow) => void> {
 
 async function ownLink(): Promise<(message: FromWindow) => void> {
   const { createHub } = await import("./hub.js");
-  const hub = createHub();
+  const hub = createHub(1);
   const window = { tell: hear };
-  return (message) => hub.hear(window, message);
+  // Each window takes one of the six connections that a browser has to a host: a hidden one takes none.
+  document.addEventListener("visibilitychange", say);
+  return (message) => hub.hear(window, document.hidden ? { user: null } : message);
 }
 
 interface TrustedTypes {

@@ -1,11 +1,9 @@
-/** The streams that run: two at most, whatever is wanted. A new one is heard beside the old one until it is sure. */
+/** The streams that run. Where two may, a new one is heard beside the old one until it is sure. */
 import type { LinkState } from "./protocol.js";
 import { pathOf, type Question } from "./questions.js";
 import { createRecent } from "./recent.js";
 import type { Loss, openStream, Stream } from "./stream.js";
 
-/** A browser has six connections to a host of HTTP/1.1, for all of its windows: streams must leave room. */
-export const streamsMax = 2;
 /** The old stream and the new one are both heard for so long: what is in one of them alone is not missed. */
 const overlapMs = 1_000;
 /** An old stream is given up after so long, even if the new one is not there yet. */
@@ -55,7 +53,11 @@ interface Running {
   oldSince: number | null;
 }
 
-export function createStreams(told: StreamsTold, { open, now, after }: Surroundings): Streams {
+export function createStreams(
+  told: StreamsTold,
+  streamsMax: number,
+  { open, now, after }: Surroundings,
+): Streams {
   /** In the order of their beginnings. */
   const running = new Map<string, Running>();
   const recent = createRecent(now);

@@ -2,7 +2,8 @@
 import { createHub, type Window } from "./hub.js";
 import type { FromWindow } from "./protocol.js";
 
-const hub = createHub();
+/** A browser has six connections to a host, for all of its windows: streams must leave some to the rest. */
+const hub = createHub(2);
 
 addEventListener("connect", (event) => {
   const [port] = (event as MessageEvent).ports;
