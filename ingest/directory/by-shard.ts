@@ -1,8 +1,10 @@
 /** A device's shard is that of the topmost device above it, so that gateways and what they carry are together. */
-import { depthMax } from "./below.js";
 import type { Directory } from "./directory.js";
 import type { DeviceEntry } from "./entries.js";
 import { createShardWaits, type ShardWaits } from "./shard-waits.js";
+
+/** Gateways and parent devices between a device and the one above all. */
+const depthMax = 32;
 
 /** The place of a shard that this process does not have. */
 export class Elsewhere {

@@ -5,6 +5,7 @@ import { createVersions } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import { mergeSubscriptions } from "../messages/platform-subscriptions.js";
+import { createCarried } from "./carried.js";
 import type { DeviceEntry } from "./entries.js";
 import { createEntryCache } from "./entry-cache.js";
 import { createEntryLoader } from "./entry-loader.js";
@@ -20,6 +21,8 @@ export interface Directory {
   /** From memory only, by deviceID: null = nobody has it, undefined = it must be looked up. */
   peekByDeviceID(deviceID: string): DeviceEntry | null | undefined;
   findByDeviceID(deviceID: string): Promise<DeviceEntry | undefined>;
+  /** Record ids by deviceID of all devices below this one that are not blocked: from memory once it has been asked. */
+  below(id: number): Promise<ReadonlyMap<string, number>>;
   /** Applies one change of the feed. */
   apply(change: Change): Promise<void>;
   /** Called when a device is gone (undefined) or its row has changed, until what is returned is called. */
@@ -39,6 +42,7 @@ const noSubscriptions: readonly PlatformSubscription[] = [];
 export function createDirectory(store: DeviceStore, devicesMax: number): Directory {
   const cache = createEntryCache(devicesMax);
   const products = createProductCache(store);
+  const carried = createCarried(store.db);
   /** Of devices, products, policies and groups. */
   const versions = createVersions();
   /** No change overtakes what is read under it: the feed waits, and then applies to what was read. */
@@ -65,7 +69,11 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     },
     findByDeviceID: loader.byDeviceID,
     get: async (id) => cache.entries.get(id) ?? loader.byID(id),
-    apply: (change) => inTurn(() => applyInTurn(change)),
+    below: carried.below,
+    apply: (change) => {
+      carried.forget(change);
+      return inTurn(() => applyInTurn(change));
+    },
     onDevice: deviceListeners.add,
     platformSubscriptions: (entry) =>
       entry.subscriptions.length + entry.product.subscriptions.length === 0

@@ -5,11 +5,9 @@ import { decodeRecord } from "../../store/journal/record-codecs.js";
 import { sentAtOf } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
-import type { Change } from "../../store/metadata/db/changes.js";
-import type { Db } from "../../store/metadata/db/db.js";
+import type { Directory } from "../directory/directory.js";
 import { liesInRecord } from "../followers/failures.js";
 import { entriesMax, entriesOf, payloadOfEntry } from "./entries.js";
-import { createParents } from "./parents.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
@@ -23,7 +21,6 @@ export interface Envelopes {
   readonly oldestOpenID: number;
   /** Resolves when the entries of every envelope expanded so far are on disk. */
   written(): Promise<void>;
-  forget(change: Change): void;
   /** Nothing more is appended; the next start goes on from there. */
   close(): void;
 }
@@ -45,13 +42,12 @@ const refusedMax = 0xffff;
  * which device was heard through which parent, and when, in microseconds.
  */
 export async function openEnvelopes(
-  db: Db,
+  directory: Pick<Directory, "below">,
   journal: Journal,
   afterID: number,
   carried: (device: number, parent: number, receivedAt: number) => void,
 ): Promise<Envelopes> {
   const progress = await readProgress(journal, afterID);
-  const parents = createParents(db);
   /** In the order of their ids, as the journal is followed. */
   const open = new Set<number>();
   const waiting = new Set<() => void>();
@@ -94,7 +90,7 @@ export async function openEnvelopes(
       progress.delete(envelope.id);
       return;
     }
-    const devices = await parents.below(envelope.device);
+    const devices = await directory.below(envelope.device);
     progress.set(envelope.id, begun);
     const sentAt = envelope.kind === recordKinds.uplink ? sentAtOf(envelope.details) : null;
     let refused = 0;
@@ -135,7 +131,6 @@ export async function openEnvelopes(
     written: async () => {
       while (open.size > 0) await new Promise<void>((resolve) => void waiting.add(resolve));
     },
-    forget: parents.forget,
     close: () => {
       closed = true;
       wake();

@@ -1,4 +1,5 @@
 import { ApiError } from "./errors.js";
+import { requireShallow } from "./json-depth.js";
 
 export const jsonBytesMax = 1024 * 1024;
 /** For a body whose sender need not authenticate: a login with every character written as an escape. */
@@ -29,16 +30,19 @@ async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST */
+/** @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, PARAMETER_INVALID if nested too deeply */
 export async function readJsonBody(request: Request, bytesMax = jsonBytesMax): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") {
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be application/json");
   }
   const bytes = await readBody(request, bytesMax);
+  let json: unknown;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     throw new ApiError("BAD_REQUEST", "the body is not JSON");
   }
+  requireShallow(json);
+  return json;
 }

@@ -3,6 +3,7 @@ import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger, readNumber } from "../../store/lib/number-text.js";
 import { inWords, meant } from "../config/words.js";
 import { ApiError, invalid } from "./errors.js";
+import { isShallow, tooDeep } from "./json-depth.js";
 
 /** Field types of request bodies and of rows of an import. Numeric text is accepted for every integer and float. */
 
@@ -67,19 +68,13 @@ export const text = z.string().max(textLengthMax);
 
 const jsonLengthMax = 16_384;
 
-/** Any JSON value within bounds. */
-export const json = z.unknown().refine((value) => value === undefined || isSmallJson(value), {
-  message: `must be at most ${jsonLengthMax} characters as JSON`,
-});
-
-function isSmallJson(value: unknown): boolean {
-  try {
-    return JSON.stringify(value).length <= jsonLengthMax;
-  } catch {
-    // The value is nested too deeply for the stack.
-    return false;
-  }
-}
+/** Any JSON value within bounds; cells of an import have not been looked at before. */
+export const json = z
+  .unknown()
+  .refine(isShallow, { message: tooDeep, abort: true })
+  .refine((value) => value === undefined || JSON.stringify(value).length <= jsonLengthMax, {
+    message: `must be at most ${jsonLengthMax} characters as JSON`,
+  });
 
 type Shape = Record<string, z.ZodType>;
 

@@ -244,10 +244,11 @@ async function identify(
 }
 
 /** What the caller shows. A cookie alone, which a browser sends whoever asks, changes nothing from another site. */
-function authorizationOf({ req }: Context, { cookies }: FrameDeps): string | undefined {
+function authorizationOf(context: Context, { cookies, isSecure }: FrameDeps): string | undefined {
+  const { req } = context;
   const shown = req.header("authorization");
   if (shown !== undefined) return shown;
-  const token = cookies.tokenOf(req.header("cookie"));
+  const token = cookies.tokenOf(req.header("cookie"), isSecure(context));
   if (token === null) return undefined;
   if (req.method !== "GET" && req.method !== "HEAD") requireSameOrigin(req.raw);
   return `Bearer ${token}`;

@@ -6,8 +6,11 @@ import { createHash } from "node:crypto";
 import { ApiError } from "./errors.js";
 
 export interface SessionCookies {
-  /** The session's token among the cookies of a request; null if there is none. */
-  tokenOf(cookies: string | null | undefined): string | null;
+  /**
+   * The session's token among the cookies of a request; null if there is none. Over TLS only the cookie counts that a
+   * browser took over TLS from this very host: any other may be of a neighbouring host, or of whoever is on the wire.
+   */
+  tokenOf(cookies: string | null | undefined, isSecure: boolean): string | null;
   /** The header that gives a browser its token, or takes it away (null). */
   header(token: string | null, isSecure: boolean): Readonly<Record<string, string>>;
 }
@@ -29,7 +32,7 @@ export function createSessionCookies(deployment: string): SessionCookies {
   const secureName = `__Host-${name}`;
 
   return {
-    tokenOf: (cookies) => {
+    tokenOf: (cookies, isSecure) => {
       if (cookies === null || cookies === undefined) return null;
       const values = new Map(
         cookies.split(";").map((one): [string, string] => {
@@ -37,7 +40,7 @@ export function createSessionCookies(deployment: string): SessionCookies {
           return [one.slice(0, Math.max(0, at)).trim(), one.slice(at + 1).trim()];
         }),
       );
-      const token = values.get(secureName) ?? values.get(name) ?? "";
+      const token = values.get(isSecure ? secureName : name) ?? "";
       return token === "" || token.length > tokenCharactersMax || token.includes(":") ? null : token;
     },
     header: (token, isSecure) => {

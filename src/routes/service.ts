@@ -53,7 +53,7 @@ export function serviceRoutes(deps: AppDeps): Route[] {
     route({
       method: "get",
       path: "/metrics",
-      access: "read",
+      access: "admin",
       tag,
       summary: "Prometheus metrics",
       answer: { status: 200, schema: z.string(), type: "text/plain" },

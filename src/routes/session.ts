@@ -105,7 +105,7 @@ export function sessionRoutes(deps: AppDeps): Route[] {
           await removeSession(db, session);
           authenticator.forget({ session });
         }
-        const hasCookie = cookies.tokenOf(request.headers.get("cookie")) !== null;
+        const hasCookie = cookies.tokenOf(request.headers.get("cookie"), isSecure()) !== null;
         return { status: 204, headers: hasCookie ? cookies.header(null, isSecure()) : {} };
       },
     }),

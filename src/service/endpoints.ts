@@ -9,7 +9,6 @@ import { createProxies } from "../../ingest/access/proxies.js";
 import { createIDMemory, type IDMemory } from "../../ingest/clients/device-ids.js";
 import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
 import type { LocalTime } from "../../ingest/decode/time.js";
-import { findBelow } from "../../ingest/directory/below.js";
 import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import {
   type ClientSessions,
@@ -250,7 +249,7 @@ function transportsOf(
     ...base,
     local,
     takeAnswerRoom,
-    findBelow: (above, deviceID) => findBelow(metadata.directory, above, deviceID),
+    directory: metadata.directory,
     presenceSeconds: config.presenceSeconds,
     clientsMax: config.mqttConnectionsMax,
     proxies: createProxies(config.trustedProxies),

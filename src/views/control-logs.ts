@@ -1,4 +1,5 @@
 import type { ControlLog, GroupControlLog } from "../../store/metadata/commands/control-logs.js";
+import { isShallow } from "../http/json-depth.js";
 import { payloadText } from "../journal-lists/payload-text.js";
 import type { Labelled } from "./context.js";
 
@@ -25,7 +26,7 @@ export function groupControlLogListed(log: GroupControlLog, context: Labelled) {
   return { id, groupID, groupName, ...shown(log, context) };
 }
 
-/** Gateways receive configurations: a payload that is a JSON object is shown as one. */
+/** Gateways receive configurations: a payload that is a JSON object, and not nested too deeply, is shown as one. */
 export function gatewayControlLogListed(log: ControlLog, context: Labelled) {
   const { publishUser: createUser, payload, ...rest } = shown(log, context);
   return {
@@ -41,9 +42,7 @@ function objectOf(text: string): object | null {
   if (!/^\s*\{/.test(text)) return null;
   try {
     const object = JSON.parse(text) as object;
-    // Deeper nesting than this could not be written as JSON.
-    JSON.stringify(object);
-    return object;
+    return isShallow(object) ? object : null;
   } catch {
     return null;
   }

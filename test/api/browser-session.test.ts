@@ -219,6 +219,8 @@ worldSuite(
       const { username, password } = world.first;
       return JSON.stringify({ username, password, cookie: true });
     };
+    const asks = (Cookie: string, proto: string) =>
+      world.call("GET", me, undefined, { key: null, headers: { Cookie, "X-Forwarded-Proto": proto } });
 
     test("over TLS the cookie is of this host and of TLS alone", async () => {
       const ca = await authorityOf(world);
@@ -238,8 +240,35 @@ worldSuite(
         /^__Host-tidemark-[0-9a-f]{8}=\S+; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict; Secure$/,
       );
       const [Cookie = ""] = (cookies[0] ?? "").split(";");
-      const seen = await world.call("GET", me, undefined, { key: null, headers: { Cookie } });
+      const seen = await asks(Cookie, "https");
       assert.is(seen.record.username, "admin");
+    });
+
+    test("a cookie of the other kind of connection is none: what another host has set is not taken over TLS", async () => {
+      const login = async (proto: string) => {
+        const headers = { ...own, "X-Forwarded-Proto": proto };
+        const reply = await world.call("POST", "/api/v1/login", JSON.parse(body()), { key: null, headers });
+        return (reply.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+      };
+      const [secure, plain] = [await login("https"), await login("http")];
+      assert.is((await asks(secure, "https")).status, 200);
+      assert.is((await asks(plain, "http")).status, 200);
+      refused(await asks(plain, "https"), "AUTH_FAILED");
+      refused(await asks(secure, "http"), "AUTH_FAILED");
+      refused(await asks(secure.replace("__Host-", ""), "https"), "AUTH_FAILED");
+      assert.is((await asks(`${plain}; ${secure}`, "https")).status, 200);
+
+      const ca = await authorityOf(world);
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        const options = { headers: { ...own, Cookie: plain }, ca };
+        httpsRequest(`${world.service.https}${me}`, options, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on("error", reject)
+          .end();
+      });
+      assert.is(status, 401);
     });
 
     test("a trusted proxy tells whether its client's connection is one of TLS", async () => {

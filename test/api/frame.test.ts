@@ -7,7 +7,7 @@ import { route } from "../../src/http/route.js";
 import { createSessionCookies } from "../../src/http/session-cookie.js";
 import { createWritings } from "../../src/http/writing.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
-import { productBody } from "../factories.js";
+import { makeDevice, makeProduct, productBody } from "../factories.js";
 import { assert, suite } from "../suite.js";
 import { refused, type World, worldSuite } from "../world.js";
 import { badValues, deepJson } from "./resource.js";
@@ -368,6 +368,31 @@ worldSuite("frame", (test, world) => {
     }
     const { id } = await world.make(products, productBody());
     for (const body of broken) refused(await world.call("PUT", `${products}/${id}`, body), "BAD_REQUEST");
+  });
+
+  test("JSON that is nested deeper than 64 levels is 400, and names the field", async () => {
+    const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    const bodies = [
+      ["devices", "metaData"],
+      ["devices", "lora"],
+      ["devices", "scopes"],
+      ["data_points", "enum"],
+      ["contact_points", "settings"],
+      ["dashboards", "document"],
+      ["alert_rules", "condition"],
+      ["device_publish", "payload"],
+    ] as const;
+    for (const [path, field] of bodies) {
+      for (const levels of [64, 3750, 9000]) {
+        const reply = await world.call("POST", `/api/v1/${path}`, `{"${field}":${nested(levels)}}`);
+        refused(reply, "PARAMETER_INVALID");
+        const errors = reply.record.errors as Readonly<Record<string, string>>;
+        assert.is(errors[field], "must not be nested deeper than 64 levels", `${path} ${levels}`);
+      }
+    }
+    const product = await makeProduct(world);
+    const metaData = JSON.parse(nested(63)) as unknown;
+    assert.equal((await makeDevice(world, product, { metaData })).metaData, metaData);
   });
 
   test("a body over 1 MiB is 413, with and without its length said", async () => {

@@ -13,9 +13,14 @@ worldSuite("service", (test, world) => {
     assert.equal((await anyone("/readyz")).record, { status: "ok", degraded: {} });
   });
 
-  test("metrics need one, and count what came in", async () => {
+  test("metrics need an admin of the deployment, and count what came in", async () => {
     refused(await anyone("/metrics"), "AUTH_FAILED");
-    const key = await world.keyOf("viewer");
+    for (const role of ["viewer", "operator"] as const)
+      refused(
+        await world.call("GET", "/metrics", undefined, { key: await world.keyOf(role) }),
+        "PERMISSION_DENIED",
+      );
+    const key = await world.keyOf("admin");
     const product = await makeProduct(world);
     await makeDataPoint(world, product, { dataPointID: "t" });
     const device = await makeDevice(world, product);

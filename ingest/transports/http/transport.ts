@@ -13,7 +13,7 @@ import {
 import { PolledInbox } from "../../clients/polled-inbox.js";
 import type { LocalTime } from "../../decode/time.js";
 import type { ByShard } from "../../directory/by-shard.js";
-import type { DeviceEntry } from "../../directory/entries.js";
+import type { Directory } from "../../directory/directory.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import { httpClientID } from "../../sessions/inboxes.js";
 import type { SessionState } from "../../sessions/state.js";
@@ -44,8 +44,7 @@ export interface HttpContext extends SharedClientsContext {
   readonly presenceSeconds: number;
   /** Reads a time without an offset: by the deployment's time zone. */
   readonly local: LocalTime;
-  /** The device of this deviceID, if it hangs below the other. */
-  findBelow(above: DeviceEntry, deviceID: string): Promise<DeviceEntry | undefined>;
+  readonly directory: Pick<Directory, "below" | "get">;
   /** Takes room for an answer of a tenant, which is given back by what it returns; null: there is none now. */
   takeAnswerRoom(tenant: number, bytes: number): (() => void) | null;
   readonly onFault: (error: Error) => void;
@@ -158,7 +157,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
       body: (bytesMax) => readBody(request, bytesMax, { tenant, device: client.entry.id, rooms }),
       local: context.local,
       takeAnswerRoom: (bytes) => context.takeAnswerRoom(tenant, bytes),
-      findBelow: (deviceID) => context.findBelow(client.entry, deviceID),
+      directory: context.directory,
       isFull: () => accept.full,
       room: waiting.room,
       kept: () => waiting.untilKept((done) => void accept.allKept().then(done)),

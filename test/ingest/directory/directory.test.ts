@@ -2,7 +2,7 @@ import { createDirectory, type Directory } from "../../../ingest/directory/direc
 import { mayPublish } from "../../../ingest/policies.js";
 import { pause } from "../../../store/lib/turns.js";
 import { type ChangeFeed, openChangeFeed } from "../../../store/metadata/db/changes.js";
-import { openDb } from "../../../store/metadata/db/db.js";
+import { type Db, openDb } from "../../../store/metadata/db/db.js";
 import { createVault } from "../../../store/metadata/db/secrets.js";
 import {
   createDevice,
@@ -74,6 +74,34 @@ suite("directory", (test) => {
     await removeDevices(store, actor, 2, [id]);
     await feed.poll();
     assert.equal(heard, [[id, false]]);
+  });
+
+  test("what is below a device is read once, until a device comes, moves, is blocked or goes", async () => {
+    const above = await add("above");
+    const other = await add("other");
+    let reads = 0;
+    const all: Db["all"] = (sql, args) => {
+      reads++;
+      return store.db.all(sql, args);
+    };
+    const db: Db = { ...store.db, all };
+    const watched = createDirectory({ ...store, db }, 10);
+    const changes = await openChangeFeed(store.db, watched.apply, 1000);
+    const below = async (id: number) => [...(await watched.below(id)).keys()];
+    for (let n = 0; n < 1000; n++) assert.equal(await below(above), []);
+    assert.is(reads, 1);
+
+    const names = { deviceID: "b", deviceName: "b", deviceUsername: "b", token: "t", productIntID };
+    const { id } = await createDevice(store, actor, 0, { ...names, upLinkSystem: 3, parentDevice: above });
+    await changes.poll();
+    assert.equal([await below(above), await below(other)], [["b"], []]);
+    await updateDevice(store, actor, 1, id, { parentDevice: other });
+    await changes.poll();
+    assert.equal([await below(above), await below(other)], [[], ["b"]]);
+    await updateDevice(store, actor, 2, id, { blocked: 1 });
+    await changes.poll();
+    assert.equal(await below(other), []);
+    changes.close();
   });
 
   test("follows edits of a device on the same entry, and its end", async () => {

@@ -1,4 +1,5 @@
 /** An envelope of many entries: what it appends, and that it asks for room as it goes. */
+import { createCarried } from "../../../ingest/directory/carried.js";
 import { openEnvelopes } from "../../../ingest/envelopes/envelopes.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { StoreError } from "../../../store/lib/errors.js";
@@ -40,7 +41,7 @@ suite("envelopes", (test) => {
       const db = await openDb({ url: `file:${dir}/metadata.db`, shared: false });
       const { gateway, child } = await carrier(db);
       const journal = await openTestJournal(`${dir}/journal`);
-      const envelopes = await openEnvelopes(db, journal, 0, () => undefined);
+      const envelopes = await openEnvelopes(createCarried(db), journal, 0, () => undefined);
       const topic = "t".repeat(1000);
       const payload = envelopeOf(9600);
       const id = await keep(journal, { device: gateway, topic, payload });
@@ -80,7 +81,7 @@ suite("envelopes", (test) => {
         },
         append: (...args: Parameters<typeof journal.append>) => journal.append(...args),
       };
-      const envelopes = await openEnvelopes(db, counting as never, 0, () => undefined);
+      const envelopes = await openEnvelopes(createCarried(db), counting as never, 0, () => undefined);
       const id = await keep(journal, { device: gateway, payload: envelopeOf(3000) });
       const [envelope] = await readMessages(journal);
       assert.ok(envelope);
@@ -98,7 +99,7 @@ suite("envelopes", (test) => {
       const db = await openDb({ url: `file:${dir}/metadata.db`, shared: false });
       const { gateway } = await carrier(db);
       const journal = await openTestJournal(`${dir}/journal`, { pendingBytesMax: 1024 });
-      const first = await openEnvelopes(db, journal, 0, () => undefined);
+      const first = await openEnvelopes(createCarried(db), journal, 0, () => undefined);
       await keep(journal, { device: gateway, payload: envelopeOf(2000), topic: "a long topic" });
       const [envelope] = await readMessages(journal);
       assert.ok(envelope);
@@ -115,7 +116,7 @@ suite("envelopes", (test) => {
         all: (sql, args) =>
           away ? Promise.reject(new StoreError("UNAVAILABLE", "the metadata are away")) : db.all(sql, args),
       };
-      const next = await openEnvelopes(faulty, journal, 0, () => undefined);
+      const next = await openEnvelopes(createCarried(faulty), journal, 0, () => undefined);
       away = true;
       const failed = await next.expand(envelope).catch((error: Error) => error.message);
       assert.is(failed, "the metadata are away");

@@ -1,4 +1,5 @@
 /** Where lines belong: which device, which topic, and which of its data points. */
+import type { Directory } from "../../../directory/directory.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { readHead } from "./line-protocol.js";
 import { shown } from "./shown.js";
@@ -27,9 +28,6 @@ interface LastValue {
 /** The tag that names a device below a gateway. */
 const deviceTag = "device";
 
-/** Finds a device below the writer by its deviceID. */
-type FindBelow = (deviceID: string) => Promise<DeviceEntry | undefined>;
-
 interface Targets {
   /** From what is known already; undefined: it has to be looked up. */
   known(head: string): Target | string | undefined;
@@ -38,7 +36,7 @@ interface Targets {
 }
 
 /** @param writer the device whose credentials the request has */
-export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Targets {
+export function createTargets(writer: DeviceEntry, directory: Pick<Directory, "below" | "get">): Targets {
   const found = new Map<string, Target | string>();
   const lasts = new Map<string, LastValue>();
   /** Entries of all maps of the request together. */
@@ -79,10 +77,14 @@ export function createTargets(writer: DeviceEntry, findBelow: FindBelow): Target
     return target;
   }
 
-  /** A device that is none of the writer's is told only to a gateway: to others the tag is one like any other. */
+  /**
+   * A gateway must name a device of its own; for others the tag is one like any other. What hangs below the writer is
+   * known at once, so that a name which is none of its own, however many a request has, costs no look-up.
+   */
   async function deviceOf(named: string | undefined): Promise<DeviceEntry | string> {
     if (named === undefined || named === writer.device.deviceID) return writer;
-    const entry = await findBelow(named);
+    const id = (await directory.below(writer.id)).get(named);
+    const entry = id === undefined ? undefined : await directory.get(id);
     if (entry !== undefined) return entry;
     return writer.device.isGateway
       ? `names the device ${shown(named)}, which is none of the gateway's`

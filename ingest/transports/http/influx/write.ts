@@ -42,7 +42,7 @@ interface Tally {
 
 async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Precision): Promise<Answer> {
   const tally: Tally = { lines: 0, refused: 0, told: [], worst: null };
-  const targets = createTargets(request.client.entry, request.findBelow);
+  const targets = createTargets(request.client.entry, request.directory);
   const taking = createTaking(request);
   const pace = createPace();
 

@@ -3,7 +3,7 @@ import type { DeviceClient } from "../../../clients/client.js";
 import type { PolledInbox } from "../../../clients/polled-inbox.js";
 import type { Kept } from "../../../clients/waiting-for-disk.js";
 import type { LocalTime } from "../../../decode/time.js";
-import type { DeviceEntry } from "../../../directory/entries.js";
+import type { Directory } from "../../../directory/directory.js";
 import type { Answer, HttpResponse, TakeAnswerRoom } from "./answers.js";
 import type { Body } from "./body.js";
 
@@ -19,8 +19,7 @@ export interface DeviceRequest {
   body(bytesMax: number): Promise<Body | Answer | undefined>;
   /** For an answer whose work is not to be done without room for it. */
   readonly takeAnswerRoom: TakeAnswerRoom;
-  /** The device of this deviceID, if it hangs below the one that asks. */
-  findBelow(deviceID: string): Promise<DeviceEntry | undefined>;
+  readonly directory: Pick<Directory, "below" | "get">;
   /** Reads a time without an offset. */
   readonly local: LocalTime;
   /** Whether a message has to wait for room. */

@@ -6,8 +6,8 @@ import { fromJson } from "../../store/metadata/db/table.js";
 import { devicesBelow } from "../../store/metadata/devices/ingest.js";
 
 /** Which devices gateways and parent devices may speak for. */
-interface Parents {
-  /** Record ids by deviceID, of what hangs below the parent and is not blocked. */
+interface Carried {
+  /** Record ids by deviceID, of what hangs below the device, however far, and is not blocked. */
   below(parent: number): Promise<ReadonlyMap<string, number>>;
   forget(change: Change): void;
 }
@@ -27,7 +27,7 @@ interface ParentFields {
 
 const parentsMax = 10_000;
 
-export function createParents(db: Db): Parents {
+export function createCarried(db: Db): Carried {
   const known = createRecordCache<number, Below>(parentsMax, ({ ids }, parent) =>
     [parent, ...ids].map(toName),
   );
