@@ -33,7 +33,7 @@ export async function answerList(
   query: ListQuery,
   asked: readonly number[],
 ): Promise<ListAnswer> {
-  const { items, count, truncated, shards } = await ownList(kept.of(asked), query);
+  const { items, count, truncated, shards } = await ownList(kept.of(asked), query, true);
   const budget = createPageBudget(answerBytesMax);
   const records: Buffer[] = [];
   for (const record of items) {
@@ -72,7 +72,7 @@ export async function listOfNodes(
     (node) => ({ call: "list", query: fromStart, shards: shardsOf(node) }),
     (node, found) => decoded(answer.parse(found), shardsOf(node)),
   );
-  const own = await ownList(kept.of(here), fromStart);
+  const own = await ownList(kept.of(here), fromStart, true);
   const parts = [own, ...(await asked).map((part) => part ?? missing)];
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   const found = parts.reduce((sum, { shards }) => sum + shards.length, 0);

@@ -42,10 +42,14 @@ export type ListQuery = z.infer<typeof listQuery>;
 /** Devices whose records are looked up by the index; for more, every record is read. */
 const devicesMax = 1000;
 
-/** Newest first. Filters that the listing does not know are none of its records'. */
+/**
+ * Newest first. Filters that the listing does not know are none of its records'. `skipsDamaged`: the first page, of so
+ * many records that can be read.
+ */
 export function ownList<Page extends EventPage>(
   events: { list(query: EventQuery): Promise<Page> },
   query: ListQuery,
+  skipsDamaged = false,
 ): Promise<Page> {
   const { tenant, devices, page, limit } = query;
   const { logs, holds, tests } = listings[query.listing];
@@ -61,6 +65,7 @@ export function ownList<Page extends EventPage>(
     page,
     limit,
     devices: many === null ? devices : null,
+    ...(skipsDamaged ? { skipsDamaged } : {}),
     ...receivedOf(filters),
     ...(many === null && filters.length === 0 ? {} : { matches: passes }),
   });

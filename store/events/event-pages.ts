@@ -19,6 +19,11 @@ export interface EventQuery {
   readonly received?: ReceivedSpan;
   /** Checked record by record, so that `scanRowsMax` bounds such a list. */
   readonly matches?: (record: JournalRecord) => boolean;
+  /**
+   * `limit` counts records instead of places: it is the first page, and a damaged record, which leaves its place on a
+   * page empty, is made up for by the next one. For lists that are merged from the first pages of several.
+   */
+  readonly skipsDamaged?: boolean;
 }
 
 export interface EventPage {
@@ -46,20 +51,24 @@ async function listPlain(sources: readonly Source[], query: EventQuery): Promise
   const page = createPageBudget();
   const items: JournalRecord[] = [];
   let toSkip = (query.page - 1) * query.limit;
+  // The next page begins so many places further on, whether or not the records there can be read.
+  let places = 0;
+  const left = () => query.limit - (query.skipsDamaged === true ? items.length : places);
   for (const source of sources) {
-    if (items.length >= query.limit || page.full) break;
-    if (toSkip >= source.count) {
-      toSkip -= source.count;
-      continue;
-    }
-    const offsets = await source.offsets(toSkip, query.limit - items.length);
-    toSkip = 0;
-    for await (const records of source.read(offsets)) {
-      for (const record of records) {
-        if (record !== null && page.fits(contentBytes(record))) items.push(copyRecord(record));
+    for (; toSkip < source.count && left() > 0 && !page.full; ) {
+      const take = Math.min(left(), source.count - toSkip);
+      const offsets = await source.offsets(toSkip, take);
+      toSkip += take;
+      places += take;
+      for await (const records of source.read(offsets)) {
+        for (const record of records) {
+          if (record !== null && page.fits(contentBytes(record))) items.push(copyRecord(record));
+        }
+        if (page.full) break;
       }
-      if (page.full) break;
     }
+    if (left() <= 0 || page.full) break;
+    toSkip = Math.max(0, toSkip - source.count);
   }
   return { items, count, truncated: page.full };
 }

@@ -56,23 +56,39 @@ export function liveSource(
   };
 }
 
-/** The record of that id, found by halving: ids descend with the offsets. Damaged ones are not found. */
+/** The record of that id, found by halving: ids descend with the offsets. A damaged one is not found; others are. */
 export async function findIn(source: Source, id: number): Promise<JournalRecord | null> {
   let low = 0;
   let high = source.count;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const [record] = await first(source, middle);
+    const { record, place } = await intactFrom(source, middle, high);
     if (record?.id === id) return copyRecord(record);
-    if (record && record.id > id) low = middle + 1;
+    if (record !== null && record.id > id) low = place + 1;
     else high = middle;
   }
   return null;
 }
 
-async function first(source: Source, skip: number): Promise<readonly (JournalRecord | null)[]> {
-  for await (const records of source.read(await source.offsets(skip, 1))) return records;
-  return [];
+/** The first record of the places [from, to) that can be read: a damaged one does not say on which side to go on. */
+async function intactFrom(
+  source: Source,
+  from: number,
+  to: number,
+): Promise<{ record: JournalRecord | null; place: number }> {
+  for (let place = from; place < to; ) {
+    // Nearly always the first is intact.
+    const count = place === from ? 1 : Math.min(rowsPerRead, to - place);
+    let at = place;
+    for await (const records of source.read(await source.offsets(place, count))) {
+      for (const record of records) {
+        if (record !== null) return { record, place: at };
+        at++;
+      }
+    }
+    place += count;
+  }
+  return { record: null, place: to };
 }
 
 /** Records asked for at once. */

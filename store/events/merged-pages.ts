@@ -33,7 +33,7 @@ export function pageOfMerged(
 
 async function listPlain(
   sequences: readonly EventSequence[],
-  { page, limit }: EventQuery,
+  { page, limit, skipsDamaged = false }: EventQuery,
   bounds: MergeBounds,
 ): Promise<EventPage> {
   const count = sequences.reduce((sum, { runs }) => sum + runs.reduce((own, run) => own + run.count, 0), 0);
@@ -53,7 +53,7 @@ async function listPlain(
     if (looked > rowsBefore && record !== null && budget.fits(contentBytes(record))) {
       items.push(copyRecord(record));
     }
-    return !budget.full && looked < end;
+    return !budget.full && (skipsDamaged ? items.length < limit : looked < end);
   });
   return { items, count, truncated: cut || budget.full };
 }

@@ -26,6 +26,20 @@ function keptOf(
   };
 }
 
+/** As `keptOf`, of records of which some (null) are damaged: they leave their places on a page empty. */
+function keptWithDamage(records: readonly (JournalRecord | null)[]): KeptLogs {
+  const intact = records.filter((record) => record !== null);
+  return {
+    of: (shards) => ({
+      list: async ({ page, limit, skipsDamaged = false }: EventQuery) => {
+        const places = skipsDamaged ? intact : records;
+        const items = places.slice((page - 1) * limit, page * limit).filter((record) => record !== null);
+        return { items, count: records.length, truncated: false, shards };
+      },
+    }),
+  };
+}
+
 /** The shard of the node that asks. */
 const own = 99;
 
@@ -91,6 +105,41 @@ suite("a list of all nodes", (test) => {
             assert.equal(shown(found), shown({ items, count: 0, truncated: false }));
             assert.equal([found.count, found.truncated, faults], [all.length, false, []]);
           }
+        },
+      ),
+      { numRuns: 100 },
+    ));
+
+  test("pages hold each record that is left once, in order, whatever is damaged at the nodes", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat({ max: 2 }), fc.boolean()), { minLength: 1, maxLength: 60 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (received, limit) => {
+          const kept = received.map(([node, isDamaged], i) => ({
+            node,
+            record: record((node + 1) * 1000 + i, i),
+            isDamaged,
+          }));
+          const ofNode = (node: number) =>
+            keptWithDamage(
+              kept
+                .filter((one) => one.node === node)
+                .map((one) => (one.isDamaged ? null : one.record))
+                .reverse(),
+            );
+          const { asked } = nodesOf([1, 2].map(ofNode));
+          const seen: number[] = [];
+          for (let page = 1; page <= Math.ceil(kept.length / limit); page++) {
+            const { items, count } = await listOfNodes(ofNode(0), queryOf(page, limit), asked);
+            assert.is(count, kept.length);
+            seen.push(...items.map(({ id }) => id));
+          }
+          const left = kept.filter((one) => !one.isDamaged).reverse();
+          assert.equal(
+            seen,
+            left.map((one) => one.record.id),
+          );
         },
       ),
       { numRuns: 100 },

@@ -115,11 +115,12 @@ const examples: { readonly [Kind in RecordKind]: InputOf<Kind> } = {
   },
 };
 
-export async function flipByte(path: string, at: number): Promise<void> {
+/** Flips one bit of a byte. */
+export async function flipByte(path: string, at: number, bit = 6): Promise<void> {
   const file = await open(path, "r+");
   const byte = Buffer.alloc(1);
   await file.read(byte, 0, 1, at);
-  byte[0] = (byte[0] as number) ^ 0x40;
+  byte[0] = (byte[0] as number) ^ (1 << bit);
   await file.write(byte, 0, 1, at);
   await file.close();
 }
