@@ -177,6 +177,7 @@ function point(
     createdAt: 0,
     discards: null,
     step: null,
+    units: null,
     takesNumbers: takesNumbers(pointDataType),
   };
 }

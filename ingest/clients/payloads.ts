@@ -1,4 +1,3 @@
-import { ByteString } from "../decode/cbor.js";
 import { writeJson } from "../decode/whole.js";
 
 /** Members of a message that came as JSON or CBOR. */
@@ -15,7 +14,7 @@ export function payloadOf({ payload, base64 }: Members): Buffer | string {
     return Buffer.from(base64, "base64");
   }
   if (payload === undefined) return "payload is required";
-  if (payload instanceof ByteString) return payload.bytes;
+  if (payload instanceof Uint8Array) return Buffer.from(payload);
   if (typeof payload === "string") return Buffer.from(payload);
   if (typeof payload === "object" && payload !== null)
     return Buffer.from(writeJson(textual(payload) as object));
@@ -24,7 +23,7 @@ export function payloadOf({ payload, base64 }: Members): Buffer | string {
 
 /** JSON has no byte strings: within it they are base64. */
 function textual(value: unknown): unknown {
-  if (value instanceof ByteString) return value.bytes.toString("base64");
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   if (Array.isArray(value)) return value.map(textual);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, textual(one)]));

@@ -70,7 +70,8 @@ function formOf(
   const known = stream?.points ?? device.product.points;
   const knows = (key: string) => known.has(key);
   const { payload, receivedAt } = message;
-  const context = { layout: stream?.layout, local, receivedAt, timeKey: "time", knows } as const;
+  const unitsOf = () => null;
+  const context = { layout: stream?.layout, local, receivedAt, timeKey: "time", knows, unitsOf } as const;
   const format = formatOf(payload, context);
   return format === "json" ? jsonFormOf(payload, knows) : format;
 }

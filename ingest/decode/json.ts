@@ -1,43 +1,61 @@
 import { isUtf8 } from "node:buffer";
+import { bareJson } from "./bare-json.js";
 import { flat, scanFlat } from "./flat-json.js";
 import type { Refuse } from "./reasons.js";
 import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
 import { type LocalTime, readTime } from "./time.js";
+import { type TimeName, timeNameOf } from "./time-names.js";
 import { parseJson } from "./whole.js";
 
 export interface JsonContext extends SenmlContext {
   readonly local: LocalTime;
-  /** Key of an object's common time. */
-  readonly timeKey: "time" | "TimeStamp";
+  /** The name of an object's common time; where it is missing, the other one counts. */
+  readonly timeKey: TimeName;
 }
+
+/** The key of the entries that a gateway sends for other devices. */
+export const envelopeKey = "Telemetry";
 
 /**
  * Reads a JSON payload: `{"temp": 21.5}`, `{"temp": {"value": 21.5, "time": …}}`, `{"time": …, "temp": 21.5}`,
  * an array of these, or a SenML pack. The keys are not looked up here. An entry of another shape is refused alone.
+ * Answers whether a data point may occur twice.
  */
-export function readJson(payload: Buffer, context: JsonContext, take: Sink, refuse: Refuse): void {
+export function readJson(received: Buffer, context: JsonContext, take: Sink, refuse: Refuse): boolean {
+  const payload = bareJson(received);
   const members = scanFlat(payload);
   if (members >= 0) {
     readFlat(members, context, take);
-    return;
+    return false;
   }
   const parsed = parse(payload);
   if (parsed === undefined) refuse("format", 1);
   else if (!Array.isArray(parsed)) readObject(parsed, context, take, refuse);
   else if (isPack(parsed, context.knows)) readPack(parsed, context, take, refuse);
-  else for (const entry of parsed) readObject(entry, context, take, refuse);
+  else readObjects(parsed, context, take, refuse);
+  return Array.isArray(parsed);
+}
+
+/** Reads objects of values, as JSON or CBOR has them. */
+export function readObjects(
+  entries: readonly unknown[],
+  context: JsonContext,
+  take: Sink,
+  refuse: Refuse,
+): void {
+  for (const entry of entries) readObject(entry, context, take, refuse);
 }
 
 /** What a payload is that is read as JSON: null for what is not JSON in UTF-8. */
 export function jsonFormOf(payload: Buffer, knows: SenmlContext["knows"]): "json" | "senml" | null {
-  const parsed = parse(payload);
+  const parsed = parse(bareJson(payload));
   if (parsed === undefined) return null;
   return Array.isArray(parsed) && isPack(parsed, knows) ? "senml" : "json";
 }
 
-/** Undefined for what is not JSON in UTF-8. */
-function parse(payload: Buffer): unknown {
+/** Undefined for what is not JSON in UTF-8; without what `bareJson` takes off. */
+export function parse(payload: Buffer): unknown {
   const text = payload.toString("utf8");
   // Bytes that are not UTF-8 have become U+FFFD; only a text with one is worth a second look.
   if (text.includes("\ufffd") && !isUtf8(payload)) return undefined;
@@ -48,13 +66,19 @@ function parse(payload: Buffer): unknown {
   }
 }
 
-function readFlat(members: number, { timeKey, local }: JsonContext, take: Sink): void {
-  let common: number | null | undefined;
+function readFlat(members: number, { timeKey, local, knows }: JsonContext, take: Sink): void {
   const { keys, values, times, isTimed } = flat;
-  for (let i = 0; i < members; i++) if (keys[i] === timeKey) common = timeOf(values[i], local);
+  let timeAt = -1;
+  let otherAt = -1;
   for (let i = 0; i < members; i++) {
     const key = keys[i] as string;
-    if (key !== timeKey) take(key, values[i], isTimed ? timeOf(times[i], local, common) : common);
+    if (key === timeKey) timeAt = i;
+    else if (key === "time" || key === "TimeStamp") otherAt = i;
+  }
+  if (timeAt < 0 && otherAt >= 0 && !knows(keys[otherAt] as string)) timeAt = otherAt;
+  const common = timeAt < 0 ? undefined : timeOf(values[timeAt], local);
+  for (let i = 0; i < members; i++) {
+    if (i !== timeAt) take(keys[i] as string, values[i], isTimed ? timeOf(times[i], local, common) : common);
   }
 }
 
@@ -64,21 +88,41 @@ function readObject(entry: unknown, context: JsonContext, take: Sink, refuse: Re
     return;
   }
   const object = entry as Record<string, unknown>;
-  const { timeKey, local } = context;
-  const common = timeOf(object[timeKey], local);
+  const { timeKey, local, knows } = context;
+  const timeName = timeNameOf(object, timeKey, knows);
+  const common = timeOf(object[timeName], local);
   for (const key in object) {
-    if (key === timeKey) continue;
+    if (key === timeName) continue;
     const value = object[key];
-    if (isValueForm(value)) take(key, value.value, timeOf(value.time, local, common));
-    else take(key, value, common);
+    // An envelope is a list, never in the value form.
+    if (!isValueForm(value) || (key === envelopeKey && !knows(key))) take(key, value, common);
+    else readForm(key, value, context, common, take, refuse);
   }
 }
+
+/** `{"value": 21.5, "time": …}`; what else stands there is no value of a data point. */
+function readForm(
+  key: string,
+  form: Readonly<Record<string, unknown>>,
+  { local }: JsonContext,
+  common: number | null | undefined,
+  take: Sink,
+  refuse: Refuse,
+): void {
+  const timeName = timeNameOf(form, "time", noNames);
+  take(key, form.value, timeOf(form[timeName], local, common));
+  for (const name in form) {
+    if (name !== "value" && name !== timeName) refuse("unknown", 1, `${key}.${name}`, form[name]);
+  }
+}
+
+const noNames = (): boolean => false;
 
 function timeOf(time: unknown, local: LocalTime, otherwise?: number | null): number | null | undefined {
   return time === undefined || time === null ? otherwise : readTime(time, local);
 }
 
-function isValueForm(value: unknown): value is { value: unknown; time?: unknown } {
+function isValueForm(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && Object.hasOwn(value, "value")
   );

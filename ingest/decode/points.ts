@@ -1,10 +1,11 @@
 import { latestTime } from "../../store/lib/time-range.js";
 import type { Point } from "../../store/series/series.js";
 import { type FormatContext, readPayload } from "./formats.js";
+import { envelopeKey } from "./json.js";
 import type { DecodableDevice, PointEntry, PointSeries, StreamEntry } from "./product-model.js";
 import type { Reason, Refuse } from "./reasons.js";
 import type { LocalTime } from "./time.js";
-import type { Converted } from "./values.js";
+import { type Converted, placeNames } from "./values.js";
 
 /** What the decoder needs to know of one message. Times in microseconds. */
 export interface Message {
@@ -44,8 +45,6 @@ export interface Outcome {
 /** Points up to this far ahead of the clock are taken. */
 export const aheadMaxMicros = 10 * 60e6;
 
-export const envelopeKey = "Telemetry";
-
 /**
  * Decodes one uplink of a device into points, appended to `points` in the order of the payload. Whatever is not
  * stored is reported to `refuse`, value by value. Null if there is nothing more to say of the message.
@@ -65,7 +64,6 @@ export function decodePoints(
   work.rules = rules;
   work.points = points;
   work.refuse = refuse;
-  work.stamped = 0;
   work.discards = false;
   work.isEnvelope = false;
   context.layout = stream?.layout;
@@ -73,8 +71,8 @@ export function decodePoints(
   context.receivedAt = message.receivedAt;
   context.timeKey = isEntry ? "TimeStamp" : "time";
   const from = points.length;
-  readPayload(message.payload, context, take, refuse);
-  if (work.stamped > 1) dropDuplicates(points, from, refuse);
+  const mayRepeat = readPayload(message.payload, context, take, refuse);
+  if (mayRepeat && points.length > from + 1) dropDuplicates(points, from, refuse);
   if (!work.discards && !work.isEnvelope) return null;
   return { isEnvelope: work.isEnvelope, discarded: work.discards ? discardFrom(points, from, refuse) : null };
 }
@@ -82,7 +80,6 @@ export function decodePoints(
 /** The message that is being decoded: decoding never waits, so one at a time, and nothing is made for each. */
 const work = {
   known: new Map() as ReadonlyMap<string, PointEntry>,
-  stamped: 0,
   discards: false,
   isEnvelope: false,
 } as {
@@ -92,8 +89,6 @@ const work = {
   rules: DecodeRules;
   points: DecodedPoint[];
   refuse: Refuse;
-  /** Points that take the message's stamp. */
-  stamped: number;
   discards: boolean;
   isEnvelope: boolean;
 };
@@ -104,6 +99,7 @@ const context: { -readonly [K in keyof FormatContext]: FormatContext[K] } = {
   receivedAt: 0,
   timeKey: "time",
   knows: (key) => work.known.has(key),
+  unitsOf: (key) => work.known.get(key)?.units ?? null,
 };
 
 function take(key: string, value: unknown, time: number | null | undefined): void {
@@ -126,6 +122,7 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
     }
     stored = converted.value;
     rounded = converted.rounded === true;
+    if (typeof value === "object" && value !== null) refuseBesidePlace(key, value, refuse);
   }
   const given = time === undefined ? (message.sentAt ?? undefined) : time;
   const serverStamped = given === undefined;
@@ -138,8 +135,16 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
   if (rounded) refuse("rounded", 1, key, value);
   if (point.step !== null && !isOnStep(point.step, stored as number)) refuse("step", 1, key, value);
   if (point.discards !== null && point.discards === stored) work.discards = true;
-  if (serverStamped) work.stamped++;
   work.points.push({ series: work.device.series(point), time: at, value: stored, serverStamped });
+}
+
+/** Of objects only places are values: what stands beside the coordinates is none. */
+function refuseBesidePlace(key: string, value: object, refuse: Refuse): void {
+  if (Array.isArray(value) || value instanceof Uint8Array) return;
+  for (const name in value) {
+    if (!placeNames.has(name))
+      refuse("unknown", 1, `${key}.${name}`, (value as Record<string, unknown>)[name]);
+  }
 }
 
 function isExact(value: unknown): value is number {
@@ -176,22 +181,23 @@ function isOnStep({ from, size }: { readonly from: number; readonly size: number
   return Math.abs(steps - Math.round(steps)) <= stepTolerance * Math.max(1, Math.abs(steps));
 }
 
-/** Entries without a time share the message's stamp: the last one of a data point counts. */
+/** Of the points of one data point at one time, the message's own or one that was sent, the last one counts. */
 function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): void {
   if (points.length - from <= comparedMax && !hasDuplicate(points, from)) return;
-  const last = new Map<unknown, number>();
-  for (let at = from; at < points.length; at++) {
-    const { serverStamped, series } = points[at] as DecodedPoint;
-    if (serverStamped) last.set(series, at);
-  }
-  let kept = from;
-  for (let at = from; at < points.length; at++) {
+  const seen = new Map<PointSeries, Set<number>>();
+  let kept = points.length;
+  for (let at = points.length - 1; at >= from; at--) {
     const point = points[at] as DecodedPoint;
-    if (!point.serverStamped || last.get(point.series) === at) points[kept++] = point;
+    const times = seen.get(point.series) ?? new Set();
+    if (times.has(point.time)) continue;
+    seen.set(point.series, times.add(point.time));
+    points[--kept] = point;
   }
-  const dropped = points.length - kept;
-  points.length = kept;
-  if (dropped > 0) refuse("duplicate", dropped);
+  const dropped = kept - from;
+  if (dropped === 0) return;
+  points.copyWithin(from, kept);
+  points.length -= dropped;
+  refuse("duplicate", dropped);
 }
 
 /** So few points are compared with each other more quickly than a map of them is made. */
@@ -199,9 +205,10 @@ const comparedMax = 16;
 
 function hasDuplicate(points: readonly DecodedPoint[], from: number): boolean {
   for (let at = from + 1; at < points.length; at++) {
-    const { series } = points[at] as DecodedPoint;
+    const { series, time } = points[at] as DecodedPoint;
     for (let before = from; before < at; before++) {
-      if ((points[before] as DecodedPoint).series === series) return true;
+      const other = points[before] as DecodedPoint;
+      if (other.series === series && other.time === time) return true;
     }
   }
   return false;

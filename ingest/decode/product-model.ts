@@ -3,6 +3,7 @@ import type { DataStream } from "../../store/metadata/products/data-streams.js";
 import type { SeriesRef } from "../../store/series/series.js";
 import { type BinaryPoint, type Layout, layoutOf } from "./binary.js";
 import { withEnum } from "./enumeration.js";
+import { senmlUnitsOf } from "./senml-units.js";
 import { type Converter, converters, takesNumbers } from "./values.js";
 
 /** A series of one device with the record id of its data point. */
@@ -27,6 +28,8 @@ export interface PointEntry extends BinaryPoint {
   readonly discards: string | null;
   /** Which values a number may have: `from` and so many steps of `size` above it. */
   readonly step: { readonly from: number; readonly size: number } | null;
+  /** The units of SenML that its values may be in; null if its unit says nothing. */
+  readonly units: ReadonlySet<string> | null;
 }
 
 export interface StreamEntry {
@@ -74,6 +77,7 @@ export function toPointEntry(point: DataPoint): PointEntry {
       pointDataType === measured && dataStep !== null && dataStep > 0
         ? { from: lowerLimit ?? 0, size: dataStep }
         : null,
+    units: senmlUnitsOf(point.unitSymbol, point.unitName),
   };
 }
 

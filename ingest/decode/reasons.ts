@@ -13,10 +13,11 @@ export const reasons = [
   "number", // NaN, an infinity, or text that is not a number
   "size", // text longer than a series can hold
   "enum", // a value outside the data point's enumeration
+  "unit", // a SenML record in another unit than its data point, or than an earlier record of its name
   "time", // a time that cannot be read, or lies outside the range of times that are taken
   "future", // a time too far ahead of the clock
   "retention", // a time before what the retention keeps
-  "duplicate", // a data point twice at the message's own time; the last one counts
+  "duplicate", // a data point twice at one time in a message; the last one counts
   "discarded", // a value of a message that a fault with isDiscard keeps out
   "rounded", // a whole number beyond 2^53, stored as the nearest double
   "step", // a number between the data point's steps, stored as it is

@@ -1,6 +1,7 @@
 import { ByteString } from "./cbor.js";
 import type { Reason, Refuse } from "./reasons.js";
 import { decimalOf, nearest, sumOf } from "./rounding.js";
+import { isAlike, isSenmlUnit } from "./senml-units.js";
 import type { Sink } from "./sink.js";
 import { exactSum, isNumber } from "./whole.js";
 
@@ -18,13 +19,18 @@ interface Entry {
 interface Base {
   name: string;
   time: number;
+  unit: unknown;
   value: number | bigint;
   sum: number | bigint | null;
+  /** The unit that the first record of each data point with a known one had; null before the first. */
+  units: Map<string, string> | null;
 }
 
 export interface SenmlContext {
   /** Whether the product, or the topic's stream, has a data point of that name. */
   knows(key: string): boolean;
+  /** The units of SenML that the data point may be in; null if nothing is known of its unit. */
+  unitsOf(key: string): ReadonlySet<string> | null;
   /** Microseconds; what relative times count from. */
   readonly receivedAt: number;
 }
@@ -34,7 +40,9 @@ const versionMax = 10;
 const relativeBelow = 2 ** 28;
 /** Beyond the times of the series store, in microseconds 2^53. */
 const secondsMax = 1e11;
+/** In the order in which a record's value is looked for. */
 const valueLabels = ["v", "vs", "vb", "vd", "s"] as const;
+type ValueLabel = (typeof valueLabels)[number];
 
 /** Whether a JSON array is a pack: its first record has a base name, or a name and a value. */
 export function isPack(entries: readonly unknown[], knows: SenmlContext["knows"]): boolean {
@@ -46,6 +54,14 @@ export function isPack(entries: readonly unknown[], knows: SenmlContext["knows"]
   return typeof n === "string" && hasValue() && !knows("n");
 }
 
+/** The same of an array of CBOR, whose maps may have the labels as numbers. */
+export function isCborPack(items: readonly unknown[], knows: SenmlContext["knows"]): boolean {
+  const [first] = items;
+  if (!(first instanceof Map)) return false;
+  for (const label of first.keys()) if (labels.has(label)) return true;
+  return isPack([toEntry(first)], knows);
+}
+
 /** Reads the records of a pack in their order. A malformed record is refused alone. */
 export function readPack(
   records: readonly unknown[],
@@ -53,13 +69,15 @@ export function readPack(
   take: Sink,
   refuse: Refuse,
 ): void {
-  const base: Base = { name: "", time: 0, value: 0, sum: null };
-  for (const record of records) {
+  const base: Base = { name: "", time: 0, unit: undefined, value: 0, sum: null, units: null };
+  for (const [at, record] of records.entries()) {
     const entry = toEntry(record);
-    const isEnd = entry !== null && !isUnderstood(entry);
-    const reason = entry === null || isEnd ? "shape" : readEntry(entry, base, context, take);
+    if (entry !== null && !isUnderstood(entry)) {
+      refuse("shape", records.length - at);
+      return;
+    }
+    const reason = entry === null ? "shape" : readEntry(entry, base, context, take, refuse);
     if (reason !== null) refuse(reason, 1);
-    if (isEnd) return;
   }
 }
 
@@ -89,7 +107,7 @@ function toEntry(record: unknown): Entry | null {
   const named = Object.create(null) as Record<string, unknown>;
   for (const [key, value] of record) {
     const label = typeof key === "string" ? key : labels.get(key);
-    if (label === undefined) return null;
+    if (label === undefined || label in named) return null;
     named[label] = value;
   }
   return named;
@@ -103,40 +121,85 @@ function isUnderstood(entry: Entry): boolean {
   return true;
 }
 
-function readEntry(entry: Entry, base: Base, context: SenmlContext, take: Sink): Reason | null {
+function readEntry(
+  entry: Entry,
+  base: Base,
+  context: SenmlContext,
+  take: Sink,
+  refuse: Refuse,
+): Reason | null {
   if (!rebase(entry, base)) return "shape";
   const { n = "", t = 0 } = entry;
   if (typeof n !== "string") return "shape";
-  const value = recordValue(entry, base);
+  const label = valueLabels.find((one) => entry[one] !== undefined);
   // A record may hold base values only.
-  if (value === undefined) return n === "" && entry.u === undefined ? null : "shape";
+  if (label === undefined)
+    return n === "" && entry.u === undefined ? refuseUnlabelled(entry, refuse) : "shape";
   const key = keyOf(base.name, n, context.knows);
   if (key === "") return "shape";
-  take(key, value, isNumber(t) ? timeOf(base.time, Number(t), context.receivedAt) : null);
+  refuseBeside(label, key, entry, refuse);
+  const value = recordValue(label, entry, base);
+  const { u: unit = base.unit } = entry;
+  // The unit of a sum is another one: that of the values, times a second.
+  if (label !== "s" && typeof unit === "string" && contradicts(unit, key, base, context))
+    refuse("unit", 1, key, `${value} ${unit}`);
+  else take(key, value, isNumber(t) ? timeOf(base.time, Number(t), context.receivedAt) : null);
   return null;
+}
+
+/** Beside a value, labels that are not known are extensions (RFC 8428 §4.4); without one, they are perhaps values. */
+function refuseUnlabelled(entry: Entry, refuse: Refuse): null {
+  for (const label in entry) if (!knownLabels.has(label)) refuse("unknown", 1, label, entry[label]);
+  return null;
+}
+
+const knownLabels: ReadonlySet<string> = new Set(labels.values());
+
+/** A record has one value. */
+function refuseBeside(label: ValueLabel, key: string, entry: Entry, refuse: Refuse): void {
+  for (const other of valueLabels) {
+    if (other !== label && entry[other] !== undefined) refuse("unknown", 1, `${key}.${other}`, entry[other]);
+  }
+}
+
+/** Whether a known unit is another one than the data point's, or than that of an earlier record of its name. */
+function contradicts(unit: string, key: string, base: Base, { knows, unitsOf }: SenmlContext): boolean {
+  if (!isSenmlUnit(unit) || !knows(key)) return false;
+  if (unitsOf(key)?.has(unit) === false) return true;
+  base.units ??= new Map();
+  const before = base.units.get(key);
+  if (before === undefined) base.units.set(key, unit);
+  return before !== undefined && !isAlike(before, unit);
 }
 
 /** Takes over the base values; false when one is of a wrong type. */
 function rebase(entry: Entry, base: Base): boolean {
-  const { bn = base.name, bt = base.time, bv = base.value, bs = base.sum } = entry;
+  const { bn = base.name, bt = base.time, bu = base.unit, bv = base.value, bs = base.sum } = entry;
   if (typeof bn !== "string" || !isNumber(bt) || !isNumber(bv)) return false;
   if (!isNumber(bs) && bs !== null) return false;
   base.name = bn;
   base.time = Number(bt);
+  base.unit = bu;
   base.value = bv;
   base.sum = bs;
   return true;
 }
 
-/** The value, or the sum if there is no value; undefined if there is neither. */
-function recordValue(entry: Entry, base: Base): unknown {
-  const { v, vs, vb, vd, s } = entry;
-  if (v !== undefined) return isNumber(v) ? exactSum(v, base.value) : null;
-  if (vs !== undefined) return typeof vs === "string" ? vs : null;
-  if (vb !== undefined) return typeof vb === "boolean" ? vb : null;
-  if (vd !== undefined) return dataOf(vd);
-  if (s === undefined) return undefined;
-  return isNumber(s) ? exactSum(s, base.sum ?? 0) : null;
+/** Null for a value of another type than its label says. */
+function recordValue(label: ValueLabel, entry: Entry, base: Base): unknown {
+  const value = entry[label];
+  switch (label) {
+    case "v":
+      return isNumber(value) ? exactSum(value, base.value) : null;
+    case "vs":
+      return typeof value === "string" ? value : null;
+    case "vb":
+      return typeof value === "boolean" ? value : null;
+    case "vd":
+      return dataOf(value);
+    case "s":
+      return isNumber(value) ? exactSum(value, base.sum ?? 0) : null;
+  }
 }
 
 /** base64url without padding in JSON, bytes in CBOR. */

@@ -103,6 +103,9 @@ function toPlace(value: unknown): Converted {
   return { value: JSON.stringify(numbers) };
 }
 
+/** The members of a place that is an object. */
+export const placeNames: ReadonlySet<string> = new Set(["longitude", "latitude", "altitude"]);
+
 function locationOf(value: unknown): unknown[] | null {
   if (typeof value !== "object" || value === null) return null;
   const { longitude, latitude, altitude } = value as Record<string, unknown>;

@@ -1,5 +1,10 @@
 /** The entries of an envelope. */
-import { envelopeKey } from "../decode/points.js";
+import { bareJson } from "../decode/bare-json.js";
+import { readCbor } from "../decode/cbor.js";
+import { plainOf } from "../decode/cbor-plain.js";
+import { isCbor } from "../decode/formats.js";
+import { envelopeKey } from "../decode/json.js";
+import { timeNameOf } from "../decode/time-names.js";
 import { timeText } from "../decode/time-text.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
 import { payloadBytesMax } from "../uplinks/accept.js";
@@ -8,20 +13,24 @@ import { payloadBytesMax } from "../uplinks/accept.js";
 export const entriesMax = 65_536;
 
 /** The entry as a message of its device; null if it cannot be one. `sentAt`: the envelope's time, microseconds. */
-export function payloadOfEntry({ rest }: Entry, sentAt: number | null): Buffer | null {
-  return toPayload(timed(rest, sentAt));
+export function payloadOfEntry({ rest, time }: Entry, sentAt: number | null): Buffer | null {
+  return toPayload(timed(rest, time ?? (sentAt === null ? null : timeText(sentAt))));
 }
 
-/** The time that the sender of the envelope says is that of entries without one. */
-function timed(entry: object, sentAt: number | null): object {
-  return sentAt === null || "TimeStamp" in entry ? entry : { ...entry, TimeStamp: timeText(sentAt) };
+/** An entry without a time has that of its envelope. */
+function timed(entry: Members, time: unknown): Members {
+  const own = entry[timeNameOf(entry, "TimeStamp", noNames)];
+  const hasNone = own === undefined || own === null;
+  return hasNone && time !== null ? { ...entry, TimeStamp: time } : entry;
 }
+
+const noNames = (): boolean => false;
 
 /**
  * Null for an entry that is nested deeper than JSON.stringify follows (JSON.parse has no bound), and for one that has
  * grown larger than a message may be: `1e20` becomes 21 digits.
  */
-function toPayload(entry: object): Buffer | null {
+function toPayload(entry: Members): Buffer | null {
   try {
     const payload = Buffer.from(writeJson(entry));
     return payload.length <= payloadBytesMax ? payload : null;
@@ -30,23 +39,36 @@ function toPayload(entry: object): Buffer | null {
   }
 }
 
+type Members = Readonly<Record<string, unknown>>;
+
 interface Entry {
   readonly deviceID: string;
-  readonly rest: object;
+  readonly rest: Members;
+  /** As it stands beside the list of entries; null if there is none. */
+  readonly time: unknown;
 }
 
 /** The entries in their order, null for what names no device. */
-export function entriesOf(payload: Uint8Array): (Entry | null)[] {
-  const parsed = parseJson(Buffer.from(payload).toString("utf8"));
+export function entriesOf(payload: Buffer): (Entry | null)[] {
+  const parsed = isCbor(payload)
+    ? plainOf(readCbor(payload)?.value, textOfBytes)
+    : parseJson(bareJson(payload).toString("utf8"));
   const objects = Array.isArray(parsed) ? parsed : [parsed];
-  return objects.flatMap((object: unknown) => {
-    const entries = (object as Record<string, unknown> | null)?.[envelopeKey];
-    return Array.isArray(entries) ? entries.map(toEntry) : [];
+  return objects.flatMap((object: Members | null) => {
+    const entries = object?.[envelopeKey];
+    if (object === null || !Array.isArray(entries)) return [];
+    const time = object[timeNameOf(object, "time", noNames)] ?? null;
+    return entries.map((entry: unknown) => toEntry(entry, time));
   });
 }
 
-function toEntry(entry: unknown): Entry | null {
+/** Entries are JSON, where bytes are base64. */
+const textOfBytes = (bytes: Buffer): string => bytes.toString("base64");
+
+function toEntry(entry: unknown, time: unknown): Entry | null {
   if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return null;
   const { DeviceID, ...rest } = entry as Record<string, unknown>;
-  return typeof DeviceID === "string" || isNumber(DeviceID) ? { deviceID: String(DeviceID), rest } : null;
+  return typeof DeviceID === "string" || isNumber(DeviceID)
+    ? { deviceID: String(DeviceID), rest, time }
+    : null;
 }

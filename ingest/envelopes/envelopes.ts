@@ -95,7 +95,7 @@ export async function openEnvelopes(
     const sentAt = envelope.kind === recordKinds.uplink ? sentAtOf(envelope.details) : null;
     let refused = 0;
     const slice = createSlice();
-    for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
+    for (const [ordinal, entry] of entriesOf(envelope.payload as Buffer).entries()) {
       if (slice.isOver()) await slice.next();
       const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
       const payload = entry === null || device === undefined ? null : payloadOfEntry(entry, sentAt);

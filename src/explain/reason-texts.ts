@@ -17,12 +17,13 @@ export const reasonTexts: Readonly<Record<Reason, string>> = {
   number: "The value is no finite number within the data point's bounds. Send a number, as such or as text.",
   size: "The text is longer than 65,535 bytes. Send less, or in parts.",
   enum: "The value is none of the data point's enumeration. Send one that is listed, or add it to the list.",
+  unit: "The record's unit is another one than the data point's, or than that of an earlier record of its name. Send values in the data point's unit, or correct its unitSymbol and unitName.",
   time: "The time cannot be read, or lies outside the times that are taken. Send ISO 8601, or numbers since 1970.",
   future:
     "The time is more than ten minutes ahead of the clock. Set the device's clock right: the service tells the time.",
   retention: "The time is older than points are kept. Raise POINT_RETENTION_DAYS, or send newer values.",
   duplicate:
-    "The data point occurs twice at the message's own time, and the last one counts. Send a time with each value.",
+    "The data point occurs twice at one time, and the last one counts. Send each value with a time of its own.",
   discarded: "A fault with isDiscard keeps the message's values out. Set isDiscard to 0 to store them.",
   rounded:
     "The whole number lies beyond 2^53 and is stored as the nearest double. Use a text data point for every digit.",

@@ -3,7 +3,8 @@ import { isUtf8 } from "node:buffer";
 import { encode } from "cborg";
 import { exactMember, membersOfJson, payloadOfJson, tooManyParts } from "../../clients/json-message.js";
 import { payloadOf } from "../../clients/payloads.js";
-import { ByteString, readCbor } from "../../decode/cbor.js";
+import { readCbor } from "../../decode/cbor.js";
+import { plainOf } from "../../decode/cbor-plain.js";
 import { isWithinJsonBounds, jsonPartsMax } from "../../decode/json-bounds.js";
 
 export type FrameFormat = "json" | "cbor";
@@ -72,20 +73,8 @@ function isFrameID(id: unknown): id is FrameID {
 function membersOfCbor(bytes: Buffer): Members | string {
   const read = readCbor(bytes, jsonPartsMax);
   if (read === "large") return tooManyParts;
-  const value = plainOf(read?.value);
-  return typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof ByteString)
-    ? (value as Members)
-    : "is no map of CBOR";
-}
-
-/** Maps as objects; byte strings stay. */
-function plainOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plainOf);
-  if (!(value instanceof Map)) return value;
-  return Object.fromEntries([...value].map(([key, one]) => [String(key), plainOf(one)]));
+  const value = read?.value instanceof Map ? plainOf(read.value) : null;
+  return value === null ? "is no map of CBOR" : (value as Members);
 }
 
 /** A frame of ours: `{"ack"}`, `{"refused", "status", "error"}`, or a message. */

@@ -33,6 +33,7 @@ export function pointEntry(id: number, dataPointID: string, type: number, report
     binarySize: null,
     discards: null,
     step: null,
+    units: null,
     takesNumbers: takesNumbers(type),
   };
 }

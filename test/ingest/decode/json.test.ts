@@ -11,7 +11,13 @@ interface Reading {
   readonly time: number | null | undefined;
 }
 
-const context = { local: utcMicros, receivedAt: 0, timeKey: "time", knows: () => true } as const;
+const context = {
+  local: utcMicros,
+  receivedAt: 0,
+  timeKey: "time",
+  knows: () => true,
+  unitsOf: () => null,
+} as const;
 
 function read(payload: string | Uint8Array): { readings: Reading[]; refused: string[] } {
   const readings: Reading[] = [];

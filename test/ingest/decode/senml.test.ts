@@ -67,7 +67,7 @@ const cases: readonly (readonly [string, Pack, unknown[], Record<string, number>
     [
       { bn: "urn:dev:ow:10e2073a0108006:", bt: now, bu: "A", bver: 5, n: "temp", u: "V", v: 120.1 },
       { n: "whole", t: -5, v: 2 },
-      { n: "temp", t: -4, bv: 1, v: 1.3 },
+      { n: "temp", u: "V", t: -4, bv: 1, v: 1.3 },
     ],
     [
       ["temp", 0, 120.1],
@@ -175,7 +175,7 @@ suite("SenML", (test) => {
 
   test("CBOR that is no pack is refused", () => {
     assert.equal(decode(encodeCbor([1, 2])), { rows: [], refused: { shape: 2 } });
-    assert.equal(decode(Buffer.from("d9d9f7a0", "hex")), { rows: [], refused: { shape: 1 } });
+    assert.equal(decode(Buffer.from("d9d9f701", "hex")), { rows: [], refused: { shape: 1 } });
     assert.equal(decode(Buffer.from("8181", "hex")), { rows: [], refused: { format: 1 } });
   });
 

@@ -1,0 +1,19 @@
+/** The names of a time in a payload. */
+export type TimeName = "time" | "TimeStamp";
+
+const otherName: Readonly<Record<TimeName, TimeName>> = { time: "TimeStamp", TimeStamp: "time" };
+
+/**
+ * The name under which an object has its time: its own, or the other one where that is missing and `knows` no data
+ * point of that name. `own` if it has none.
+ */
+export function timeNameOf(
+  object: Readonly<Record<string, unknown>>,
+  own: TimeName,
+  knows: (key: string) => boolean,
+): TimeName {
+  const other = otherName[own];
+  return isGiven(object[own]) || !isGiven(object[other]) || knows(other) ? own : other;
+}
+
+const isGiven = (time: unknown): boolean => time !== undefined && time !== null;
