@@ -3,7 +3,7 @@ import { flat, scanFlat } from "./flat-json.js";
 import type { Refuse } from "./reasons.js";
 import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
-import { type LocalTime, readTime } from "./time.js";
+import { type LocalTime, readPointTime } from "./time.js";
 import { parseJson } from "./whole.js";
 
 export interface JsonContext extends SenmlContext {
@@ -75,7 +75,7 @@ function readObject(entry: unknown, context: JsonContext, take: Sink, refuse: Re
 }
 
 function timeOf(time: unknown, local: LocalTime, otherwise?: number | null): number | null | undefined {
-  return time === undefined || time === null ? otherwise : readTime(time, local);
+  return time === undefined || time === null ? otherwise : readPointTime(time, local);
 }
 
 function isValueForm(value: unknown): value is { value: unknown; time?: unknown } {
