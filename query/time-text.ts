@@ -1,5 +1,8 @@
+import { microsOfDigits } from "../store/lib/bare-time.js";
 import { StoreError } from "../store/lib/errors.js";
-import { wallMs, type Zone } from "./zone.js";
+import { readIsoTime } from "../store/lib/iso-time.js";
+import { earliestTime, latestTime } from "../store/lib/time-range.js";
+import type { Zone } from "./zone.js";
 
 /** The format of an answer's times. Times in microseconds. */
 export type TimeFormat = "text" | "iso" | "ms";
@@ -29,78 +32,29 @@ export const timeWriters: Readonly<Record<TimeFormat, (zone: Zone, micros: numbe
   ms: (_zone, micros) => micros / 1000,
 };
 
-const wallForm = /^(\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})$/;
-const isoForm =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+ -]\d{2}:?\d{2})$/;
-
-/*
- * A plus sign that a URL did not escape arrives as a space: both are read.
- */
-
 /**
- * A time of a request in microseconds: `YYYY-MM-DD HH:MM:SS` in the zone, ISO 8601 with an offset or Z, or
- * milliseconds since 1970. @throws StoreError INVALID naming the parameter
+ * A time of a request, microseconds since 1970: text of ISO 8601 (`store/lib/iso-time.ts`), in the zone where it has no
+ * offset, or a number by its size (`store/lib/bare-time.ts`). @throws StoreError INVALID naming the parameter
  */
 export function readRequestTime(text: string, zone: Zone, parameter: string): number {
-  const micros = fromMs(text) ?? fromWallText(text, zone) ?? fromIso(text);
-  if (micros === null || Math.abs(micros) > timeMicrosMax) {
-    throw new StoreError("INVALID", `cannot read ${parameter}`, {
-      [parameter]: "must be YYYY-MM-DD HH:MM:SS, ISO 8601 with an offset, or milliseconds since 1970",
-    });
-  }
-  return micros;
+  const bare = microsOfDigits(text);
+  const micros =
+    bare === undefined ? readIsoTime(text, (wallMs) => zone.fromWall(wallMs) * 1000, true) : bare;
+  if (micros !== null && Math.abs(micros) <= Number.MAX_SAFE_INTEGER) return micros;
+  const isTime = bare !== undefined || micros !== null;
+  const isEarly = micros === null ? text.startsWith("-") : micros < 0;
+  throw new StoreError("INVALID", `cannot read ${parameter}`, {
+    [parameter]: !isTime
+      ? "must be YYYY-MM-DD HH:MM:SS, ISO 8601 or a number since 1970"
+      : isEarly
+        ? `lies before ${dayText(earliestTime)}, the oldest time that there is`
+        : `lies after ${dayText(latestTime)}, the last time that there is`,
+  });
 }
 
-/** Beyond 2^53 microseconds (the year 2255) times are no longer exact. */
-const timeMicrosMax = Number.MAX_SAFE_INTEGER;
+const dayText = (micros: number): string => rfc3339(micros).slice(0, 10);
 
-function fromMs(text: string): number | null {
-  return /^-?\d{1,15}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : null;
-}
-
-function fromWallText(text: string, zone: Zone): number | null {
-  const match = wallForm.exec(text);
-  if (match === null) return null;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
-  if (!isReal(year, month, day, hour, minute, second)) return null;
-  return zone.fromWall(wallMs({ year, month, day, hour, minute, second })) * 1000;
-}
-
-function fromIso(text: string): number | null {
-  const match = isoForm.exec(text);
-  if (match === null) return null;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = match.slice(1, 6).map(Number);
-  const second = Number(match[6] ?? 0);
-  if (!isReal(year, month, day, hour, minute, second)) return null;
-  // Rounds to the nearest microsecond, of two the later, as for the times that devices send.
-  const micros = Math.floor((Number((match[7] ?? "").padEnd(9, "0")) + 500) / 1000);
-  const offset = offsetMs(match[8] ?? "Z");
-  if (Math.abs(offset) > offsetMaxMs) return null;
-  return (wallMs({ year, month, day, hour, minute, second }) - offset) * 1000 + micros;
-}
-
-function isReal(
-  year: number,
-  month: number,
-  day: number,
-  hour: number,
-  minute: number,
-  second: number,
-): boolean {
-  const lastDay = new Date(Date.UTC(2000, month, 0)).getUTCDate();
-  const days = month === 2 && !isLeap(year) ? 28 : lastDay;
-  return month >= 1 && month <= 12 && day >= 1 && day <= days && hour <= 23 && minute <= 59 && second <= 59;
-}
-
-function isLeap(year: number): boolean {
-  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-}
-
-/** Offsets of real zones are well within this. */
-const offsetMaxMs = 18 * 3_600_000;
-
-function offsetMs(text: string): number {
-  if (text === "Z" || text === "z") return 0;
-  const minutes = Number(text.slice(1, 3)) * 60 + Number(text.slice(-2));
-  return (text.startsWith("-") ? -minutes : minutes) * 60_000;
+/** The same in whole milliseconds, fractions cut off. */
+export function readRequestMs(text: string, zone: Zone, parameter: string): number {
+  return Math.floor(readRequestTime(text, zone, parameter) / 1000);
 }

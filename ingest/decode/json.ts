@@ -4,7 +4,7 @@ import { flat, scanFlat } from "./flat-json.js";
 import type { Refuse } from "./reasons.js";
 import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
-import { type LocalTime, readTime } from "./time.js";
+import { type LocalTime, readPointTime } from "./time.js";
 import { type TimeName, timeNameOf } from "./time-names.js";
 import { parseJson } from "./whole.js";
 
@@ -119,7 +119,7 @@ function readForm(
 const noNames = (): boolean => false;
 
 function timeOf(time: unknown, local: LocalTime, otherwise?: number | null): number | null | undefined {
-  return time === undefined || time === null ? otherwise : readTime(time, local);
+  return time === undefined || time === null ? otherwise : readPointTime(time, local);
 }
 
 function isValueForm(value: unknown): value is Record<string, unknown> {

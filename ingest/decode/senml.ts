@@ -1,8 +1,9 @@
+import { decimalOf, nearest, sumOf } from "../../store/lib/decimal.js";
 import { ByteString } from "./cbor.js";
 import type { Reason, Refuse } from "./reasons.js";
-import { decimalOf, nearest, sumOf } from "./rounding.js";
 import { isAlike, isSenmlUnit } from "./senml-units.js";
 import type { Sink } from "./sink.js";
+import { bareTimeLeast } from "./time.js";
 import { exactSum, isNumber } from "./whole.js";
 
 /**
@@ -224,6 +225,7 @@ function timeOf(base: number, offset: number, receivedAt: number): number | null
   const whole = Number.isInteger(base) && Number.isInteger(offset);
   const sent = whole ? seconds * 1e6 : nearest(sumOf(decimalOf(base), decimalOf(offset)), 6);
   if (sent === null) return null;
-  const micros = sent + (seconds < relativeBelow ? receivedAt : 0);
+  if (seconds >= relativeBelow) return sent >= bareTimeLeast ? sent : null;
+  const micros = sent + receivedAt;
   return Math.abs(micros) < 2 ** 53 ? micros : null;
 }

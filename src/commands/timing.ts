@@ -1,4 +1,4 @@
-import { readRequestTime } from "../../query/time-text.js";
+import { readRequestMs } from "../../query/time-text.js";
 import type { Zone } from "../../query/zone.js";
 import { type NewSchedule, scheduleTypes } from "../../store/metadata/commands/schedules.js";
 import { invalid } from "../http/errors.js";
@@ -7,7 +7,7 @@ import { nextTime, parseCron } from "./cron.js";
 /** When a schedule is to run. */
 interface AskedTiming {
   readonly scheduleType: number;
-  /** `YYYY-MM-DD HH:MM:SS` in the zone. */
+  /** As requests write times; without an offset in the zone. */
   readonly crontabTime?: string | null | undefined;
   readonly IntervalMinute?: number | null | undefined;
   /** Five fields, in the zone. */
@@ -17,7 +17,6 @@ interface AskedTiming {
 type Timing = Pick<NewSchedule, "scheduleType" | "crontabTime" | "IntervalMinute" | "crontab" | "nextAt">;
 
 const minuteMs = 60_000;
-const wallForm = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
 
 /**
  * The columns that are stored; fields that its type does not use are left out. @throws ApiError
@@ -45,8 +44,7 @@ export function timingOf(asked: AskedTiming, zone: Zone, now: number): Timing {
 
 function readTime(text: string | null | undefined, zone: Zone, now: number): number {
   if (text == null) throw invalid({ crontabTime: "must be there when scheduleType is 0" });
-  if (!wallForm.test(text)) throw invalid({ crontabTime: "must be YYYY-MM-DD HH:MM:SS" });
-  const time = readRequestTime(text, zone, "crontabTime") / 1000;
+  const time = readRequestMs(text, zone, "crontabTime");
   if (time <= now) throw invalid({ crontabTime: "is past" });
   return time;
 }

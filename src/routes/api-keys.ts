@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { readRequestTime } from "../../query/time-text.js";
+import { readRequestMs } from "../../query/time-text.js";
 import { longID, newSecret } from "../../store/metadata/db/ids.js";
 import { hashGenerated } from "../../store/metadata/db/secrets.js";
 import {
@@ -84,7 +84,7 @@ export function apiKeyRoutes(deps: AppDeps): Route[] {
       answer: { status: 201, schema: schema.extend({ appSecret: z.string() }).openapi("ApiKeyMade") },
       handle: async ({ writing, caller, body }) => {
         const appSecret = newSecret();
-        const expiresAt = body.expiresAt ? readRequestTime(body.expiresAt, zone, "expiresAt") / 1000 : null;
+        const expiresAt = body.expiresAt ? readRequestMs(body.expiresAt, zone, "expiresAt") : null;
         if (expiresAt !== null && expiresAt <= now()) throw invalid({ expiresAt: "must be in the future" });
         const key = await createApiKey(db, caller, now(), {
           userIntID: caller.userIntID,
@@ -92,7 +92,7 @@ export function apiKeyRoutes(deps: AppDeps): Route[] {
           appID: longID(),
           secretHash: hashGenerated(appSecret),
           role: body.role ?? caller.role,
-          expiresAt: expiresAt === null ? null : Math.floor(expiresAt),
+          expiresAt,
         });
         return { status: 201, body: { ...view(key, writing), appSecret } };
       },

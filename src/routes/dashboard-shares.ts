@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { readRequestTime } from "../../query/time-text.js";
+import { readRequestMs } from "../../query/time-text.js";
 import type { Zone } from "../../query/zone.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { dashboardIDs } from "../../store/metadata/dashboards/dashboards.js";
@@ -155,7 +155,7 @@ function recordID(text: string): number {
 /** Milliseconds since 1970. @throws ApiError PARAMETER_INVALID for a time that is past */
 function readExpiry(text: string | null, place: Zone, now: number): number | null {
   if (text === null) return null;
-  const expiresAt = Math.floor(readRequestTime(text, place, "expiresAt") / 1000);
+  const expiresAt = readRequestMs(text, place, "expiresAt");
   if (expiresAt <= now) throw invalid({ expiresAt: "must be in the future" });
   return expiresAt;
 }

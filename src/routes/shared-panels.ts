@@ -1,7 +1,7 @@
 /** The data of one panel of a shared dashboard: the questions that the panel has, and no others. */
 import { z } from "@hono/zod-openapi";
 import { createComputing } from "../../query/formula/computing.js";
-import { readRequestTime, wallText } from "../../query/time-text.js";
+import { readRequestTime, rfc3339, wallText } from "../../query/time-text.js";
 import type { Zone } from "../../query/zone.js";
 import { listAlerts } from "../../store/metadata/alerts/alerts.js";
 import type { Filter } from "../../store/metadata/db/table.js";
@@ -141,8 +141,8 @@ async function answerSeries(
         ...(target.type === "group" ? { groupID: target.id } : { deviceID: target.id }),
         ...(metricIntID === undefined ? {} : { metricIntID: String(metricIntID) }),
         time_unit: panel.unit,
-        startTime: String(Math.floor(start)),
-        endTime: String(Math.ceil(end)),
+        startTime: rfc3339(Math.floor(start) * 1000),
+        endTime: rfc3339(Math.ceil(end) * 1000),
         timezone: place.name,
         fill: panel.fill,
         timeFormat: query.timeFormat,

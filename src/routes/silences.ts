@@ -1,5 +1,4 @@
-import { readRequestTime } from "../../query/time-text.js";
-import type { Zone } from "../../query/zone.js";
+import { readRequestMs } from "../../query/time-text.js";
 import {
   createSilence,
   getSilence,
@@ -67,8 +66,8 @@ export function silenceRoutes(deps: AppDeps): Route[] {
       handle: async ({ writing, caller, body }) => {
         const at = now();
         await checkMatcher(db, caller.tenant, body);
-        const startTime = body.startTime == null ? at : readTime(body.startTime, zone, "startTime");
-        const endTime = readTime(body.endTime, zone, "endTime");
+        const startTime = body.startTime == null ? at : readRequestMs(body.startTime, zone, "startTime");
+        const endTime = readRequestMs(body.endTime, zone, "endTime");
         checkSpan({ startTime, endTime }, at);
         const input = { ...matcherOf(body), startTime, endTime, comment: body.comment ?? null };
         return {
@@ -95,8 +94,8 @@ export function silenceRoutes(deps: AppDeps): Route[] {
           ...rest,
           ...(startTime === undefined
             ? {}
-            : { startTime: startTime === null ? at : readTime(startTime, zone, "startTime") }),
-          ...(endTime === undefined ? {} : { endTime: readTime(endTime, zone, "endTime") }),
+            : { startTime: startTime === null ? at : readRequestMs(startTime, zone, "startTime") }),
+          ...(endTime === undefined ? {} : { endTime: readRequestMs(endTime, zone, "endTime") }),
         };
         if (startTime !== undefined || endTime !== undefined) checkSpan({ ...known, ...input }, 0);
         return { status: 200, body: silence(await updateSilence(db, caller, at, known, input), writing) };
@@ -111,14 +110,6 @@ export function silenceRoutes(deps: AppDeps): Route[] {
       remove: ({ caller }, ids) => removeSilences(db, caller, now(), ids),
     }),
   ];
-}
-
-const wallForm = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
-
-/** Milliseconds since 1970. @throws ApiError PARAMETER_INVALID */
-function readTime(sent: string, zone: Zone, field: string): number {
-  if (!wallForm.test(sent)) throw invalid({ [field]: "must be YYYY-MM-DD HH:MM:SS" });
-  return readRequestTime(sent, zone, field) / 1000;
 }
 
 /** @param after it must end later than that */

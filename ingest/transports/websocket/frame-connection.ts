@@ -2,7 +2,7 @@ import type { WebSocket } from "ws";
 import { createSlice } from "../../../store/lib/turns.js";
 import type { DeviceClient, Outcome } from "../../clients/client.js";
 import type { Turned } from "../../clients/clients.js";
-import { type LocalTime, readTime } from "../../decode/time.js";
+import { type LocalTime, readPointTime, unreadableTime } from "../../decode/time.js";
 import type { EndReason } from "../../meter.js";
 import type { Message } from "../../sessions/state.js";
 import type { FrameLink, FrameSocket } from "./frame-link.js";
@@ -178,9 +178,9 @@ export class FrameConnection implements FrameSocket {
       return this.#webSocket.close(closeCodes.policy, "credentials");
     }
     if (frame.kind === "ack") return client.link.confirm(String(frame.ack));
-    const sentAt = frame.time === undefined ? null : readTime(frame.time, this.#deps.local);
+    const sentAt = frame.time === undefined ? null : readPointTime(frame.time, this.#deps.local);
     if (sentAt === null && frame.time !== undefined)
-      return this.#refuse(frame.id, 400, "time cannot be read");
+      return this.#refuse(frame.id, 400, `time ${unreadableTime}`);
     const { id, topic, payload, key } = frame;
     const taken = await client.take({ topic, payload, key, sentAt, batch: null });
     if (typeof taken === "string") return this.#tell(id, taken);

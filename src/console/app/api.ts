@@ -66,10 +66,16 @@ export function sessionEnded(): void {
 
 export function pathOf(path: string, query: Query = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
-    value === null || value === undefined || value === "" ? [] : [[name, String(value)]],
+    value === null || value === undefined || value === "" ? [] : [[name, written(name, value)]],
   );
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
+
+/** Milliseconds, which the API would read as seconds where they are few, are written as text there. */
+const written = (name: string, value: string | number): string =>
+  typeof value === "number" && /Time$/.test(name) && Math.abs(value) < 1e11
+    ? new Date(value).toISOString()
+    : String(value);
 
 /** Of every call: the console is written for one of the two views of records, whichever the deployment prefers. */
 export const ownHeaders = () => ({ "X-Tidemark": personOrPoll(), "Api-Variant": "A" }) as const;

@@ -1,7 +1,7 @@
-import { type LocalTime, utcMicros } from "../../../ingest/decode/time.js";
 import type { Zone } from "../../../query/zone.js";
+import type { LocalTime } from "../../../store/lib/iso-time.js";
 
 /** Reads wall-clock times in a zone. */
 export function localTimeIn(zone: Zone): LocalTime {
-  return (wall) => zone.fromWall(utcMicros(wall) / 1000) * 1000;
+  return (wallMs) => zone.fromWall(wallMs) * 1000;
 }

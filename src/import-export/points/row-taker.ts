@@ -1,4 +1,4 @@
-import { type LocalTime, readTime } from "../../../ingest/decode/time.js";
+import { type LocalTime, readPointTime, unreadableTime } from "../../../ingest/decode/time.js";
 import { rfc3339 } from "../../../query/time-text.js";
 import type { BatchBuilder } from "./batch-builder.js";
 import { importValue, type PointAnswer, reasonTexts } from "./values.js";
@@ -57,11 +57,11 @@ export interface TakerState {
   line: number;
 }
 
-/** Reads a time in any of the forms that devices send; reports a fault and returns NaN. */
+/** Reads the time of a row, as that of a point which a device sends; reports a fault and returns NaN. */
 export function readRowTime(state: TakerState, value: unknown): number {
-  const time = readTime(value, state.local);
+  const time = readPointTime(value, state.local);
   if (time !== null) return time;
-  state.builder.refuse(state.line, "time", "is no time that can be read");
+  state.builder.refuse(state.line, "time", unreadableTime);
   return Number.NaN;
 }
 

@@ -11,7 +11,7 @@ import {
   type SeriesConsumerOptions,
   startSeriesConsumer,
 } from "../../../ingest/consumers/series.js";
-import { utcMicros, type WallTime } from "../../../ingest/decode/time.js";
+import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
 import type { FailedRecord } from "../../../ingest/followers/failures.js";
 import { unnarrowed } from "../../../ingest/followers/narrowing.js";
@@ -55,9 +55,9 @@ export const failingYear = 1999;
 /** A rule's condition fails at this value. */
 export const failingValue = 13;
 
-const local = (wall: WallTime): number => {
-  if (wall.year === failingYear) throw new RangeError("the year");
-  return utcMicros(wall);
+const local = (wallMs: number): number => {
+  if (new Date(wallMs).getUTCFullYear() === failingYear) throw new RangeError("the year");
+  return utcMicros(wallMs);
 };
 
 /** A device with the number `temp`, an upper limit of 50 and a rule that is true from 0 on. */

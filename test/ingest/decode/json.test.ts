@@ -40,12 +40,15 @@ const one = (key: string, value: unknown, seconds?: number): Reading => ({
 
 const forms: readonly (readonly [string, Reading[]])[] = [
   ['{"temp": 21.5}', [one("temp", 21.5)]],
-  ['{"temp": {"value": 21.5, "time": 5}}', [one("temp", 21.5, 5)]],
-  ['{"temp": {"value": 21.5}, "time": 7}', [one("temp", 21.5, 7)]],
-  ['{"time": 7, "temp": {"value": 1, "time": 5}, "hum": 2}', [one("temp", 1, 5), one("hum", 2, 7)]],
-  ['{"temp": 1, "time": 7}', [one("temp", 1, 7)]],
+  ['{"temp": {"value": 21.5, "time": 1700000005}}', [one("temp", 21.5, 1_700_000_005)]],
+  ['{"temp": {"value": 21.5}, "time": 1700000007}', [one("temp", 21.5, 1_700_000_007)]],
+  [
+    '{"time": 1700000007, "temp": {"value": 1, "time": 1700000005}, "hum": 2}',
+    [one("temp", 1, 1_700_000_005), one("hum", 2, 1_700_000_007)],
+  ],
+  ['{"temp": 1, "time": 1700000007}', [one("temp", 1, 1_700_000_007)]],
   ['{"time": null, "temp": {"value": 1, "time": null}}', [one("temp", 1)]],
-  ['[{"temp": 1}, {"time": 2, "temp": 3}]', [one("temp", 1), one("temp", 3, 2)]],
+  ['[{"temp": 1}, {"time": 1700000002, "temp": 3}]', [one("temp", 1), one("temp", 3, 1_700_000_002)]],
   ['{"place": {"longitude": 1, "latitude": 2}}', [one("place", { longitude: 1, latitude: 2 })]],
   ['{"place": [1, 2]}', [one("place", [1, 2])]],
   ['{"temp": {"value": {"value": 1}}}', [one("temp", { value: 1 })]],

@@ -277,6 +277,10 @@ suite("SenML", (test) => {
         ]);
         decodePoints(testDevice(), { ...open, payload: encodeCbor([packed]) }, rules, cbor, () => {});
         if (micros > open.receivedAt + 600e6 || Math.abs(micros) >= 2 ** 53) return;
+        if (seconds >= 2 ** 28 && micros < Date.UTC(2000, 0, 1) * 1000) {
+          assert.equal([points, cbor], [[], []], record);
+          return;
+        }
         assert.equal([points[0]?.time, cbor[0]?.time], [micros, micros], record);
       }),
       { numRuns: 2000 },

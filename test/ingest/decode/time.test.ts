@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { readTime, utcMicros, type WallTime } from "../../../ingest/decode/time.js";
+import { readPointTime, readTime, utcMicros } from "../../../ingest/decode/time.js";
 import { readRequestTime } from "../../../query/time-text.js";
 import { zone } from "../../../query/zone.js";
 import { assert, suite } from "../../suite.js";
 
 /** A deployment eight hours east of Greenwich. */
-const local = (wall: WallTime): number => utcMicros(wall) - 8 * 3_600_000_000;
+const local = (wallMs: number): number => utcMicros(wallMs) - 8 * 3_600_000_000;
 const read = (value: unknown): number | null => readTime(value, local);
 
 const moment = 1_700_000_000_000_000; // 2023-11-14T22:13:20Z
@@ -50,7 +50,7 @@ const table: readonly (readonly [unknown, number | null])[] = [
   ["2023-02-29T00:00:00Z", null],
   ["2023-13-01T00:00:00Z", null],
   ["2023-00-10T00:00:00Z", null],
-  ["2023-11-14T24:00:00Z", null],
+  ["2023-11-14T24:00:00Z", Date.UTC(2023, 10, 15) * 1000],
   ["2023-11-14T23:60:00Z", null],
   ["2023-11-14T23:59:60Z", null],
   ["2023-11-14", null],
@@ -91,6 +91,24 @@ suite("device times", (test) => {
     assert.is(
       readTime("2023-11-15 06:13:20", () => null),
       null,
+    );
+  });
+
+  test("a bare number before 2000 is no time of a point; text is, and so is every number after", () => {
+    const least = 946_684_800_000_000;
+    const point = (value: unknown) => readPointTime(value, local);
+    const small = [0, -1, 188, "188", 20_251_120, "20251120", 46_027, "46027.5", 1e11, 188n, -1_700_000_000];
+    for (const value of [...small, 946_684_799, "946684799.9999994", 946_684_799_999, "946684799999999"])
+      assert.is(point(value), null, String(value));
+    for (const value of [946_684_800, "946684800", 946_684_800_000, "946684800000000", "946684799.9999995"])
+      assert.is(point(value), least, String(value));
+    assert.is(point("1970-01-01T00:03:08Z"), 188_000_000);
+    assert.is(point(" 1999-12-31 23:59:59 "), least - 1e6 - 8 * 3_600_000_000);
+    fc.assert(
+      fc.property(fc.oneof(fc.integer(), fc.double(), fc.bigInt(), fc.integer().map(String)), (value) => {
+        const time = read(value);
+        assert.is(point(value), time !== null && time >= least ? time : null);
+      }),
     );
   });
 

@@ -1,4 +1,4 @@
-import { timeText } from "../../../decode/time-text.js";
+import { bareTimeLeast } from "../../../decode/time.js";
 
 /** Precisions of a write, by the names of InfluxDB 2. */
 export type Precision = "ns" | "us" | "ms" | "s";
@@ -9,39 +9,23 @@ export function isPrecision(text: string): text is Precision {
 
 const microsEach = { us: 1n, ms: 1000n, s: 1_000_000n } as const;
 
-/** Before it, microseconds would be read as a coarser unit. */
-const plainMicros = 1e14;
-
 /**
- * A timestamp as JSON that `readTime` reads as the same instant: the nearest microsecond, of two the later. Null beyond
- * the years that a time can have.
+ * A timestamp as the JSON number of microseconds that a payload takes: the nearest, of two the later. Null before
+ * 2000-01-01, whatever the precision (188 s is a counter, not a time), and from 2^53 on.
  */
 export function jsonOfTimestamp(digits: string, precision: Precision): string | null {
   const micros = microsOf(digits, precision);
-  if (micros === null) return null;
-  return micros >= plainMicros ? String(micros) : `"${timeText(micros)}"`;
+  return micros >= bareTimeLeast && micros < 2 ** 53 ? String(micros) : null;
 }
 
-/** Years 1 to 9999. */
-const [micros0001, micros9999] = [-62_135_596_800_000_000n, 253_402_300_799_999_999n];
-
-function microsOf(digits: string, precision: Precision): number | null {
+function microsOf(digits: string, precision: Precision): number {
   // Nanoseconds of our time: the last three digits go.
   if (precision === "ns" && digits.length === 19 && !digits.startsWith("-")) {
     const micros = Number(digits.slice(0, 16));
     return (digits.charCodeAt(16) as number) >= five ? micros + 1 : micros;
   }
   const value = BigInt(digits);
-  const micros = precision === "ns" ? rounded(value) : value * microsEach[precision];
-  if (micros < micros0001 || micros > micros9999) return null;
-  const number = Number(micros);
-  return Number.isSafeInteger(number) ? number : null;
+  return Number(precision === "ns" ? (value + 500n) / 1000n : value * microsEach[precision]);
 }
 
 const five = 0x35;
-
-function rounded(nanos: bigint): bigint {
-  const shifted = nanos + 500n;
-  const micros = shifted / 1000n;
-  return shifted < 0n && shifted % 1000n !== 0n ? micros - 1n : micros;
-}

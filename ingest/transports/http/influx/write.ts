@@ -127,7 +127,8 @@ const faults = {
 function jsonOf(line: Line, target: Target, precision: Precision): string | null {
   const { child } = target;
   const time = line.time === "" ? null : jsonOfTimestamp(line.time, precision);
-  if (time === null && line.time !== "") return faulty(line, "has a timestamp beyond the years 1 to 9999");
+  if (time === null && line.time !== "")
+    return faulty(line, "has a timestamp before 2000-01-01 or beyond 2255");
   let json = time === null ? "" : `,"${child === null ? "time" : "TimeStamp"}":${time}`;
   for (let i = 0; i < line.keys.length; i++) {
     const field = line.keys[i] as string;

@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Publication, Refusal } from "../../../clients/client.js";
 import { exactMember, membersOfJson, payloadOfJson } from "../../../clients/json-message.js";
-import { type LocalTime, readTime } from "../../../decode/time.js";
+import { type LocalTime, readPointTime, unreadableTime } from "../../../decode/time.js";
 import type { RecentBatches } from "../../../uplinks/repeats.js";
 import { type Answer, failure, refusals, unread } from "../requests/answers.js";
 import { type Body, batchBytesMax } from "../requests/body.js";
@@ -198,8 +198,8 @@ function messageOf(text: string, local: LocalTime): Omit<Publication, "batch"> |
   if (typeof topic !== "string") return bad("topic is required, a text");
   const payload = payloadOfJson(text, members);
   if (typeof payload === "string") return bad(payload);
-  const sentAt = time === null ? null : readTime(exactMember(text, members, "time"), local);
-  if (time !== null && sentAt === null) return bad("time cannot be read");
+  const sentAt = time === null ? null : readPointTime(exactMember(text, members, "time"), local);
+  if (time !== null && sentAt === null) return bad(`time ${unreadableTime}`);
   return { topic, payload, sentAt, key: null };
 }
 

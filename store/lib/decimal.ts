@@ -1,8 +1,3 @@
-/**
- * One rule for every form of time: the nearest microsecond, of two equally near ones the later. A
- * JSON number stands for the shortest decimal digits that print it.
- */
-
 /** A decimal fraction: digits / 10^scale. */
 export interface Decimal {
   readonly digits: bigint;
@@ -32,9 +27,4 @@ export function nearest({ digits, scale }: Decimal, exponent: number): number | 
   const twice = 2n * digits * up + unit;
   const floor = twice / (2n * unit) - (twice < 0n && twice % (2n * unit) !== 0n ? 1n : 0n);
   return floor < 2n ** 53n && floor > -(2n ** 53n) ? Number(floor) : null;
-}
-
-/** Microseconds of up to nine decimals of a second. */
-export function microsOfFraction(decimals: string): number {
-  return Math.floor((Number(decimals.padEnd(9, "0")) + 500) / 1000);
 }
