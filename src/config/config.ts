@@ -361,7 +361,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     apiKey: appID !== undefined && appSecret !== undefined ? { appID, appSecret } : null,
     adminPassword: env.ADMIN_PASSWORD ?? null,
     masterKey,
-    timezone: env.TIMEZONE,
+    timezone: timeZones.rules(env.TIMEZONE)?.name ?? env.TIMEZONE,
     timeZones,
     apiVariant: env.API_VARIANT,
     publicHost: env.PUBLIC_HOST ?? null,
