@@ -1,4 +1,7 @@
 import { StoreError } from "../store/lib/errors.js";
+import { abbreviatedPlace, zoneMend } from "../store/time-zones/abbreviations.js";
+import { timeZonesInUse } from "../store/time-zones/in-use.js";
+import type { ZoneRules } from "../store/time-zones/rules.js";
 
 /** Wall-clock parts; month 1–12. */
 interface WallTime {
@@ -13,6 +16,8 @@ interface WallTime {
 /** A time zone of the IANA database. Instants are milliseconds since 1970 (UTC). */
 export interface Zone {
   readonly name: string;
+  /** What it is made of, for a thread that is to read it too. */
+  readonly rules: ZoneRules;
   /** Milliseconds that the zone is ahead of UTC at an instant. */
   offsetAt(utc: number): number;
   /** The wall clock at an instant. */
@@ -26,70 +31,72 @@ export interface Zone {
   nextChange(utc: number, end: number): number;
 }
 
-const zones = new Map<string, Zone>();
-const zonesMax = 1000;
-
-/** @throws StoreError INVALID for a name that is no time zone */
+/**
+ * The zone of an IANA name or of `±HH:MM`, by the rules that the process goes by.
+ * @throws StoreError INVALID, naming the mend, for a name that is no time zone
+ */
 export function zone(name: string): Zone {
-  let found = zones.get(name);
-  if (found === undefined) {
-    found = createZone(name);
-    if (zones.size >= zonesMax) zones.clear();
-    zones.set(name, found);
-  }
-  return found;
+  const rules = timeZonesInUse().rules(name);
+  if (rules !== undefined) return zoneBy(rules);
+  const fault = `${name} ${zoneMend(name)}`;
+  throw new StoreError("INVALID", `cannot use the time zone: ${fault}`, { timezone: fault });
 }
 
+/** Why a name is no time zone, with its mend; null: it is one. */
+export function zoneFault(name: string): string | null {
+  return timeZonesInUse().rules(name) === undefined ? `${name} ${zoneMend(name)}` : null;
+}
+
+/**
+ * The zone that a stored record names. Abbreviations, which are refused today, keep the meaning that they had; a name
+ * that is unknown, because other rules are used now, stands for UTC.
+ */
+export function storedZone(name: string): Zone {
+  const zones = timeZonesInUse();
+  return zoneBy(zones.rules(name) ?? zones.rules(abbreviatedPlace(name) ?? "UTC") ?? utc);
+}
+
+const utc: ZoneRules = { name: "UTC", changes: new Float64Array(), offsets: Int32Array.of(0) };
 const dayMs = 86_400_000;
-/** No zone of the database has two changes within seven days, so a block has at most one. */
-const blockMs = 4 * dayMs;
-const blocksMax = 4096;
+const made = new WeakMap<ZoneRules, Zone>();
 
-/** Offsets of one block: `before` until `change`, `after` from then on. */
-interface Block {
-  readonly before: number;
-  readonly change: number;
-  readonly after: number;
+/** The zone of given rules, for threads that are handed them. */
+export function zoneBy(rules: ZoneRules): Zone {
+  const known = made.get(rules) ?? createZone(rules);
+  made.set(rules, known);
+  return known;
 }
 
-function createZone(name: string): Zone {
-  const format = formatter(name);
-  const blocks = new Map<number, Block>();
+function createZone(rules: ZoneRules): Zone {
+  const { name, changes: seconds, offsets: secondsAhead } = rules;
+  const changes = seconds.map((at) => at * 1000);
+  const offsets = Float64Array.from(secondsAhead, (ahead) => ahead * 1000);
+  /** Which offset held at the last instant: the next one asked for is most often near. */
+  let held = 0;
 
-  /** Asks the time zone database, which takes several microseconds. */
-  function ask(utc: number): number {
-    const second = Math.floor(utc / 1000) * 1000;
-    return readWall(format, second) - second;
-  }
-
-  function blockAt(utc: number): Block {
-    const number = Math.floor(utc / blockMs);
-    let block = blocks.get(number);
-    if (block === undefined) {
-      if (blocks.size >= blocksMax) blocks.clear();
-      block = readBlock(ask, number * blockMs);
-      blocks.set(number, block);
+  /** How many changes there are up to an instant, itself included. */
+  function indexAt(utc: number): number {
+    if ((held === 0 || utc >= at(held - 1)) && (held === changes.length || utc < at(held))) return held;
+    let [low, high] = [0, changes.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (at(middle) <= utc) low = middle + 1;
+      else high = middle;
     }
-    return block;
+    held = low;
+    return low;
   }
-
-  function offsetAt(utc: number): number {
-    const block = blockAt(utc);
-    return utc < block.change ? block.before : block.after;
-  }
-
-  function nextChange(utc: number, end: number): number {
-    for (let at = utc; at < end; at = (Math.floor(at / blockMs) + 1) * blockMs) {
-      const { change } = blockAt(at);
-      if (change > utc && change !== Number.POSITIVE_INFINITY) return Math.min(change, end);
-    }
-    return end;
-  }
+  const at = (index: number): number => changes[index] as number;
+  const offsetAt = (utc: number): number => offsets[indexAt(utc)] as number;
 
   return {
     name,
+    rules,
     offsetAt,
-    nextChange,
+    nextChange: (utc, end) => {
+      const index = indexAt(utc);
+      return index < changes.length ? Math.min(at(index), end) : end;
+    },
     toWall: (utc) => partsOf(utc + offsetAt(utc)),
     fromWall: (wall) => {
       const early = offsetAt(wall - dayMs);
@@ -105,58 +112,6 @@ function createZone(name: string): Zone {
       return wall - early;
     },
   };
-}
-
-/** Finds the change of a block to the second; if there is none, it is at infinity. */
-function readBlock(ask: (utc: number) => number, start: number): Block {
-  const before = ask(start);
-  const after = ask(start + blockMs);
-  if (before === after) return { before, change: Number.POSITIVE_INFINITY, after };
-  let same = start;
-  let change = start + blockMs;
-  while (change - same > 1000) {
-    const middle = same + Math.floor((change - same) / 2000) * 1000;
-    if (ask(middle) === before) same = middle;
-    else change = middle;
-  }
-  return { before, change, after };
-}
-
-function formatter(name: string): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat("en-US", {
-      timeZone: name,
-      calendar: "gregory",
-      numberingSystem: "latn",
-      hourCycle: "h23",
-      era: "short",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-  } catch {
-    throw new StoreError("INVALID", `cannot use the time zone: ${name} is not one`, {
-      timezone: "must be an IANA time zone",
-    });
-  }
-}
-
-/** The wall clock at an instant, read as if it were UTC. */
-function readWall(format: Intl.DateTimeFormat, utc: number): number {
-  const parts: Partial<Record<Intl.DateTimeFormatPartTypes, string>> = {};
-  for (const { type, value } of format.formatToParts(utc)) parts[type] = value;
-  const year = parts.era === "BC" ? 1 - Number(parts.year) : Number(parts.year);
-  return wallMs({
-    year,
-    month: Number(parts.month),
-    day: Number(parts.day),
-    hour: Number(parts.hour),
-    minute: Number(parts.minute),
-    second: Number(parts.second),
-  });
 }
 
 /** Wall-clock parts as milliseconds, read as if they were UTC; parts may overflow. */

@@ -73,4 +73,7 @@ for (const room of ["src", "ingest", "query", "store"]) {
 }
 const threads = sources.filter((path) => /\.(worker|child)\.ts$/.test(path));
 await Promise.all(["src/main.ts", "src/program.ts", ...threads].map(bundle));
+// The rules of time zones; the program runs from either folder.
+const zones = join(root, "node_modules/moment-timezone/data/packed/latest.json");
+for (const to of [join(root, "dist"), folder]) await copyFile(zones, join(to, "time-zones.json"));
 await copyFile(join(root, "dist/openapi.json"), join(folder, "openapi.json"));

@@ -2,7 +2,7 @@ import { systemClock } from "../store/lib/clock.js";
 import { isUnavailable } from "../store/lib/errors.js";
 import { shells } from "./cli/completion.js";
 import { runTool, tools } from "./cli/tools.js";
-import { helpOn, helpWanted, printed, unknownCommand } from "./cli/usage.js";
+import { helpOn, helpWanted, type PartsNamed, printed, unknownCommand } from "./cli/usage.js";
 import { ConfigError, engineOf, readConfig } from "./config/config.js";
 import { createLogger } from "./observability/log.js";
 import { serve } from "./serve.js";
@@ -13,10 +13,11 @@ export interface StopSignals {
   onStop(stop: (signal: NodeJS.Signals) => void): void;
 }
 
-/** The engine for points that the settings name; null where they cannot be read. */
-function engineSet(): string | null {
+/** What the settings name; null where they cannot be read. */
+function partsNamed(): PartsNamed | null {
   try {
-    return engineOf(readConfig(process.env));
+    const config = readConfig(process.env);
+    return { engine: engineOf(config), timezones: config.timeZones.version };
   } catch {
     return null;
   }
@@ -31,7 +32,7 @@ export async function runCommand(given: readonly string[]): Promise<void> {
     process.stdout.write(text);
     return;
   }
-  const text = await printed(given, engineSet);
+  const text = await printed(given, partsNamed);
   if (text !== undefined) return void process.stdout.write(text);
   const [command = "serve", ...args] = given;
   if (command === "completion") return refuse(`completion is for one of ${shells.join(", ")}`);

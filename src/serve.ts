@@ -2,6 +2,8 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ShardHolders } from "../ingest/directory/by-shard.js";
 import { type Clock, systemClock } from "../store/lib/clock.js";
+import { zoneVersionWarning } from "../store/time-zones/age.js";
+import { useTimeZones } from "../store/time-zones/in-use.js";
 import { checkBackupSettings } from "./backup/backups.js";
 import { type Config, engineOf } from "./config/config.js";
 import { readBuildInfo } from "./host/build-info.js";
@@ -35,8 +37,13 @@ export async function serve(
   clock: Clock = systemClock,
   stopping: AbortSignal = new AbortController().signal,
 ): Promise<Service> {
+  useTimeZones(config.timeZones);
   const build = await readBuildInfo();
-  log.info("starting", { ...build, engine: engineOf(config), node: process.version });
+  const { timeZones } = config;
+  const facts = { engine: engineOf(config), node: process.version, timezones: timeZones.version };
+  log.info("starting", { ...build, ...facts });
+  const zoneWarning = zoneVersionWarning(timeZones.version, clock.now());
+  if (zoneWarning !== null) log.warn(zoneWarning, { folder: timeZones.folder });
   const brokerSettings = await readBrokerSettings(config);
   await checkBackupSettings(config);
   let moving: MovingShards | null = null;

@@ -60,12 +60,14 @@ import { silenceRoutes } from "../routes/silences.js";
 import { subscriptionRoutes } from "../routes/subscriptions.js";
 import { taskRoutes } from "../routes/tasks.js";
 import { tenantRoutes } from "../routes/tenants.js";
+import { timeZoneRoutes } from "../routes/time-zones.js";
 import { userRoutes } from "../routes/users.js";
 
 /** Every route of the service, in the order of the reference. */
 export function apiRoutes(deps: AppDeps): Route[] {
   const routes: Route[] = [
     ...serviceRoutes(deps),
+    ...timeZoneRoutes(),
     ...sessionRoutes(deps),
     ...userRoutes(deps),
     ...tenantRoutes(deps),

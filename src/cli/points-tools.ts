@@ -159,7 +159,7 @@ async function importHere(
         {
           file: { path, format },
           tenant,
-          timezone: config.timezone,
+          zone: zone(config.timezone).rules,
           from: null,
           signal: stopping.signal,
           errorsPath: join(dir, "errors.csv"),

@@ -5,6 +5,7 @@ import { newSecret } from "../../store/metadata/db/ids.js";
 import { createVault } from "../../store/metadata/db/secrets.js";
 import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
+import { useTimeZones } from "../../store/time-zones/in-use.js";
 import { dynamicSecurity, type Prepared } from "../brokers/mosquitto.js";
 import { writeMosquittoConfig } from "../brokers/mosquitto-file.js";
 import { ownCredentials } from "../brokers/own-account.js";
@@ -164,6 +165,7 @@ async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): 
 
 /** Runs a tool and prints its answer. Returns the exit code. */
 export async function runTool(tool: Tool, args: readonly string[], config: Config): Promise<number> {
+  useTimeZones(config.timeZones);
   try {
     const answer = await tool.run(args, config);
     // A tool that has written its answer itself, such as an export, prints nothing more.

@@ -10,7 +10,8 @@ const serving = {
 };
 const versions = {
   usage: ["tidemark version"],
-  about: "Says which version this is, of which commit, and which engine for points the settings name.",
+  about:
+    "Says which version this is, of which commit, and which engine for points and which time zone rules the settings name.",
 };
 const completing = {
   usage: [`tidemark completion ${shells.join("|")}`],
@@ -30,22 +31,30 @@ export function helpWanted([command, ...args]: readonly string[]): string | null
   return isAsked ? command : undefined;
 }
 
+/** Parts that the settings name: the engine for points, the release of the time zone rules. */
+export interface PartsNamed {
+  readonly engine: string;
+  readonly timezones: string | null;
+}
+
 /**
  * What a command that needs no settings prints; undefined for any other.
- * @param engine for points, which the settings name; null where they cannot be read
+ * @param named null where the settings cannot be read
  */
 export async function printed(
   [command, shell, ...more]: readonly string[],
-  engine: () => string | null,
+  named: () => PartsNamed | null,
 ): Promise<string | undefined> {
   if ((command === "version" || command === "--version") && shell === undefined) {
     const { version, commit } = await readBuildInfo();
-    const parts = [
+    const parts = named();
+    const words = [
       `tidemark ${version}${commit === null ? "" : ` (${commit.slice(0, 12)})`}`,
-      ...[engine() ?? []].flat(),
+      parts?.engine,
       `Node ${process.versions.node}`,
+      parts === null ? undefined : `time zones ${parts.timezones ?? "of an unknown version"}`,
     ];
-    return `${parts.join(", ")}\n`;
+    return `${words.filter((word) => word !== undefined).join(", ")}\n`;
   }
   if (command !== "completion" || !isShell(shell) || more.length > 0) return undefined;
   const known = Object.entries(commands).map(([name, { usage, about }]) => {

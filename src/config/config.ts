@@ -5,10 +5,12 @@ import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.
 import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
+import type { TimeZones } from "../../store/time-zones/time-zones.js";
 import { allShards, type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
 import { type InfluxSettings, influxOf, influxProblems, readInfluxURLs } from "./influx.js";
 import { type JournalSettings, journalOf, journalProblems, readJournalURL } from "./journal.js";
 import { isTileTemplate } from "./tile-template.js";
+import { readTimeZones } from "./time-zones.js";
 import { inWords } from "./words.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
@@ -34,6 +36,8 @@ export interface Config {
   readonly adminPassword: string | null;
   readonly masterKey: Uint8Array | null;
   readonly timezone: string;
+  /** The rules of all time zones. */
+  readonly timeZones: TimeZones;
   readonly apiVariant: "A" | "B";
   /** The name by which devices reach the service; null: HOST. */
   readonly publicHost: string | null;
@@ -179,15 +183,6 @@ const oldestTime = z.iso
   .date("must be a day, YYYY-MM-DD")
   .transform((day) => Date.parse(day) * 1000)
   .refine(isStorableTime, "must be a day from 1684-08-01 to 2255-05-31");
-const knownZone = (name: string): boolean => {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** Addresses must have no credentials, because they are logged. */
 function isBrokerAddress(text: string): boolean {
   if (!/^mqtts?:\/\/[^/@?#]+\/?$/.test(text) || !URL.canParse(text)) return false;
@@ -245,7 +240,8 @@ const schema = z.object({
     .string()
     .regex(/^[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits")
     .optional(),
-  TIMEZONE: z.string().refine(knownZone, "must be an IANA time zone such as Asia/Shanghai").default("UTC"),
+  TIMEZONE: z.string().default("UTC"),
+  TIMEZONE_DATA: z.string().min(1).max(4096).optional(),
   API_VARIANT: z.enum(["A", "B"]).default("A"),
   PUBLIC_HOST: z.string().min(1).max(255).optional(),
   CA_CERT: z.string().min(1).optional(),
@@ -340,7 +336,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
   }
   const env = parsed.data;
+  const timeZones = readTimeZones(env);
   const problems = missingTogether(env);
+  if (typeof timeZones === "string") throw new ConfigError([...problems, timeZones]);
   if (problems.length > 0) throw new ConfigError(problems);
   const masterKey = env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex");
   const journal = journalOf(env);
@@ -363,7 +361,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     apiKey: appID !== undefined && appSecret !== undefined ? { appID, appSecret } : null,
     adminPassword: env.ADMIN_PASSWORD ?? null,
     masterKey,
-    timezone: env.TIMEZONE,
+    timezone: timeZones.rules(env.TIMEZONE)?.name ?? env.TIMEZONE,
+    timeZones,
     apiVariant: env.API_VARIANT,
     publicHost: env.PUBLIC_HOST ?? null,
     authority: pemFiles(env.CA_CERT, env.CA_KEY),

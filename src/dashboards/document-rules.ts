@@ -1,5 +1,5 @@
 /** The rules between the fields of a dashboard's document. Pure. */
-import { zone } from "../../query/zone.js";
+import { zone, zoneFault } from "../../query/zone.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { readDashboardTime } from "./dashboard-time.js";
 import { type DashboardDocument, isTarget, type Panel, type Variable } from "./document.js";
@@ -22,7 +22,7 @@ export function brokenRules(document: DashboardDocument, now: number): Broken[] 
       (i) => ["panels", i, "id"],
     ),
     ...variables.flatMap(wrongValue).map(({ path, fault }) => ({ path: ["variables", ...path], fault })),
-    ...(isZone(document.timezone) ? [] : [{ path: ["timezone"], fault: noZone }]),
+    ...wrongZone(document.timezone, ["timezone"]),
     ...wrongRange(range, now),
     ...panels.flatMap((panel, i) =>
       [...wrongLayout(panel), ...wrongTargets(panel, variables), ...wrongChoices(panel)].map(
@@ -38,22 +38,14 @@ function twice(names: readonly string[], pathOf: (i: number) => Broken["path"]):
   );
 }
 
-const noZone = "must be a time zone of the IANA database, browser or deployment";
-
-function isZone(name: string): boolean {
-  if (name === "browser" || name === "deployment") return true;
-  try {
-    zone(name);
-    return true;
-  } catch (error) {
-    if (error instanceof StoreError) return false;
-    throw error;
-  }
+function wrongZone(name: string, path: Broken["path"]): Broken[] {
+  const fault = name === "browser" || name === "deployment" ? null : zoneFault(name);
+  return fault === null ? [] : [{ path, fault: `${fault}, browser or deployment` }];
 }
 
 function wrongValue({ type, value }: Variable, i: number): Broken[] {
   const path = [i, "value"];
-  if (type === "timezone" && !isZone(value)) return [{ path, fault: noZone }];
+  if (type === "timezone") return wrongZone(value, path);
   // Empty: nothing is chosen yet.
   const isRecord = type === "device" || type === "group" || type === "product";
   if (isRecord && value !== "" && (!isTarget(value) || value.startsWith("$"))) {

@@ -44,7 +44,7 @@ export function mountRoutes(app: Hono, routes: readonly Route[], deps: FrameDeps
   const methods = new Map<string, string[]>();
   for (const one of routes) {
     const { spec } = one;
-    const path = honoPath(spec.path);
+    const path = honoPath(spec);
     methods.set(path, [...(methods.get(path) ?? []), spec.method.toUpperCase()]);
     app.on(spec.method.toUpperCase(), path, (context) =>
       frame(context, deps, async (variant) => varied(one, await serve(context, deps, one, variant))),
@@ -76,8 +76,9 @@ function varied({ spec }: Route, answer: Answer): Answer {
   return { ...answer, headers: { "Cache-Control": "private, no-cache", ...answer.headers, Vary } };
 }
 
-function honoPath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ":$1");
+function honoPath({ path, restOfPath }: Route["spec"]): string {
+  const found = path.replaceAll(/\{(\w+)\}/g, ":$1");
+  return restOfPath === true ? `${found}{.+}` : found;
 }
 
 async function serve(context: Context, deps: FrameDeps, one: Route, variant: Variant): Promise<Answer> {

@@ -59,6 +59,8 @@ export interface RouteSpec<S extends Shape> {
   readonly method: "get" | "post" | "put" | "delete";
   /** With parameters in braces, as OpenAPI writes them. */
   readonly path: string;
+  /** Its last parameter takes all that follows, slashes included. */
+  readonly restOfPath?: true;
   readonly access: Access;
   readonly tag: string;
   readonly summary: string;

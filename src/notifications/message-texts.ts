@@ -1,5 +1,5 @@
 /** The texts of a message that has no template, in Chinese and in English. */
-import { type Zone, zone } from "../../query/zone.js";
+import { storedZone, type Zone } from "../../query/zone.js";
 import type { Language } from "../../store/metadata/notifications/contact-points.js";
 import { alertInEnglish } from "../http/alert-words.js";
 import { labels } from "../http/writing.js";
@@ -67,7 +67,7 @@ const words: Readonly<Record<Language, Words>> = {
 
 function messageTexts(message: AlertMessage, language: Language): MessageTexts {
   const own = words[language];
-  const local = zone(message.timezone);
+  const local = storedZone(message.timezone);
   const lines = message.alerts.flatMap((alert) => alertLines(alert, own, local));
   const text = [
     ...(message.kind === "test" ? [own.test, ""] : []),

@@ -1,4 +1,4 @@
-import { zone } from "../../query/zone.js";
+import { storedZone } from "../../query/zone.js";
 import { createBreather } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type AlertMatcher, matches } from "../../store/metadata/notifications/alert-matcher.js";
@@ -59,7 +59,7 @@ async function tellGroup(
 ): Promise<boolean> {
   const members = await groupMembers(db, group.id, now);
   const silenced = await silencedOf(db, members, silences);
-  const muted = mutedUntil(route.muteWindows, zone(route.timezone ?? timezone), now);
+  const muted = mutedUntil(route.muteWindows, storedZone(route.timezone ?? timezone), now);
   const state = { group, route, members, silenced, mutedUntil: muted, timezone };
   const { outcome, message } = decide(state, now);
   await settleGroup(db, group, outcome, (condition) => {

@@ -41,6 +41,8 @@ export interface BuildFacts {
   readonly version: string;
   readonly commit: string | null;
   readonly engine: string;
+  /** Release of the time zone rules; null: not known. */
+  readonly timezones: string | null;
 }
 
 const nsPerSecond = 1e9;
@@ -66,7 +68,15 @@ type Metric = (readings: Readings) => string[];
 
 const metrics: readonly Metric[] = [
   gauge("tidemark_build_info", "Which program this is.", ({ build }) => [
-    [{ version: build.version, commit: build.commit ?? "", engine: build.engine }, 1],
+    [
+      {
+        version: build.version,
+        commit: build.commit ?? "",
+        engine: build.engine,
+        timezones: build.timezones ?? "unknown",
+      },
+      1,
+    ],
   ]),
   gauge("tidemark_ready", "1 while uplinks are taken.", ({ notReady }) => one(notReady === null ? 1 : 0)),
   gauge("tidemark_degraded", "Parts that /readyz names as degraded.", ({ degraded }) =>

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { zone } from "../../query/zone.js";
+import { zoneFault } from "../../query/zone.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { resolveIDs } from "../../store/metadata/db/table.js";
@@ -36,13 +36,10 @@ const muteWindow = z.strictObject({
   to: clock.openapi({ description: "up to the beginning: on the next day" }),
 });
 
-const isZone = (text: string): boolean => {
-  try {
-    return zone(text) !== null;
-  } catch {
-    return false;
-  }
-};
+function isZone(text: string, context: z.core.$RefinementCtx): void {
+  const message = zoneFault(text);
+  if (message !== null) context.addIssue({ code: "custom", message });
+}
 
 const contactPointRef = z
   .union([integer(1), z.object({ id: integer(1) }).transform(({ id }) => id)])
@@ -72,7 +69,7 @@ const optional = {
     .array(muteWindow)
     .max(muteWindowsMax)
     .openapi({ description: "when it does not speak, each week" }),
-  timezone: z.string().max(64).refine(isZone, "must be an IANA time zone").openapi({
+  timezone: z.string().max(64).superRefine(isZone).openapi({
     description: "of the mute windows and of times in texts; null: the deployment's",
   }),
 };

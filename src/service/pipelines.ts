@@ -97,7 +97,7 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     heldBytes: () => storage.held.total,
     stopped,
     closing: () => closing,
-    build: { ...build, engine: engineOf(config) },
+    build: { ...build, engine: engineOf(config), timezones: config.timeZones.version },
     dataDir: config.dataDir,
     freeBytesMin: config.freeBytesMin,
     startedAt: now(),

@@ -1,5 +1,6 @@
 /** Trials of records in a process whose threads are poisoned too; prints the verdicts. */
 
+import { zone } from "../../query/zone.js";
 import { runTrial } from "../../src/service/trial/trial.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { encodedRecord } from "../../store/journal/record-codecs.js";
@@ -22,7 +23,7 @@ async function verdictOn(follower: Follower, payload: string, bounds?: { heap?: 
   const start = {
     follower,
     node: 0,
-    timezone: "UTC",
+    zone: zone("UTC").rules,
     earliest: earliestTime,
     oldest: 0,
     records,

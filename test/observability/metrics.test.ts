@@ -20,7 +20,7 @@ function text(): string {
     backups: { completedAt: 1_800_000_000_500, completed: 4, failed: 1 },
     loopDelay: { percentile: (percent) => percent * 1e9 },
     clockJumps: new Map([["forward", 1]]),
-    build: { version: "1.2.3", commit: null, engine: "embedded" },
+    build: { version: "1.2.3", commit: null, timezones: "2026f", engine: "embedded" },
     notReady: "the disk is full",
     degraded: { influx: "does not answer" },
     certificateEnds: new Map([["server", 1_800_000_000_000]]),
@@ -50,7 +50,7 @@ suite("the text of the metrics", (test) => {
     const lines = new Set(text().split("\n"));
     for (const line of [
       "tidemark_messages_total 7",
-      'tidemark_build_info{version="1.2.3",commit="",engine="embedded"} 1',
+      'tidemark_build_info{version="1.2.3",commit="",engine="embedded",timezones="2026f"} 1',
       "tidemark_ready 0",
       'tidemark_degraded{part="influx"} 1',
       'tidemark_certificate_end_seconds{certificate="server"} 1800000000',

@@ -1,3 +1,4 @@
+import type { ZoneRules } from "../../../store/time-zones/rules.js";
 import type { ReadBatch } from "./batch-builder.js";
 import type { FilePosition, HistoryFile } from "./read-history.js";
 import type { TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
@@ -9,7 +10,7 @@ export interface ImportStart {
   readonly position: FilePosition | null;
   readonly bounds: TimeBounds;
   /** The zone of times without an offset. */
-  readonly timezone: string;
+  readonly zone: ZoneRules;
 }
 
 export type FromImport =

@@ -1,4 +1,5 @@
 /** Imports within their bounds of memory, whatever names a file holds. */
+
 import { createWriteStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createSeriesRefs } from "../../../query/series-refs.js";
+import { zone } from "../../../query/zone.js";
 import { ApiError } from "../../../src/http/errors.js";
 import { createHistoryGate } from "../../../src/import-export/points/gate.js";
 import { readState } from "../../../src/import-export/points/kinds.js";
@@ -55,7 +57,7 @@ suite("imports within their bounds", (test) => {
       {
         file: { path, format },
         tenant: 1,
-        timezone: "UTC",
+        zone: zone("UTC").rules,
         from: null,
         errorsPath: join(dir.path, "errors.csv"),
         errorsRoom,

@@ -1,0 +1,38 @@
+import { z } from "@hono/zod-openapi";
+import type { Zone } from "../../query/zone.js";
+import type { TimeZoneSource } from "../../store/time-zones/time-zones.js";
+import { int } from "../http/schemas.js";
+
+/** Which rules the service goes by, as its answers say it. */
+export const sourceOf = ({ version, folder }: TimeZoneSource) =>
+  ({ version, source: folder === null ? "built-in" : "TIMEZONE_DATA" }) as const;
+
+export const zoneRules = z
+  .object({
+    name: z.string().openapi({ description: "as IANA spells it", example: "Europe/Berlin" }),
+    offset: int.openapi({ description: "seconds ahead of UTC before the first change", example: 3208 }),
+    changes: z
+      .array(
+        z.object({
+          time: int.openapi({ description: "milliseconds since 1970" }),
+          offset: int.openapi({ description: "seconds ahead of UTC from then on" }),
+        }),
+      )
+      .openapi({ description: "all changes of the offset up to 2100, ascending" }),
+  })
+  .openapi("TimeZone");
+
+/** Changes are shown up to here. */
+const shownUntil = Date.UTC(2101, 0, 1) / 1000;
+
+export function zoneShown({ rules }: Zone): z.output<typeof zoneRules> {
+  const { name, changes, offsets } = rules;
+  const [offset = 0, ...later] = offsets;
+  return {
+    name,
+    offset,
+    changes: [...changes]
+      .filter((time) => time < shownUntil)
+      .map((time, i) => ({ time: time * 1000, offset: later[i] ?? 0 })),
+  };
+}
