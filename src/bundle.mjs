@@ -3,6 +3,7 @@
 // 800, and takes half the time. Plain JavaScript, because it is a step of the build; it reads the sources, and runs after
 // tsc has checked them and the interface is described.
 import { copyFile, readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -45,6 +46,17 @@ const kafkaParts = {
   },
 };
 
+/** Programs that run in a sandbox are texts, which the bundle holds. */
+const sandboxedScripts = {
+  name: "sandboxed-scripts",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]liquid-script\.ts$/ }, async () => {
+      const script = createRequire(import.meta.url).resolve("liquidjs/dist/liquid.browser.min.js");
+      return { contents: `export const liquidScript = ${JSON.stringify(await readFile(script, "utf8"))};` };
+    });
+  },
+};
+
 async function bundle(source) {
   const toFolder = `${relative(dirname(outputOf(source)), folder)}/`;
   await build({
@@ -58,7 +70,7 @@ async function bundle(source) {
     external: ["libsql", "swagger-ui-dist", "./program.js"],
     legalComments: "none",
     logLevel: "warning",
-    plugins: [ownURLs, kafkaParts],
+    plugins: [sandboxedScripts, ownURLs, kafkaParts],
     banner: {
       // Packages in CommonJS require Node's own modules.
       js: `import { createRequire as makeRequire } from "node:module";

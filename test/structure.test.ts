@@ -44,7 +44,10 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
   tar: [/^src\/backup\/archive\.ts$/],
   nodemailer: [/^src\/contact-points\/email\.ts$/],
   "ipaddr.js": [/^src\/contact-points\/addresses\.ts$/],
-  liquidjs: [/^src\/notifications\/renderer\.worker\.ts$/],
+  // A text that runs in the sandbox.
+  liquidjs: [],
+  "quickjs-emscripten-core": [/^ingest\/sandbox\/sandbox\.ts$/],
+  "@jitl/quickjs-singlefile-mjs-release-sync": [/^ingest\/sandbox\/sandbox\.ts$/],
   aedes: [],
   uvu: [],
 };

@@ -30,8 +30,11 @@ export interface TemplateRenderer {
 }
 
 const waitingMax = 256;
-/** How long one rendering may take; its own limits end it sooner. */
-const renderMs = 2000;
+/**
+ * How long one rendering may take once its thread is ready. Its steps end it far sooner, also on a busy machine; this is
+ * for what the engine does in one step, as the search of a long text in another.
+ */
+const renderMs = 10_000;
 /** After which a thread that has nothing to do ends. */
 const idleMs = 60_000;
 const heapMegabytesMax = 64;
@@ -48,30 +51,41 @@ function openRenderThread(): RenderThread {
   let hasEnded = false;
   let settle: ((answer: FromRenderer) => void) | undefined;
   let fail: ((reason: Error) => void) | undefined;
-  const thread = startThread<FromRenderer, ToRenderer>(new URL("./renderer.worker.js", import.meta.url), {
-    start: null,
-    heapMegabytesMax,
-    onMessage: (answer) => settle?.(answer),
-    onError: (error) => fail?.(error),
-    onExit: () => {
-      hasEnded = true;
-      fail?.(new Error("ended"));
-    },
+  let setReady: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => {
+    setReady = resolve;
   });
+  const thread = startThread<FromRenderer | "ready", ToRenderer>(
+    new URL("./renderer.worker.js", import.meta.url),
+    {
+      start: null,
+      heapMegabytesMax,
+      onMessage: (message) => {
+        if (message === "ready") setReady();
+        else settle?.(message);
+      },
+      onError: (error) => fail?.(error),
+      onExit: () => {
+        hasEnded = true;
+        fail?.(new Error("ended"));
+      },
+    },
+  );
   return {
     get hasEnded() {
       return hasEnded;
     },
     render: (request) => {
-      const tooLong = setTimeout(
-        () => fail?.(new Error(`takes more than ${renderMs / 1000} seconds`)),
-        renderMs,
-      );
+      let timer: NodeJS.Timeout | undefined;
       const answered = new Promise<FromRenderer>((resolve, reject) => {
         [settle, fail] = [resolve, reject];
         thread.send(request);
       });
-      return answered.finally(() => clearTimeout(tooLong));
+      void ready.then(() => {
+        const endLate = (): void => fail?.(new Error(`takes more than ${renderMs / 1000} seconds`));
+        timer = setTimeout(endLate, renderMs);
+      });
+      return answered.finally(() => clearTimeout(timer));
     },
     terminate: () => thread.terminate(),
   };
