@@ -19,6 +19,7 @@ export type EndReason =
   | "unreleased" // too many QoS 2 messages without PUBREL
   | "connect_timeout"
   | "credentials"
+  | "user_name" // none, and the certificate is bound to several devices
   | "auth_method" // MQTT 5's own authentication, which is not offered
   | "back_off" // guessing: too many wrong credentials from there
   | "blocked"

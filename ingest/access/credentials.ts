@@ -13,6 +13,7 @@ export interface ClientCertificate {
 
 /** Who a client says it is, and what it has proved that with. */
 interface Proof {
+  /** Empty if it gave none, and its certificate says which device it is. */
   readonly username: string;
   /** Empty if it gave none. */
   readonly token: string;
@@ -22,8 +23,26 @@ interface Proof {
 
 /** Why a client may not connect, and as which device it tried: null for a user name that nobody has. */
 export interface Denied {
-  readonly denial: "credentials" | "back_off" | "blocked" | "unavailable";
+  readonly denial: "credentials" | "user_name" | "back_off" | "blocked" | "unavailable";
   readonly device: DeviceEntry | null;
+}
+
+/** Whether the client says who it is; a user name of no characters does not. */
+export const hasUsername = (username: string | undefined): username is string =>
+  username !== undefined && username !== "";
+
+/**
+ * The device that a client says it is, which it has to prove yet: by its user name, or, without one, by a certificate
+ * that is bound to exactly one device. "several": the certificate is bound to more.
+ */
+export async function findClaimed(
+  directory: Pick<Directory, "findByUsername" | "findByCertificate">,
+  username: string | undefined,
+  certificate: Proof["certificate"],
+): Promise<DeviceEntry | "several" | undefined> {
+  if (!hasUsername(username))
+    return certificate === null ? undefined : directory.findByCertificate(certificate.fingerprint);
+  return hasControls(username) ? undefined : directory.findByUsername(username);
 }
 
 /**
@@ -38,11 +57,12 @@ export async function authenticate(
   now: number,
   isDisabled: (fingerprint: string) => Promise<boolean>,
 ): Promise<DeviceEntry | Denied> {
-  if (username === undefined || hasControls(username)) return { denial: "credentials", device: null };
   let entry: DeviceEntry | undefined;
   let disabled = false;
   try {
-    entry = await directory.findByUsername(username);
+    const claimed = await findClaimed(directory, username, certificate);
+    if (claimed === "several") return { denial: "user_name", device: null };
+    entry = claimed;
     // What authType 2 needs is among the device's own.
     if (certificate !== null && entry?.device.authType === 1)
       disabled = await isDisabled(certificate.fingerprint);
@@ -61,7 +81,8 @@ export async function authenticate(
 /** Whether a client that entered by this proof may stay, now that the device is as it is; its dates apart. */
 export function isEntitled(entry: DeviceEntry, { username, token, certificate }: Proof): boolean {
   const { device } = entry;
-  if (device.blocked === 1 || device.deviceUsername !== username || !fits(entry, certificate)) return false;
+  const isAnother = hasUsername(username) && device.deviceUsername !== username;
+  if (device.blocked === 1 || isAnother || !fits(entry, certificate)) return false;
   return device.authType === 2 || device.token === token;
 }
 

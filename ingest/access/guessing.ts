@@ -39,7 +39,7 @@ export async function guardGuessing(
   }
   const found = await check();
   const denial = "denial" in found ? found.denial : null;
-  if (denial === "unavailable") backOff.undecided(address, username);
+  if (denial === "unavailable" || denial === "user_name") backOff.undecided(address, username);
   else if (denial !== "credentials") backOff.succeeded(address, username);
   if (!("denial" in found) && found.device.authType !== 2) proven.add(username, token);
   return found;

@@ -4,6 +4,7 @@ import { createLock } from "../../store/lib/turns.js";
 import { createVersions } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
+import { devicesOfCert } from "../../store/metadata/policies/certs.js";
 import { mergeSubscriptions } from "../messages/platform-subscriptions.js";
 import { createCarried } from "./carried.js";
 import type { DeviceEntry } from "./entries.js";
@@ -15,6 +16,8 @@ import { createProductCache } from "./product-cache.js";
 /** The cache of devices and products that ingest works from, kept true by the change feed. */
 export interface Directory {
   findByUsername(deviceUsername: string): Promise<DeviceEntry | undefined>;
+  /** The only device that the certificate of this fingerprint is bound to; "several": it is bound to more than one. */
+  findByCertificate(fingerprint: string): Promise<DeviceEntry | "several" | undefined>;
   /** From memory only. */
   peek(id: number): DeviceEntry | undefined;
   get(id: number): Promise<DeviceEntry | undefined>;
@@ -60,15 +63,22 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     onSubscriptions: subscriptionListeners.tell,
   });
 
+  const get = async (id: number) => cache.entries.get(id) ?? loader.byID(id);
+
   return {
     findByUsername: loader.byUsername,
+    findByCertificate: async (fingerprint) => {
+      const [only, other] = await devicesOfCert(store.db, fingerprint, 2);
+      if (other !== undefined) return "several";
+      return only === undefined ? undefined : get(only);
+    },
     peek: (id) => cache.entries.get(id),
     peekByDeviceID: (deviceID) => {
       const id = cache.byDeviceID.get(deviceID);
       return id === null || id === undefined ? id : cache.entries.get(id);
     },
     findByDeviceID: loader.byDeviceID,
-    get: async (id) => cache.entries.get(id) ?? loader.byID(id),
+    get,
     below: carried.below,
     apply: (change) => {
       carried.forget(change);

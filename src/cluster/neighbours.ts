@@ -1,4 +1,5 @@
 /** The other processes of the cluster: who keeps which device, and the ways to them. */
+import { findClaimed } from "../../ingest/access/credentials.js";
 import { type ByShard, Elsewhere, type ShardPlaces } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
@@ -23,7 +24,7 @@ export interface Cluster extends Neighbours, Pick<Links, "ask" | "call" | "openE
 
 export function createNeighbours(
   shards: ByShard<object>,
-  directory: Pick<Directory, "findByUsername" | "get">,
+  directory: Pick<Directory, "findByUsername" | "findByCertificate" | "get">,
   links: Links,
   { others, onFault }: Pick<Cluster, "others" | "onFault">,
 ): Cluster {
@@ -38,12 +39,11 @@ export function createNeighbours(
     ...links,
     others,
     onFault,
-    keeperOf: async (username) => {
-      const device = username === undefined ? undefined : await directory.findByUsername(username);
+    keeperOf: async (username, certificate) => {
+      const device = await findClaimed(directory, username, certificate);
+      if (device === "several" || device === undefined) return null;
       const found = await elsewhere(device, shards.whenPlaced);
-      return found === null || device === undefined
-        ? null
-        : { node: found.node, tenant: device.device.tenant };
+      return found === null ? null : { node: found.node, tenant: device.device.tenant };
     },
     placeOf: async (id) => elsewhere(await directory.get(id), shards.whenPlaced),
     places: shards.places,

@@ -1,6 +1,6 @@
 import { StoreError } from "../../../store/lib/errors.js";
 import { equalText } from "../../../store/metadata/db/secrets.js";
-import { authenticate, type ClientCertificate } from "../../access/credentials.js";
+import { authenticate, type ClientCertificate, hasUsername } from "../../access/credentials.js";
 import type { Denials } from "../../access/denials.js";
 import { type GuessGuard, guardGuessing } from "../../access/guessing.js";
 import type { Directory } from "../../directory/directory.js";
@@ -81,6 +81,8 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
       const certificate = await certificateOf(commonName);
       const comer = { address, username, token: password };
       const found = await guardGuessing(guessesOf(tenant), comer, certificate !== null, async () => {
+        // The broker gives a client its branch of topics by its user name.
+        if (!hasUsername(username)) return { denial: "credentials", device: null };
         const entry = await authenticate(
           directory,
           username,

@@ -113,7 +113,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
   ): Promise<boolean> {
     if (neighbours === null || peer.isRelayed) return false;
     const { username } = loginOf(request.headers.authorization ?? "");
-    const keeper = await neighbours.keeperOf(username);
+    const keeper = await neighbours.keeperOf(username, peer.certificate);
     if (keeper === null) return false;
     if (response.destroyed) return true;
     const { certificate, isSecure } = peer;

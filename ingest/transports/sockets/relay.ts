@@ -41,8 +41,8 @@ export interface UpgradeLink {
 
 /** The other processes of the cluster. */
 export interface Neighbours {
-  /** Which of them has the device of this user name; null: none, for it is here, or there is no such device. */
-  keeperOf(username: string | undefined): Promise<Keeper | null>;
+  /** Which of them has the device that a client says it is; null: none, for it is here, or there is no such device. */
+  keeperOf(username: string | undefined, certificate: ClientCertificate | null): Promise<Keeper | null>;
   /** Opens a way for the bytes of one client of MQTT. @throws Error if the node cannot be reached */
   openRelay(node: number | null, client: RelayedClient): Promise<Duplex>;
   /** Opens a way for the request of one client for a WebSocket. @throws Error if the node cannot be reached */

@@ -36,7 +36,7 @@ export function createPassingOn(neighbours: Neighbours | null, closeTimeoutMs: n
   return {
     open: async (username, { query, authorization, peer, ip }) => {
       if (neighbours === null || peer.isRelayed) return null;
-      const keeper = await neighbours.keeperOf(username);
+      const keeper = await neighbours.keeperOf(username, peer.certificate);
       if (keeper === null) return null;
       const { certificate, isSecure } = peer;
       const link = neighbours.openUpgrade(keeper.node, { address: ip, isSecure, certificate });

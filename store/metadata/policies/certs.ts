@@ -75,6 +75,15 @@ export function enabledCertsOf(
   );
 }
 
+/** Record ids of devices that the certificate of this fingerprint is bound to, at most `limit`. */
+export async function devicesOfCert(db: Db, fingerprint: string, limit: number): Promise<number[]> {
+  const bound = await db.all<{ deviceIntID: number }>(
+    `select b.deviceIntID from cert c join cert_device b on b.certIntID = c.id where c.fingerprint = ? limit ?`,
+    [fingerprint, limit],
+  );
+  return bound.map(({ deviceIntID }) => deviceIntID);
+}
+
 /** Whether it is a certificate of ours, of any tenant, that is disabled. */
 export async function isCertDisabled(db: Db, fingerprint: string): Promise<boolean> {
   const cert = await db.first<{ enable: number }>("select enable from cert where fingerprint = ?", [

@@ -81,6 +81,9 @@ export const turnedAway: Readonly<Record<Turned["reason"], Answer>> = {
   credentials: failure(401, "AUTH_FAILED", "the user name or the token of the device is wrong", basic, {
     token: "is missing or wrong, or the user name is",
   }),
+  user_name: failure(401, "AUTH_FAILED", "the certificate is bound to several devices", basic, {
+    username: "must say which of the devices of the certificate it is",
+  }),
   back_off: tooMany("too many wrong credentials from this address"),
   blocked: failure(403, "PERMISSION_DENIED", "the device is blocked"),
   unavailable: busy,

@@ -69,6 +69,7 @@ export const endings: Readonly<Record<EndReason, Ending>> = {
   unreleased: ending(null, null, code.receiveMaximum, "too many messages of QoS 2 without PUBREL"),
   connect_timeout: ending(null, null, null, "no CONNECT came"),
   credentials: ending(4, code.credentials, null, "user name or token is wrong"),
+  user_name: ending(4, code.credentials, null, "a user name must say which device of its certificate it is"),
   auth_method: ending(null, code.authenticationMethod, null, "no such authentication method"),
   back_off: ending(5, code.connectionRate, null, "too many wrong credentials came from there"),
   connections: ending(3, code.quota, null, "the device or its tenant has as many connections as it may"),

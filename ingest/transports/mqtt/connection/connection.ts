@@ -382,7 +382,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** The node that has the device asks for its credentials: so all attempts at a device are counted together. */
   async #enterCluster(request: ConnectRequest, connect: Buffer, neighbours: Neighbours): Promise<void> {
-    const keeper = await neighbours.keeperOf(request.username);
+    const keeper = await neighbours.keeperOf(request.username, this.certificate);
     if (this.#phase !== "connecting") return;
     if (keeper === null) return this.#enter(request);
     // The node that has it need not know whether it has come by TLS: at MQTT nothing depends on that.

@@ -1,13 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { request as httpsRequest } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
+import { connect, connectAsync, type IConnackPacket, type MqttClient } from "mqtt";
+import { WebSocket } from "ws";
 import { openDb } from "../../../../../store/metadata/db/db.js";
 import { createVault } from "../../../../../store/metadata/db/secrets.js";
 import { createCert, updateCert } from "../../../../../store/metadata/policies/certs.js";
 import { deviceBody, productBody, unique } from "../../../../factories.js";
 import { assert, rejects, until } from "../../../../suite.js";
 import { type Rec, worldSuite } from "../../../../world.js";
+import { eventsOf } from "../../../support.js";
 import {
   connectBy,
   connectTo,
@@ -31,6 +35,7 @@ const environment = {
   MQTTS_PORT: "0",
   MQTTSS_PORT: "0",
   WSS_PORT: "0",
+  HTTPS_PORT: "0",
   CA_CERT: ca.cert,
   CA_KEY: ca.key,
   LIBSQL_URL: url,
@@ -79,6 +84,40 @@ worldSuite(
     const enter = (device: Rec, pair: Pair) => connectBy(world.service.mqttss, device, plant.cert, pair);
     const refused = (device: Rec, pair: Pair) =>
       rejects(() => enter(device, pair), /Bad username or password/);
+    const terms = { reconnectPeriod: 0, connectTimeout: 10_000, ca: plant.cert };
+    const nameless = ({ cert, key }: Pair, username?: string): Promise<MqttClient> => {
+      const named = username === undefined ? terms : { ...terms, username };
+      return connectAsync(world.service.mqttss ?? "", { ...named, cert, key }, false);
+    };
+    /** The status of an uplink without any other credential. */
+    const post = ({ cert, key }: Pair) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const options = { method: "POST", ca: plant.cert, cert, key, agent: false };
+        httpsRequest(`${world.service.https}/api/v1/uplinks/data`, options, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on("error", reject)
+          .end("{}");
+      });
+    /** What comes back for a login and a message, without any other credential. */
+    const frames = ({ cert, key }: Pair) =>
+      new Promise<string[]>((resolve, reject) => {
+        const got: string[] = [];
+        const url = `${world.service.https?.replace("https", "wss")}/ws`;
+        const socket = new WebSocket(url, { ca: plant.cert, cert, key });
+        socket.on("error", reject).on("message", (data) => {
+          if (got.push(String(data)) === 2) socket.close();
+        });
+        socket.on("close", (code, reason) =>
+          resolve([...got, ...(code === 1005 ? [] : [`${code} ${reason}`])]),
+        );
+        setTimeout(() => socket.close(), 5000).unref();
+        socket.on("open", () => {
+          socket.send('{"id":0,"username":"","token":""}');
+          socket.send('{"id":1,"topic":"data","payload":{}}');
+        });
+      });
     /** A device and a certificate bound to it, connected. */
     const connected = async () => {
       const device = await devices();
@@ -126,6 +165,61 @@ worldSuite(
       const path = `/api/v1/devices/${device.id}/connect_logs`;
       const { text } = await world.call("GET", path, undefined, { headers: { "Api-Variant": "B" } });
       assert.match(text, /"deviceStatus":2/);
+    });
+
+    test("a certificate that is bound to one device needs no user name, over MQTT, HTTP and WebSocket", async () => {
+      const device = await devices();
+      const pair = await issue();
+      await rejects(() => nameless(pair), /Bad username or password/);
+      await bind(device, pair.id);
+      for (const username of [undefined, ""]) {
+        const client = await nameless(pair, username);
+        await client.publishAsync("data", "{}", { qos: 1 });
+        await client.endAsync();
+      }
+      assert.is(await post(pair), 204);
+      assert.equal(await frames(pair), ['{"ack":0}', '{"ack":1}']);
+      await until(async () => (await eventsOf(world, device)).length === 4, { what: "the events" });
+
+      const [client, named] = [await nameless(pair), await enter(device, pair)];
+      const out = thrownOut(named);
+      await world.call("PUT", `/api/v1/devices/${device.id}`, { deviceUsername: unique("renamed") });
+      await out;
+      assert.ok(client.connected, "it never said that name");
+      const ended = thrownOut(client);
+      await enable(pair.id, 0);
+      await ended;
+      await rejects(() => nameless(pair), /Bad username or password/);
+      assert.is(await post(pair), 401);
+    });
+
+    test("one that is bound to several needs it, and says so; one of a device that logs in by token too", async () => {
+      const pair = await issue();
+      const [a, b] = [await devices(), await devices()];
+      for (const device of [a, b]) await bind(device, pair.id);
+      const { cert, key } = pair;
+      const five = connect(world.service.mqttss ?? "", { ...terms, protocolVersion: 5, cert, key });
+      const { reasonCode, properties } = await new Promise<IConnackPacket>((resolve) => {
+        five.on("error", () => undefined);
+        five.on("packetreceive", (packet) => {
+          if (packet.cmd === "connack") resolve(packet);
+        });
+      });
+      assert.equal(
+        [reasonCode, properties?.reasonString],
+        [0x86, "a user name must say which device of its certificate it is"],
+      );
+      const { text } = await world.call("GET", "/metrics");
+      assert.match(text, /tidemark_connections_ended_total\{reason="user_name"\} 1\n/);
+      assert.is(await post(pair), 401);
+      await (await enter(a, pair)).endAsync();
+      await world.call("DELETE", `/api/v1/devices/${b.id}/certs?ids=${pair.id}`);
+      await (await nameless(pair)).endAsync();
+
+      const token = await devices(1);
+      const own = await issue();
+      await bind(token, own.id);
+      await rejects(() => nameless(own), /Bad username or password/);
     });
 
     test("a disabled certificate lets nobody in, not even those who log in by token", async () => {
