@@ -6,19 +6,19 @@ import { createSecureContext } from "node:tls";
 import { domainToASCII } from "node:url";
 import { asError } from "../../store/lib/errors.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
-import { type Config, ConfigError } from "../config/config.js";
+import { type Config, ConfigError, type PemFiles } from "../config/config.js";
 import { parsed, readSetting } from "../config/setting-files.js";
 import type { Authority, IssuedServer } from "./authority.js";
 
-/** The certificate of the TLS listeners: TLS_CERT and TLS_KEY, or else one that the authority issues. */
+/** The certificates of the TLS listeners: those of TLS_CERT and TLS_KEY, or else one that the authority issues. */
 export interface ServerCertificate {
   /**
-   * Reads the certificate again, or issues another. @throws ConfigError for files that cannot be used, StoreError if
+   * Reads the certificates again, or issues another. @throws ConfigError for files that cannot be used, StoreError if
    * none is issued
    */
-  load(now: number): Promise<IssuedServer>;
-  /** Whether the certificate is due to be loaded again. */
-  isDue(current: IssuedServer, now: number): boolean;
+  load(now: number): Promise<readonly IssuedServer[]>;
+  /** Whether the certificates are due to be loaded again. */
+  isDue(current: readonly IssuedServer[], now: number): boolean;
 }
 
 interface Makings {
@@ -30,10 +30,8 @@ interface Makings {
 }
 
 export function createServerCertificate({ config, authority, vault, onFault }: Makings): ServerCertificate {
-  if (config.tls !== null) {
-    const { certPath, keyPath } = config.tls;
-    return { load: () => givenCertificate(certPath, keyPath), isDue: () => false };
-  }
+  const { tls: files } = config;
+  if (files !== null) return { load: () => givenCertificates(files), isDue: () => false };
   const hosts = hostsOf(config);
   const path = join(config.dataDir, "server-certificate.json");
   /** The stored certificate serves as long as it equals what would be issued today. */
@@ -45,12 +43,12 @@ export function createServerCertificate({ config, authority, vault, onFault }: M
   return {
     load: async (now) => {
       const kept = await readKept(path, vault, (error) => onFault(path, error));
-      if (kept !== null && serves(kept, now)) return kept;
+      if (kept !== null && serves(kept, now)) return [kept];
       const issued = await authority.issueServer(hosts, now);
       await keep(path, vault, issued);
-      return issued;
+      return [issued];
     },
-    isDue: (current, now) => !serves(current, now),
+    isDue: (current, now) => !current.every((one) => serves(one, now)),
   };
 }
 
@@ -96,7 +94,25 @@ async function keep(path: string, vault: Vault, { cert, key }: IssuedServer): Pr
   await rename(`${path}.new`, path);
 }
 
-async function givenCertificate(certPath: string, keyPath: string): Promise<IssuedServer> {
+/** OpenSSL keeps one certificate of each kind of key, and takes the one that the client can check. */
+async function givenCertificates(files: readonly PemFiles[]): Promise<IssuedServer[]> {
+  const given = await Promise.all(files.map(givenCertificate));
+  const [first, second] = given.map(kindOf);
+  if (first === second) {
+    const paths = files.map(({ certPath }) => certPath).join(" and ");
+    throw new ConfigError([
+      `TLS_CERT: ${paths} both have a key of the kind ${first}: give one of EC and one of RSA`,
+    ]);
+  }
+  return given;
+}
+
+/** The kind of the certificate's key: `ec`, `rsa`, `ed25519`. */
+export function kindOf({ cert }: IssuedServer): string {
+  return new X509Certificate(cert).publicKey.asymmetricKeyType ?? "";
+}
+
+async function givenCertificate({ certPath, keyPath }: PemFiles): Promise<IssuedServer> {
   const cert = await readSetting("TLS_CERT", certPath);
   const key = await readSetting("TLS_KEY", keyPath);
   const certificate = parsed("TLS_CERT", certPath, "a PEM certificate", () => new X509Certificate(cert));

@@ -16,6 +16,12 @@ import { inWords } from "./words.js";
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
 export type Port = number | null;
 
+/** Paths of a certificate and its key. */
+export interface PemFiles {
+  readonly certPath: string;
+  readonly keyPath: string;
+}
+
 export interface Config {
   readonly host: string;
   readonly httpPort: number;
@@ -42,9 +48,9 @@ export interface Config {
   /** The name by which devices reach the service; null: HOST. */
   readonly publicHost: string | null;
   /** PEM files of the certificate authority; null: the deployment makes its own. */
-  readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
-  /** PEM files of the TLS listeners' certificate; null: the authority issues what they need. */
-  readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
+  readonly authority: PemFiles | null;
+  /** PEM files of the TLS listeners' certificates, one or two of different kinds; null: the authority issues one. */
+  readonly tls: readonly PemFiles[] | null;
   /** Addresses and networks of proxies whose word on the client's address is trusted. */
   readonly trustedProxies: readonly string[];
   /** Whether these proxies begin MQTT connections with a PROXY header. */
@@ -132,7 +138,7 @@ interface BrokerConfig {
   readonly host: string;
   readonly port: number;
   /** Null for a connection without TLS. Paths of PEM files; each is null if not given. */
-  readonly tls: { readonly caPath: string | null; readonly files: Config["tls"] } | null;
+  readonly tls: { readonly caPath: string | null; readonly files: PemFiles | null } | null;
   readonly username: string | null;
   readonly password: string | null;
   /** If off, only this process takes the messages that devices publish there. */
@@ -366,7 +372,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     apiVariant: env.API_VARIANT,
     publicHost: env.PUBLIC_HOST ?? null,
     authority: pemFiles(env.CA_CERT, env.CA_KEY),
-    tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
+    tls: serverFiles(env.TLS_CERT, env.TLS_KEY),
     trustedProxies: env.TRUSTED_PROXIES,
     proxyProtocol: env.PROXY_PROTOCOL,
     tlsSuites: env.TLS_SUITES,
@@ -430,8 +436,25 @@ export function engineOf({ influx }: { readonly influx: object | null }): "embed
   return influx === null ? "embedded" : "influxdb";
 }
 
-function pemFiles(certPath: string | undefined, keyPath: string | undefined): Config["tls"] {
+function pemFiles(certPath: string | undefined, keyPath: string | undefined): PemFiles | null {
   return certPath === undefined || keyPath === undefined ? null : { certPath, keyPath };
+}
+
+const namesIn = (list: string): string[] => list.split(",").map((one) => one.trim());
+
+function serverFiles(certs: string | undefined, keys: string | undefined): Config["tls"] {
+  if (certs === undefined || keys === undefined) return null;
+  const keyPaths = namesIn(keys);
+  return namesIn(certs).map((certPath, at) => ({ certPath, keyPath: keyPaths[at] ?? "" }));
+}
+
+/** What is wrong with the lists; null: nothing. */
+function serverFilesProblem(certs = "", keys = ""): string | null {
+  const [all, allKeys] = [namesIn(certs), namesIn(keys)];
+  const isSound = all.length === allKeys.length && all.length <= 2 && ![...all, ...allKeys].includes("");
+  return isSound
+    ? null
+    : "TLS_CERT, TLS_KEY: must each be one file, or two separated by a comma, in the same order";
 }
 
 function brokerOf(address: string, env: z.infer<typeof schema>): BrokerConfig {
@@ -500,6 +523,10 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
     if ((env[cert] === undefined) !== (env[key] === undefined)) {
       problems.push(`${cert}, ${key}: are set together or not at all`);
     }
+  }
+  if (env.TLS_CERT !== undefined && env.TLS_KEY !== undefined) {
+    const problem = serverFilesProblem(env.TLS_CERT, env.TLS_KEY);
+    if (problem !== null) problems.push(problem);
   }
   return problems;
 }

@@ -124,7 +124,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
       }),
       trusted: () => trustedRoots(devices, authority, now()),
       note: (trouble) => status.note("certificate", trouble),
-      onEnd: (end) => status.certificateEnds("server", end),
+      onEnd: status.certificateEnds,
     },
     wantsTls(config) || config.httpsPort !== null,
   );

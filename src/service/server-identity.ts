@@ -1,11 +1,11 @@
 /**
- * The identity of the TLS listeners: the server's certificate, renewed when due, and the authorities that they trust.
+ * The identity of the TLS listeners: the server's certificates, renewed when due, and the authorities that they trust.
  */
 import type { TlsIdentity } from "../../ingest/transports/sockets/tls.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import type { IssuedServer } from "../certificates/authority.js";
-import { endOf, type ServerCertificate } from "../certificates/server-certificate.js";
+import { endOf, kindOf, type ServerCertificate } from "../certificates/server-certificate.js";
 import { ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 
@@ -16,8 +16,8 @@ interface ServerIdentityDeps {
   readonly log: Logger;
   /** Notes that TLS has trouble, or that it works again (null). */
   readonly note: (trouble: string | null) => void;
-  /** Told when the certificate in use expires, milliseconds since 1970. */
-  readonly onEnd: (end: number) => void;
+  /** Called with when each certificate in use expires, milliseconds since 1970, by name: `server`, or `server_ec` … */
+  readonly onEnd: (name: string, end: number) => void;
   readonly clock: Clock;
 }
 
@@ -45,23 +45,25 @@ export async function openServerIdentity(
   let renewal: NodeJS.Timeout | undefined;
 
   async function load(): Promise<TlsIdentity> {
-    const issued = await certificate.load(now());
-    return { ...issued, trusted: await trusted() };
+    return { certificates: await certificate.load(now()), trusted: await trusted() };
   }
 
-  function noteEnd(current: IssuedServer): void {
-    const end = endOf(current);
-    onEnd(end);
-    const ended = end <= now();
-    if (ended) log.warn("the server's certificate has expired", { end: new Date(end).toISOString() });
-    note(ended ? "the server's certificate has expired" : null);
+  function noteEnds({ certificates }: TlsIdentity): void {
+    let trouble: string | null = null;
+    for (const [name, end] of endsOf(certificates)) {
+      onEnd(name, end);
+      if (end > now()) continue;
+      trouble = "the server's certificate has expired";
+      log.warn(trouble, { certificate: name, end: new Date(end).toISOString() });
+    }
+    note(trouble);
   }
 
   /** The authority may be unable to issue; everything that needs no certificate must work all the same. */
   async function first(): Promise<TlsIdentity | null> {
     try {
       const loaded = await load();
-      noteEnd(loaded);
+      noteEnds(loaded);
       return loaded;
     } catch (error) {
       if (error instanceof ConfigError) throw error;
@@ -76,11 +78,12 @@ export async function openServerIdentity(
     if (identity === null) return;
     try {
       const loaded = await load();
-      if (endOf(loaded) <= now() && endOf(identity) > now()) throw new Error("the new one has expired");
+      if (isExpired(loaded, now()) && !isExpired(identity, now())) throw new Error("the new one has expired");
       for (const follow of followers) follow(loaded);
       identity = loaded;
-      noteEnd(loaded);
-      log.info("TLS: certificate loaded", { end: new Date(endOf(loaded)).toISOString() });
+      noteEnds(loaded);
+      for (const [certificate, end] of endsOf(loaded.certificates))
+        log.info("TLS: certificate loaded", { certificate, end: new Date(end).toISOString() });
     } catch (error) {
       const { message } = asError(error);
       log.error(`TLS: the certificate in use stays, the new one cannot be used: ${message}`);
@@ -97,9 +100,21 @@ export async function openServerIdentity(
     renew,
     renewWhenDue: () => {
       renewal = setInterval(() => {
-        if (identity !== null && certificate.isDue(identity, now())) void renew();
+        if (identity !== null && certificate.isDue(identity.certificates, now())) void renew();
       }, renewalCheckMs);
     },
     close: () => clearInterval(renewal),
   };
+}
+
+/** When each ends, by its name in the log and in `/metrics`. */
+function endsOf(certificates: readonly IssuedServer[]): [name: string, end: number][] {
+  return certificates.map((one) => [
+    certificates.length === 1 ? "server" : `server_${kindOf(one)}`,
+    endOf(one),
+  ]);
+}
+
+function isExpired({ certificates }: TlsIdentity, now: number): boolean {
+  return certificates.some((one) => endOf(one) <= now);
 }

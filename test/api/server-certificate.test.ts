@@ -39,14 +39,16 @@ suite("server certificate", (test) => {
     withTempDir(async (dir) => {
       const { db, authority, certificate } = await setUp(dir);
       const now = Date.now();
-      const first = await certificate().load(now);
+      const [first] = await certificate().load(now);
+      assert.ok(first);
       const parsed = new X509Certificate(first.cert);
       assert.ok(authority.hasSigned(parsed));
       assert.ok(parsed.checkHost("iot.example.org"));
-      assert.equal(await certificate().load(now + dayMs), first);
-      assert.not.ok(certificate().isDue(first, now + 59 * dayMs));
-      assert.ok(certificate().isDue(first, now + 61 * dayMs));
-      const second = await certificate().load(now + 61 * dayMs);
+      assert.equal(await certificate().load(now + dayMs), [first]);
+      assert.not.ok(certificate().isDue([first], now + 59 * dayMs));
+      assert.ok(certificate().isDue([first], now + 61 * dayMs));
+      const [second] = await certificate().load(now + 61 * dayMs);
+      assert.ok(second);
       assert.ok(endOf(second) > endOf(first));
       // Another master key, another name, another host: each asks for another certificate.
       for (const over of [
@@ -54,8 +56,9 @@ suite("server certificate", (test) => {
         { publicHost: "other.example.org" },
         { host: "10.0.0.1" },
       ]) {
-        const before = await certificate().load(now);
-        assert.is.not((await certificate(over).load(now)).cert, before.cert);
+        const [before] = await certificate().load(now);
+        const [after] = await certificate(over).load(now);
+        assert.is.not(after?.cert, before?.cert);
       }
       await db.close();
     }));
@@ -64,7 +67,7 @@ suite("server certificate", (test) => {
     withTempDir(async (dir) => {
       const { db, certificate, faults } = await setUp(dir);
       const path = join(dir, "server-certificate.json");
-      const first = await certificate().load(Date.now());
+      const [first] = await certificate().load(Date.now());
       const { key } = JSON.parse(await readFile(path, "utf8")) as { key: string };
       await certificate().load(Date.now());
       assert.equal(faults, [], "one that is missing, or sound, is none");
@@ -72,7 +75,7 @@ suite("server certificate", (test) => {
       const mixed = JSON.stringify({ format: 1, cert: other.cert, key });
       for (const text of ["", "{}", '{"format":1,"cert":"x","key":"eA=="}', '{"format":9}', mixed]) {
         await writeFile(path, text);
-        assert.is.not((await certificate().load(Date.now())).cert, first.cert);
+        assert.is.not((await certificate().load(Date.now()))[0]?.cert, first?.cert);
         assert.match(faults.pop() ?? "", path);
       }
       await db.close();
@@ -81,9 +84,10 @@ suite("server certificate", (test) => {
   testWithOpenssl(test, "openssl takes it for a server's and for these names alone", () =>
     withTempDir(async (dir) => {
       const { db, authority, certificate } = await setUp(dir);
-      const { cert } = await certificate().load(Date.now());
+      const [issued] = await certificate().load(Date.now());
+      assert.ok(issued);
       const files = [join(dir, "root.pem"), join(dir, "cert.pem")] as const;
-      await Promise.all([writeFile(files[0], authority.root), writeFile(files[1], cert)]);
+      await Promise.all([writeFile(files[0], authority.root), writeFile(files[1], issued.cert)]);
       const verify = (...args: string[]) =>
         run("openssl", ["verify", "-x509_strict", "-CAfile", files[0], ...args, files[1]]);
       for (const host of ["iot.example.org", "localhost"]) {
@@ -130,16 +134,14 @@ suite("server certificate", (test) => {
       const { db, certificate: _unused, authority: own } = await setUp(dir);
       const load = async (cert: string, key: string) => {
         const paths = writePair(dir, "given", { cert, key });
-        const tls = { certPath: paths.cert, keyPath: paths.key };
+        const tls = [{ certPath: paths.cert, keyPath: paths.key }];
         const config = { tls, dataDir: dir, host: "127.0.0.1", publicHost: null };
         return createServerCertificate({ config, authority: own, vault, onFault: assert.unreachable }).load(
           Date.now(),
         );
       };
-      assert.equal(await load(good.cert + authority.cert, good.key), {
-        cert: good.cert + authority.cert,
-        key: good.key,
-      });
+      const chained = { cert: good.cert + authority.cert, key: good.key };
+      assert.equal(await load(chained.cert, chained.key), [chained]);
       const wrong: [string, string, RegExp][] = [
         ["nothing", good.key, /^TLS_CERT: .*does not hold a PEM certificate/],
         [good.cert, "nothing", /^TLS_KEY: .*does not hold a PEM private key/],
@@ -150,6 +152,34 @@ suite("server certificate", (test) => {
         assert.instance(problem, ConfigError);
         assert.match(String((problem as Error).message), expected);
       }
+      await db.close();
+    }));
+
+  test("two certificates are of different kinds, and what is wrong names the file", () =>
+    withTempDir(async (dir) => {
+      const plant = await makeAuthority();
+      const { db, authority } = await setUp(dir);
+      const make = async (name: string, kind: "ec" | "rsa") => {
+        const pair = await makeCertificate(plant, { purpose: "server", hosts: ["localhost"], kind });
+        return { pair, paths: writePair(dir, name, pair) };
+      };
+      const [ec, rsa, other] = [await make("ec", "ec"), await make("rsa", "rsa"), await make("other", "ec")];
+      const load = (...all: { cert: string; key: string }[]) => {
+        const tls = all.map(({ cert, key }) => ({ certPath: cert, keyPath: key }));
+        const config = { tls, dataDir: dir, host: "127.0.0.1", publicHost: null };
+        return createServerCertificate({ config, authority, vault, onFault: assert.unreachable })
+          .load(Date.now())
+          .catch((error: Error) => error.message);
+      };
+      assert.equal(await load(ec.paths, rsa.paths), [ec.pair, rsa.pair]);
+      assert.match(
+        String(await load(ec.paths, other.paths)),
+        /^TLS_CERT: \S+ec.crt and \S+other.crt both have a key of the kind ec/,
+      );
+      assert.match(
+        String(await load(ec.paths, { cert: rsa.paths.cert, key: other.paths.key })),
+        /^TLS_KEY: \S+other.key is not the key of the certificate \S+rsa.crt$/,
+      );
       await db.close();
     }));
 
@@ -164,5 +194,19 @@ suite("server certificate", (test) => {
     for (const name of ["TLS_CERT", "TLS_KEY"]) {
       assert.throws(() => readConfig({ [name]: "x" }), /TLS_CERT, TLS_KEY: are set together/);
     }
+    assert.equal(readConfig({ TLS_CERT: "e.crt, r.crt", TLS_KEY: "e.key,r.key" }).tls, [
+      { certPath: "e.crt", keyPath: "e.key" },
+      { certPath: "r.crt", keyPath: "r.key" },
+    ]);
+    for (const [TLS_CERT, TLS_KEY] of [
+      ["a,b", "c"],
+      ["a", "b,c"],
+      ["a,", "b,c"],
+      ["a,b,c", "d,e,f"],
+    ])
+      assert.throws(
+        () => readConfig({ TLS_CERT, TLS_KEY }),
+        /TLS_CERT, TLS_KEY: must each be one file, or two/,
+      );
   });
 });

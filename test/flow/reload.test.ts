@@ -9,9 +9,11 @@ import {
   connectTo,
   makeAuthority,
   makeCertificate,
+  run,
   thrownOut,
   writePair,
 } from "../ingest/transports/mqtt/listeners/support.js";
+import { testWithOpenssl } from "../programs.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { provision, type RunningService, startService } from "./support.js";
 
@@ -99,6 +101,64 @@ suite("reload", (test) => {
       for (const client of clients) await client.endAsync();
       await service.stop();
     }));
+
+  testWithOpenssl(
+    test,
+    "two certificates: each client gets the one that it can check, also after SIGHUP",
+    () =>
+      withTempDir(async (dir) => {
+        const authority = await makeAuthority();
+        const make = async (kind: "ec" | "rsa") => {
+          const pair = await makeCertificate(authority, { purpose: "server", hosts: ["127.0.0.1"], kind });
+          return { pair, files: writePair(dir, kind, pair) };
+        };
+        let [ec, rsa] = [await make("ec"), await make("rsa")];
+        const service = await startService(join(dir, "data"), {
+          HTTPS_PORT: "0",
+          MQTTS_PORT: "0",
+          MQTTSS_PORT: "0",
+          WSS_PORT: "0",
+          TLS_CERT: `${ec.files.cert},${rsa.files.cert}`,
+          TLS_KEY: `${ec.files.key},${rsa.files.key}`,
+        });
+        /** What a client of OpenSSL with these means is shown. */
+        const shownTo = async (address: string, ...means: string[]) => {
+          const { port } = new URL(address);
+          const { output } = await run("openssl", ["s_client", "-connect", `127.0.0.1:${port}`, ...means]);
+          const [pem] = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/.exec(output) ?? [];
+          return pem === undefined ? output : serial(pem);
+        };
+        const expectBoth = async () => {
+          for (const name of ["https", "mqtts", "mqttss", "wss"]) {
+            const address = service.addresses[name] ?? "";
+            const suite = (by: string) => ["-tls1_2", "-cipher", `ECDHE-${by}-AES128-GCM-SHA256`];
+            assert.is(await shownTo(address, ...suite("RSA")), serial(rsa.pair.cert), name);
+            assert.is(await shownTo(address, ...suite("ECDSA")), serial(ec.pair.cert), name);
+            const signs = (by: string) => ["-tls1_3", "-sigalgs", by];
+            assert.is(await shownTo(address, ...signs("rsa_pss_rsae_sha256")), serial(rsa.pair.cert), name);
+            assert.is(await shownTo(address, ...signs("ecdsa_secp256r1_sha256")), serial(ec.pair.cert), name);
+            assert.is(await shownTo(address), serial(ec.pair.cert), `${name}, for who can check both`);
+          }
+        };
+        await expectBoth();
+        const { text } = await service.call("GET", "/metrics");
+        for (const [name, { pair }] of Object.entries({ ec, rsa })) {
+          const end = Date.parse(new X509Certificate(pair.cert).validTo) / 1000;
+          assert.match(text, `tidemark_certificate_end_seconds{certificate="server_${name}"} ${end}\n`);
+        }
+        assert.not.match(text, 'certificate="server"');
+
+        [ec, rsa] = [await make("ec"), await make("rsa")];
+        service.signal("SIGHUP");
+        await logs(service, /certificate loaded/, 2);
+        await expectBoth();
+        writePair(dir, "rsa", ec.pair);
+        service.signal("SIGHUP");
+        await logs(service, /rsa.crt both have a key of the kind ec/);
+        await expectBoth();
+        await service.stop();
+      }),
+  );
 
   test("the deployment's own certificate is kept over starts, and renewed for another name", () =>
     withTempDir(async (dir) => {

@@ -25,9 +25,8 @@ const aeadSuites = [
 
 /** What a TLS listener proves itself with, and whom it believes; texts are PEM. */
 export interface TlsIdentity {
-  /** The server's certificate, with those between it and its root. */
-  readonly cert: string;
-  readonly key: string;
+  /** The server's certificates, each with those between it and its root; of several, one of each kind of key. */
+  readonly certificates: readonly { readonly cert: string; readonly key: string }[];
   /** Authorities whose client certificates a mutual listener takes. */
   readonly trusted: readonly string[];
 }
@@ -189,13 +188,13 @@ export function createTlsLayer(
 function ignore(): void {}
 
 function contextOf(
-  { cert, key, trusted }: TlsIdentity,
+  { certificates, trusted }: TlsIdentity,
   asks: boolean,
   suites: TlsSuites,
 ): SecureContextOptions {
   return {
-    cert,
-    key,
+    cert: certificates.map(({ cert }) => cert),
+    key: certificates.map(({ key }) => key),
     minVersion: "TLSv1.2",
     ...(suites === "aead" ? { ciphers: aeadSuites.join(":") } : {}),
     // CA_CERT may be an intermediate whose root nobody has given us.

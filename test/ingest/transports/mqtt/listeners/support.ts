@@ -24,8 +24,11 @@ interface SigningPair extends Pair {
 
 const dayMs = 86_400_000;
 
-function keys() {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+function keys(kind: "ec" | "rsa" = "ec") {
+  const { publicKey, privateKey } =
+    kind === "ec"
+      ? generateKeyPairSync("ec", { namedCurve: "P-256" })
+      : generateKeyPairSync("rsa", { modulusLength: 2048 });
   return { publicKey, privateKey, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
@@ -43,6 +46,7 @@ export async function makeAuthority(name = "Plant CA", to = 30 * dayMs): Promise
 export interface Wanted {
   readonly name?: string;
   readonly purpose?: "client" | "server";
+  readonly kind?: "ec" | "rsa";
   readonly hosts?: readonly string[];
   /** Milliseconds from now. */
   readonly from?: number;
@@ -51,8 +55,8 @@ export interface Wanted {
 
 /** Signed by the authority; null: by itself. */
 export async function makeCertificate(authority: SigningPair | null, wanted: Wanted = {}): Promise<Pair> {
-  const { name = "device", purpose = "client", hosts = [], from = -60_000, to = dayMs } = wanted;
-  const { publicKey, privateKey, key } = keys();
+  const { name = "device", purpose = "client", kind, hosts = [], from = -60_000, to = dayMs } = wanted;
+  const { publicKey, privateKey, key } = keys(kind);
   const dates = { notBefore: seconds(Date.now() + from), notAfter: seconds(Date.now() + to) };
   const issuer = {
     certificate: authority === null ? null : new X509Certificate(authority.cert),

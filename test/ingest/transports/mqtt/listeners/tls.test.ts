@@ -91,7 +91,9 @@ suite("TLS layer", (test) => {
 
   test.before(async () => {
     const identity = {
-      ...(await makeCertificate(await makeAuthority(), { purpose: "server", hosts: ["localhost"] })),
+      certificates: [
+        await makeCertificate(await makeAuthority(), { purpose: "server", hosts: ["localhost"] }),
+      ],
       trusted: [],
     };
     layer = createTlsLayer(
