@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { connect as connectPlain, isIP } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { MqttClient } from "mqtt";
@@ -31,11 +32,11 @@ export type SendToDevice = (
 ) => Promise<Outcome>;
 
 export function createMqttSend(guard: AddressGuard, toDevice: SendToDevice): Send {
-  return ({ tenant, settings, secrets }, { body, id }, signal) => {
+  return ({ tenant, settings, secrets }, { body }, signal) => {
     const chosen = settings as unknown as MqttSettings;
     const payload = Buffer.from(body);
     if ("deviceIntID" in chosen) return toDevice(tenant, chosen, payload);
-    return publish(guard, chosen, secrets.password, { id, payload }, signal);
+    return publish(guard, chosen, secrets.password, payload, signal);
   };
 }
 
@@ -49,7 +50,7 @@ async function publish(
   guard: AddressGuard,
   { url, topic, qos, username, clientID }: BrokerTopicSettings,
   password: string | undefined,
-  { id, payload }: { readonly id: string; readonly payload: Buffer },
+  payload: Buffer,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { protocol, hostname, port } = new URL(url);
@@ -79,7 +80,8 @@ async function publish(
     });
   };
   const client = new MqttClient(open, {
-    clientId: clientID ?? `tidemark-${id}`,
+    // MQTT 3.1.1, 3.1.3.1: 23 letters and digits are what every broker takes.
+    clientId: clientID ?? `tidemark${randomBytes(7).toString("hex")}`,
     clean: true,
     reconnectPeriod: 0,
     protocolVersion: 4,
