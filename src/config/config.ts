@@ -3,6 +3,7 @@ import type { LimitSettings } from "../../ingest/access/limits.js";
 import { isNetwork } from "../../ingest/access/networks.js";
 import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.js";
 import { withoutControls } from "../../store/lib/control-characters.js";
+import { mailDomain } from "../../store/lib/mail-addresses.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
 import { allShards, type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
@@ -469,7 +470,7 @@ function mailServerOf(address: string, from: string | undefined): OwnMailServer 
     security,
     username: username === "" ? null : decodeURIComponent(username),
     password: password === "" ? null : decodeURIComponent(password),
-    from: from ?? `tidemark@${host}`,
+    from: from ?? `tidemark@${mailDomain(host)}`,
   };
 }
 

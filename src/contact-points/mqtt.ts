@@ -3,7 +3,7 @@ import { connect as connectPlain, isIP } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { MqttClient } from "mqtt";
 import { onAbort } from "../../store/lib/abortable.js";
-import { AddressError, type AddressGuard } from "./addresses.js";
+import type { AddressGuard } from "./addresses.js";
 import { delivered, failed, type Outcome, reasonOf, refused, type Send } from "./sending.js";
 
 /** A topic in the space of one of the tenant's devices. */
@@ -59,7 +59,7 @@ async function publish(
   try {
     if (isIP(host) !== 0) await guard.resolve(host, signal);
   } catch (error) {
-    return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
+    return failed(reasonOf(error));
   }
   const lookup = guard.lookup(signal);
   let socketError: Error | null = null;
@@ -91,11 +91,7 @@ async function publish(
   try {
     return await new Promise<Outcome>((resolve) => {
       const settle = (error: unknown): void =>
-        resolve(
-          error instanceof AddressError || isRefusal(error)
-            ? refused(reasonOf(error))
-            : failed(reasonOf(error)),
-        );
+        resolve(isRefusal(error) ? refused(reasonOf(error)) : failed(reasonOf(error)));
       stopListening = onAbort(signal, () => settle(new Error("left")));
       client.on("error", settle);
       client.on("close", () => settle(socketError ?? new Error("the broker closed the connection")));

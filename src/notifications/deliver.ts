@@ -141,7 +141,9 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     const outgoing = { message, id: notification.messageID };
     const { renderer, senders, quota, ending } = deps;
     const send = (to: OpenContactPoint): Promise<Outcome> =>
-      sendMessage(renderer, senders, to, outgoing, ending).catch((error: unknown) => refused(reasonOf(error)));
+      sendMessage(renderer, senders, to, outgoing, ending).catch((error: unknown) =>
+        refused(reasonOf(error)),
+      );
     const outcome = await quota.send(point, false, send);
     return note(notification, id, outcome);
   }
@@ -157,11 +159,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   }
 
   /** One line when a contact point stops to take messages, and one when it does again. */
-  function note(
-    { contactPointName, tenant, type }: DueNotification,
-    id: number,
-    outcome: Outcome,
-  ): Outcome {
+  function note({ contactPointName, tenant, type }: DueNotification, id: number, outcome: Outcome): Outcome {
     const before = troubles.failures(id);
     const about = { contactPoint: id, name: contactPointName, type, tenant };
     const { isDelivered, isTransient, answer } = outcome;

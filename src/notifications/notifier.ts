@@ -4,8 +4,8 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
 import { tenantsOfOutbox } from "../../store/metadata/notifications/alert-outbox.js";
 import type { OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
-import { tenantsOfGroups } from "../../store/metadata/notifications/notification-groups.js";
 import type { MailLimits } from "../../store/metadata/notifications/mail-quota.js";
+import { tenantsOfGroups } from "../../store/metadata/notifications/notification-groups.js";
 import {
   allWaiting,
   holdLease,

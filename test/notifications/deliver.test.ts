@@ -10,7 +10,10 @@ import { delivering, ok } from "./senders.js";
 import { filling, type NotificationStore, withStore } from "./store.js";
 
 /** Deliveries whose `look` also waits for what it has begun. */
-function deliveriesOf(store: NotificationStore, fields: { answer?: () => Outcome; vault?: Vault; limits?: MailLimits } = {}) {
+function deliveriesOf(
+  store: NotificationStore,
+  fields: { answer?: () => Outcome; vault?: Vault; limits?: MailLimits } = {},
+) {
   const sent = delivering(fields.answer);
   const { disk, db } = filling(store.db);
   const attempts: string[] = [];
