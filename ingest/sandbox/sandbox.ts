@@ -97,9 +97,9 @@ export async function openSandbox(program: SandboxProgram): Promise<Sandbox> {
   }
 
   function unwrap(result: ReturnType<QuickJSContext["evalCode"]>): QuickJSHandle {
+    if (stepsLeft < 0) throw tooLong();
     if (result.error === undefined) return result.value;
     const thrown = result.error.consume((handle) => describeThrown(context, handle));
-    if (stepsLeft < 0) throw new SandboxError("steps", "computes too long");
     if (/^(?:InternalError: )?out of memory/.test(thrown)) {
       throw new SandboxError("memory", `takes more than ${memoryBytesMax / 2 ** 20} MiB of memory`);
     }
@@ -110,6 +110,7 @@ export async function openSandbox(program: SandboxProgram): Promise<Sandbox> {
     for (const [name, hostFunction] of Object.entries(hostFunctions)) {
       defineHostFunction(context, name, hostFunction, (characters) => {
         stepsLeft -= characters / hostCharactersOfStep;
+        if (stepsLeft < 0) throw tooLong();
       });
     }
     for (const { name, text } of [...scripts, callScript]) unwrap(context.evalCode(text, name)).dispose();
@@ -119,7 +120,7 @@ export async function openSandbox(program: SandboxProgram): Promise<Sandbox> {
     call: (name, input, { stepsMax, outputLengthMax }) =>
       run(() => {
         stepsLeft = stepsMax;
-        const given = [context.newString(name), context.newString(JSON.stringify(input))];
+        const given = [context.newString(name), context.newString(JSON.stringify(input) ?? "null")];
         const callJSON = context.getProp(context.global, callScript.defines);
         const result = context.callFunction(callJSON, context.undefined, ...given);
         for (const handle of [...given, callJSON]) handle.dispose();
@@ -136,6 +137,8 @@ export async function openSandbox(program: SandboxProgram): Promise<Sandbox> {
     },
   };
 }
+
+const tooLong = (): SandboxError => new SandboxError("steps", "computes too long");
 
 /** Values cross as JSON texts. */
 const callScript = {

@@ -3,6 +3,7 @@ import type { LimitSettings } from "../../ingest/access/limits.js";
 import { isNetwork } from "../../ingest/access/networks.js";
 import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.js";
 import { withoutControls } from "../../store/lib/control-characters.js";
+import { mailDomain } from "../../store/lib/mail-addresses.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
 import type { TimeZones } from "../../store/time-zones/time-zones.js";
@@ -111,6 +112,8 @@ export interface Config {
   readonly notifyPrivateAddresses: readonly string[];
   /** The mail server of contact points that name none, or null. */
   readonly mailServer: OwnMailServer | null;
+  /** Recipients that mail of one tenant may have within an hour; 0: no bound. */
+  readonly mailLimits: { readonly recipientsMax: number; readonly testsMax: number };
   /** Where the service keeps backups of itself; null: it makes none. */
   readonly backup: BackupConfig | null;
   /** Where the console's maps have their tiles from; null: they show outlines alone. */
@@ -305,6 +308,8 @@ const schema = z.object({
   TENANT_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   TENANT_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
   TENANT_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
+  TENANT_MAIL_RECIPIENTS_PER_HOUR: whole(0, 1e9).prefault("1000"),
+  TENANT_TEST_RECIPIENTS_PER_HOUR: whole(0, 1e9).prefault("20"),
   NOTIFY_PRIVATE_ADDRESSES: networks.default([]),
   SMTP_URL: z
     .string()
@@ -419,6 +424,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     notifyPrivateAddresses: env.NOTIFY_PRIVATE_ADDRESSES,
     mailServer: env.SMTP_URL === undefined ? null : mailServerOf(env.SMTP_URL, env.SMTP_FROM),
+    mailLimits: {
+      recipientsMax: env.TENANT_MAIL_RECIPIENTS_PER_HOUR,
+      testsMax: env.TENANT_TEST_RECIPIENTS_PER_HOUR,
+    },
     backup:
       env.BACKUP_DIR === undefined
         ? null
@@ -483,7 +492,7 @@ function mailServerOf(address: string, from: string | undefined): OwnMailServer 
     security,
     username: username === "" ? null : decodeURIComponent(username),
     password: password === "" ? null : decodeURIComponent(password),
-    from: from ?? `tidemark@${host}`,
+    from: from ?? `tidemark@${mailDomain(host)}`,
   };
 }
 

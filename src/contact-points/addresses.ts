@@ -5,19 +5,16 @@ import ipaddr from "ipaddr.js";
 import { withinNetworks } from "../../ingest/access/networks.js";
 import { createLookUpName, type LookUpName } from "./names.js";
 
-export class AddressError extends Error {
-  constructor(host: string) {
-    super(
-      `${host} is not a public address; the setting NOTIFY_PRIVATE_ADDRESSES names those that are allowed`,
-    );
-    this.name = "AddressError";
-  }
-}
+/** One answer for a name that does not exist and for one of this network: a tenant must not learn which names there are. */
+const noPublicAddress = (host: string): Error =>
+  new Error(
+    `${host} has no public address; the setting NOTIFY_PRIVATE_ADDRESSES names others that are allowed`,
+  );
 
 export interface AddressGuard {
   /** For sockets: resolves names, and fails for one that has an address that is not allowed. */
   lookup(signal: AbortSignal): LookupFunction;
-  /** An address of a host, which may be a name or an address itself. @throws AddressError */
+  /** An address of a host, which may be a name or an address itself. @throws Error if it has none that is allowed */
   resolve(host: string, signal: AbortSignal): Promise<string>;
 }
 
@@ -35,14 +32,13 @@ export function createAddressGuard(
     return isListed(parsed.toString());
   }
 
-  function check(host: string, addresses: readonly LookupAddress[]): void {
-    // One bad address spoils the name: the next answer could have them in another order.
-    if (!addresses.every(({ address }) => isAllowed(address))) throw new AddressError(host);
-  }
-
   async function lookUp(host: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
-    const found = await lookUpName(host, signal);
-    check(host, found);
+    const found = await lookUpName(host, signal).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      return [];
+    });
+    // One bad address spoils the name: the next answer could have them in another order.
+    if (!found.every(({ address }) => isAllowed(address))) throw noPublicAddress(host);
     return found;
   }
 
@@ -55,7 +51,7 @@ export function createAddressGuard(
         .then((found) => {
           const wanted = found.filter(isWanted);
           const [first] = wanted;
-          if (first === undefined) throw new Error(`${host} has no address`);
+          if (first === undefined) throw noPublicAddress(host);
           return { wanted, first };
         })
         .then(
@@ -66,7 +62,7 @@ export function createAddressGuard(
     },
     resolve: async (host, signal) => {
       const [first] = await lookUp(host.replace(/^\[(.*)\]$/, "$1"), signal);
-      if (first === undefined) throw new Error(`${host} has no address`);
+      if (first === undefined) throw noPublicAddress(host);
       return first.address;
     },
   };

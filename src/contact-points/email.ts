@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import { createTransport } from "nodemailer";
+import { mailDomain, readMailbox } from "../../store/lib/mail-addresses.js";
 import type { MailServer, OwnMailServer } from "../config/config.js";
-import { AddressError, type AddressGuard } from "./addresses.js";
+import type { AddressGuard } from "./addresses.js";
 import { delivered, failed, type Outcome, reasonOf, refused, type Send, tidy } from "./sending.js";
 
 interface EmailSettings {
@@ -28,7 +29,7 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
       // What was looked at is what is connected to.
       if (server !== null) host = await guard.resolve(server.host, signal);
     } catch (error) {
-      return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
+      return failed(reasonOf(error));
     }
     const transport = createTransport({
       host,
@@ -44,14 +45,19 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
       disableFileAccess: true,
       disableUrlAccess: true,
     });
-    const sender = (server === null ? null : from) ?? own?.from ?? `tidemark@${used.host}`;
+    const sender = readMailbox(
+      (server === null ? null : from) ?? own?.from ?? `tidemark@${mailDomain(used.host)}`,
+    );
+    const domain = sender.address.slice(sender.address.lastIndexOf("@") + 1);
     try {
       const { response, rejected } = await transport.sendMail({
         from: sender,
-        to: [...to],
+        // Objects are taken as they are; a text would be parsed again, as a list or a group.
+        to: to.map((address) => ({ name: "", address })),
         subject: tidy(subject).slice(0, subjectLengthMax),
         text: body,
-        messageId: `<${id}@tidemark>`,
+        // RFC 5322, 3.6.4: the right side names who made the left one unique.
+        messageId: `<${id}@${domain}>`,
         headers: { "Auto-Submitted": "auto-generated" },
         signal,
       });

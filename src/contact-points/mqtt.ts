@@ -1,8 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { connect as connectPlain, isIP } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { MqttClient } from "mqtt";
 import { onAbort } from "../../store/lib/abortable.js";
-import { AddressError, type AddressGuard } from "./addresses.js";
+import type { AddressGuard } from "./addresses.js";
 import { delivered, failed, type Outcome, reasonOf, refused, type Send } from "./sending.js";
 
 /** A topic in the space of one of the tenant's devices. */
@@ -31,11 +32,11 @@ export type SendToDevice = (
 ) => Promise<Outcome>;
 
 export function createMqttSend(guard: AddressGuard, toDevice: SendToDevice): Send {
-  return ({ tenant, settings, secrets }, { body, id }, signal) => {
+  return ({ tenant, settings, secrets }, { body }, signal) => {
     const chosen = settings as unknown as MqttSettings;
     const payload = Buffer.from(body);
     if ("deviceIntID" in chosen) return toDevice(tenant, chosen, payload);
-    return publish(guard, chosen, secrets.password, { id, payload }, signal);
+    return publish(guard, chosen, secrets.password, payload, signal);
   };
 }
 
@@ -49,7 +50,7 @@ async function publish(
   guard: AddressGuard,
   { url, topic, qos, username, clientID }: BrokerTopicSettings,
   password: string | undefined,
-  { id, payload }: { readonly id: string; readonly payload: Buffer },
+  payload: Buffer,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { protocol, hostname, port } = new URL(url);
@@ -58,7 +59,7 @@ async function publish(
   try {
     if (isIP(host) !== 0) await guard.resolve(host, signal);
   } catch (error) {
-    return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
+    return failed(reasonOf(error));
   }
   const lookup = guard.lookup(signal);
   let socketError: Error | null = null;
@@ -79,7 +80,8 @@ async function publish(
     });
   };
   const client = new MqttClient(open, {
-    clientId: clientID ?? `tidemark-${id}`,
+    // MQTT 3.1.1, 3.1.3.1: 23 letters and digits are what every broker takes.
+    clientId: clientID ?? `tidemark${randomBytes(7).toString("hex")}`,
     clean: true,
     reconnectPeriod: 0,
     protocolVersion: 4,
@@ -89,11 +91,7 @@ async function publish(
   try {
     return await new Promise<Outcome>((resolve) => {
       const settle = (error: unknown): void =>
-        resolve(
-          error instanceof AddressError || isRefusal(error)
-            ? refused(reasonOf(error))
-            : failed(reasonOf(error)),
-        );
+        resolve(isRefusal(error) ? refused(reasonOf(error)) : failed(reasonOf(error)));
       stopListening = onAbort(signal, () => settle(new Error("left")));
       client.on("error", settle);
       client.on("close", () => settle(socketError ?? new Error("the broker closed the connection")));

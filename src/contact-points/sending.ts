@@ -17,6 +17,8 @@ export interface Outcome {
   readonly answer: string;
   /** Whether it makes sense to try again. */
   readonly isTransient: boolean;
+  /** Present if a limit of ours kept it from being sent: from when on it may be, in milliseconds since 1970. */
+  readonly retryAt?: number;
 }
 
 export const delivered = (answer: string): Outcome => ({ isDelivered: true, answer, isTransient: false });

@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { isTopicName } from "../../ingest/messages/topics.js";
 import { withoutControls } from "../../store/lib/control-characters.js";
+import { mailAddressForm, mailboxForm } from "../../store/lib/mail-addresses.js";
 import type {
   ContactPoint,
   ContactType,
@@ -44,11 +45,8 @@ const headers = z
   .refine((all) => Object.keys(all).length <= 20, "must be at most 20")
   .openapi({ description: "further headers; taken, never answered" });
 
-const mailAddress = line(320).regex(/^[^\s<>,;"@]{1,64}@[^\s<>,;"@]{1,255}$/, "must be a mail address");
-const sender = line(320).regex(
-  /^(?:[^<>",;@]{1,128} <[^\s<>,;"@]{1,64}@[^\s<>,;"@]{1,255}>|[^\s<>,;"@]{1,64}@[^\s<>,;"@]{1,255})$/,
-  "must be a mail address, or a name with one in angle brackets",
-);
+const mailAddress = line(320).regex(mailAddressForm, "must be a mail address without quotes or comments");
+const sender = line(320).regex(mailboxForm, "must be a mail address, or a name with one in angle brackets");
 const hostName = line(253).regex(/^[A-Za-z0-9._:-]+$/, "must be a host name or an address");
 const topic = z.string().max(1024).refine(isTopicName, "must be a topic without wildcard");
 

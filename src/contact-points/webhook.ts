@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { isIP } from "node:net";
-import { AddressError, type AddressGuard } from "./addresses.js";
+import type { AddressGuard } from "./addresses.js";
 import { delivered, failed, type Outcome, reasonOf, refused, type Send, tidy } from "./sending.js";
 
 interface WebhookSettings {
@@ -47,7 +47,7 @@ export function createWebhookSend(guard: AddressGuard, now: () => number): Send 
       if (isIP(host) !== 0) await guard.resolve(host, signal);
       return await post({ target, headers: all, body }, guard, signal);
     } catch (error) {
-      return error instanceof AddressError ? refused(reasonOf(error)) : failed(reasonOf(error));
+      return failed(reasonOf(error));
     }
   };
 }

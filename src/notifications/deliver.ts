@@ -7,8 +7,8 @@ import {
   openContactPoint,
 } from "../../store/metadata/notifications/contact-points.js";
 import {
+  type DueNotification,
   dueNotification,
-  type NotificationDetail,
   pointsWaiting,
   saveAttempt,
 } from "../../store/metadata/notifications/notifications.js";
@@ -16,6 +16,7 @@ import { failed, type Outcome, reasonOf, refused } from "../contact-points/sendi
 import type { Logger } from "../observability/log.js";
 import type { AlertMessage } from "./alert-message.js";
 import { createBackOffs, waitMs } from "./back-offs.js";
+import type { MailQuota } from "./mail-quota.js";
 import { type Senders, sendMessage } from "./send-message.js";
 import type { TemplateRenderer } from "./templates.js";
 
@@ -38,8 +39,9 @@ interface DeliveriesDeps {
   readonly vault: Vault;
   readonly renderer: TemplateRenderer;
   readonly senders: Senders;
+  readonly quota: MailQuota;
   /** Counts an attempt. */
-  readonly onAttempt: (type: string, outcome: "delivered" | "retried" | "failed") => void;
+  readonly onAttempt: (type: string, outcome: "delivered" | "retried" | "limited" | "failed") => void;
   readonly log: Logger;
   /** Aborted when the service waits no longer for what is under way. */
   readonly ending: AbortSignal;
@@ -94,14 +96,15 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     busy.set(id, { tenant, done: done.finally(() => busy.delete(id)) });
   }
 
-  async function deliver(id: number, notification: NotificationDetail): Promise<void> {
+  async function deliver(id: number, notification: DueNotification): Promise<void> {
     const outcome = await attempt(id, notification);
     const at = now();
     const failures = Math.max(troubles.failures(id), notification.attempts + 1);
-    const nextAt = outcome.isTransient ? at + waitMs(failures) : null;
+    const { retryAt } = outcome;
+    const nextAt = outcome.isTransient ? Math.max(at + waitMs(failures), retryAt ?? 0) : null;
     const goesOn = nextAt !== null && nextAt < notification.createAt + giveUpMs;
     const status = outcome.isDelivered ? "delivered" : "failed";
-    onAttempt(notification.type, goesOn ? "retried" : status);
+    onAttempt(notification.type, goesOn ? (retryAt === undefined ? "retried" : "limited") : status);
     const { answer } = outcome;
     const result: Attempt["result"] = goesOn
       ? { status: "waiting", answer, nextAt }
@@ -129,17 +132,19 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     if (before > 0 && faults.size === 0) log.info("notifications are read and stored again");
   }
 
-  async function attempt(id: number, notification: NotificationDetail): Promise<Outcome> {
+  async function attempt(id: number, notification: DueNotification): Promise<Outcome> {
     const point = await open(id);
     if (point === undefined) return refused("the contact point was deleted");
     if ("isDelivered" in point) return note(notification, id, point);
     if (point.enable === 0) return refused("the contact point is off");
     const message = JSON.parse(notification.message) as AlertMessage;
-    const outgoing = { message, id: `tidemark-${notification.id}` };
-    const { renderer, senders, ending } = deps;
-    const outcome = await sendMessage(renderer, senders, point, outgoing, ending).catch((error: unknown) =>
-      refused(reasonOf(error)),
-    );
+    const outgoing = { message, id: notification.messageID };
+    const { renderer, senders, quota, ending } = deps;
+    const send = (to: OpenContactPoint): Promise<Outcome> =>
+      sendMessage(renderer, senders, to, outgoing, ending).catch((error: unknown) =>
+        refused(reasonOf(error)),
+      );
+    const outcome = await quota.send(point, false, send);
     return note(notification, id, outcome);
   }
 
@@ -154,11 +159,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   }
 
   /** One line when a contact point stops to take messages, and one when it does again. */
-  function note(
-    { contactPointName, tenant, type }: NotificationDetail,
-    id: number,
-    outcome: Outcome,
-  ): Outcome {
+  function note({ contactPointName, tenant, type }: DueNotification, id: number, outcome: Outcome): Outcome {
     const before = troubles.failures(id);
     const about = { contactPoint: id, name: contactPointName, type, tenant };
     const { isDelivered, isTransient, answer } = outcome;

@@ -4,12 +4,14 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
 import { tenantsOfOutbox } from "../../store/metadata/notifications/alert-outbox.js";
 import type { OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
+import type { MailLimits } from "../../store/metadata/notifications/mail-quota.js";
 import { tenantsOfGroups } from "../../store/metadata/notifications/notification-groups.js";
 import {
   allWaiting,
   holdLease,
   removeOldNotifications,
   saveTest,
+  testMessageID,
 } from "../../store/metadata/notifications/notifications.js";
 import { removeOldSilences } from "../../store/metadata/notifications/silences.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
@@ -19,6 +21,7 @@ import type { Logger } from "../observability/log.js";
 import { type AlertMessage, sampleMessage } from "./alert-message.js";
 import { assignAlerts } from "./assign-alerts.js";
 import { createDeliveries } from "./deliver.js";
+import { createMailQuota } from "./mail-quota.js";
 import { renderMessage, type Senders, sendMessage } from "./send-message.js";
 import { tellGroups } from "./tell-groups.js";
 import { createTemplateRenderer } from "./templates.js";
@@ -26,10 +29,10 @@ import { createTemplateRenderer } from "./templates.js";
 /** Tells people of alerts: what begins and ends goes to the groups of routes, and from them to contact points. */
 export interface Notifier {
   /**
-   * Sends a test at once, and stores its outcome. Returns the notification's record id too; null if as many tests of
-   * the tenant are under way as may be.
+   * Sends a test in the built-in texts at once, and stores its outcome. Returns the notification's record id too, or
+   * that the tenant has as many tests under way, or within an hour, as it may.
    */
-  test(point: OpenContactPoint): Promise<(Outcome & { readonly id: number }) | null>;
+  test(point: OpenContactPoint): Promise<(Outcome & { readonly id: number }) | LimitedTest>;
   /** What a message would say. @throws TemplateError */
   preview(
     point: Pick<OpenContactPoint, "tenant" | "type" | "language" | "subjectTemplate" | "bodyTemplate">,
@@ -37,11 +40,19 @@ export interface Notifier {
   close(): Promise<void>;
 }
 
+interface LimitedTest {
+  readonly reason: string;
+  /** From when on there may be another one, in milliseconds since 1970. */
+  readonly retryAt: number;
+}
+
 interface NotifierDeps {
   readonly db: Db;
   readonly vault: Vault;
   readonly meter: Meter;
   readonly senders: Senders;
+  /** Recipients of mail within an hour. */
+  readonly mailLimits: MailLimits;
   /** This process among those that share the metadata. */
   readonly node: number;
   /** The deployment's zone. */
@@ -63,6 +74,8 @@ const rowsPerStep = 1000;
 /** How long a process may be silent until another one tells in its place. */
 const leaseMs = 30_000;
 const testsOfTenantMax = 8;
+/** After which a test has ended. */
+const testMs = 15_000;
 /** How long messages that are under way have when the service ends; those that have not gone out by then go out after its start. */
 const closeMs = 5000;
 /** Steps of one look, so that the outcome of a flood is not waited for. */
@@ -71,10 +84,12 @@ const stepsMax = 100;
 export function startNotifier(deps: NotifierDeps): Notifier {
   const { db, meter, node, timezone, log, now } = deps;
   const renderer = createTemplateRenderer();
+  const quota = createMailQuota(db, deps.mailLimits, now);
   const ending = new AbortController();
   const deliveries = createDeliveries({
     ...deps,
     renderer,
+    quota,
     ending: ending.signal,
     onAttempt: (type, outcome) => count(meter.notifications, `${type} ${outcome}`),
   });
@@ -132,10 +147,14 @@ export function startNotifier(deps: NotifierDeps): Notifier {
   /** Tests under way, by tenant. */
   const testing = new Map<number, number>();
 
-  async function test(point: OpenContactPoint): Promise<Outcome & { readonly id: number }> {
+  async function test(point: OpenContactPoint): Promise<(Outcome & { readonly id: number }) | LimitedTest> {
     const message: AlertMessage = sampleMessage("test", timezone, now());
-    const id = `tidemark-test-${point.id}-${now()}`;
-    const outcome = await sendMessage(renderer, deps.senders, point, { message, id }, ending.signal);
+    const outgoing = { message, id: await testMessageID(db) };
+    const send = (to: OpenContactPoint): Promise<Outcome> =>
+      sendMessage(renderer, deps.senders, to, outgoing, ending.signal);
+    const outcome = await quota.send(point, true, send);
+    const { retryAt, answer: reason } = outcome;
+    if (retryAt !== undefined) return { reason, retryAt };
     return { ...outcome, id: await saveTest(db, now(), point, message, outcome) };
   }
 
@@ -148,7 +167,9 @@ export function startNotifier(deps: NotifierDeps): Notifier {
     test: async (point) => {
       const { tenant } = point;
       const own = testing.get(tenant) ?? 0;
-      if (own >= testsOfTenantMax) return null;
+      if (own >= testsOfTenantMax) {
+        return { reason: "as many tests are under way as may be", retryAt: now() + testMs };
+      }
       testing.set(tenant, own + 1);
       try {
         return await test(point);

@@ -8,7 +8,7 @@ import { liquidScript } from "./liquid-script.js";
 const memoryBytesMax = 32 * 2 ** 20;
 
 /** What liquidjs asks of a browser and the engine lacks; dates are written as in the United States, liquidjs's default. */
-const surroundings = String.raw`
+const surroundings = `
 const bytesOf = (binary) => Uint8Array.from(binary, (byte) => byte.charCodeAt(0));
 globalThis.atob = (text) => recodeText(text, "base64", "latin1");
 globalThis.btoa = (binary) => recodeText(binary, "latin1", "base64");
@@ -45,7 +45,7 @@ defineOnDates("toLocaleString", function (locale, options) {
 `;
 
 /** Hashes are promises in browsers, which a template cannot wait for. */
-const entry = String.raw`
+const entry = `
 const textOf = (value) => (Array.isArray(value) ? value.map(textOf).join("") : String(value ?? ""));
 globalThis.render = ({ template, document, timezone }) => {
   const liquid = new liquidjs.Liquid({

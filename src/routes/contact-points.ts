@@ -162,16 +162,16 @@ function trialRoutes(deps: AppDeps): Route[] {
       path: `${path}/{id}/test`,
       access: "write",
       tag,
-      summary: "Send a test now; the answer says what came of it",
+      summary: "Send a test in the built-in texts now; the answer says what came of it",
       shape: { params: idParams },
       answer: { status: 200, schema: tested },
       errors: ["TOO_MANY_REQUESTS"],
       handle: async ({ caller, variant, params }) => {
         const id = await routes.find({ caller, variant }, contactPointIDs, params.id);
         const outcome = await notifier.test(await openOwn(deps, caller.tenant, id));
-        if (outcome === null) {
-          const retry = { "Retry-After": "15" };
-          throw new ApiError("TOO_MANY_REQUESTS", "as many tests are under way as may be", {}, retry);
+        if (!("id" in outcome)) {
+          const seconds = Math.max(1, Math.ceil((outcome.retryAt - deps.now()) / 1000));
+          throw new ApiError("TOO_MANY_REQUESTS", outcome.reason, {}, { "Retry-After": String(seconds) });
         }
         return {
           status: 200,

@@ -30,6 +30,7 @@ export function openNotifier(
       email: createEmailSend(guard, config.mailServer),
       mqtt: createMqttSend(guard, toDevice(commands)),
     },
+    mailLimits: config.mailLimits,
     node: config.nodeNumber,
     timezone: config.timezone,
     retentionDays: config.eventRetentionDays,

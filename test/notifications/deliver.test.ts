@@ -1,14 +1,19 @@
 /** Messages go out, and what comes of them is stored: on a disk that is full, to contact points that are gone. */
 import { failed, type Outcome, refused } from "../../src/contact-points/sending.js";
 import { createDeliveries } from "../../src/notifications/deliver.js";
+import { createMailQuota } from "../../src/notifications/mail-quota.js";
 import { createTemplateRenderer } from "../../src/notifications/templates.js";
 import { createVault, type Vault } from "../../store/metadata/db/secrets.js";
+import type { MailLimits } from "../../store/metadata/notifications/mail-quota.js";
 import { assert, suite } from "../suite.js";
 import { delivering, ok } from "./senders.js";
 import { filling, type NotificationStore, withStore } from "./store.js";
 
 /** Deliveries whose `look` also waits for what it has begun. */
-function deliveriesOf(store: NotificationStore, fields: { answer?: () => Outcome; vault?: Vault } = {}) {
+function deliveriesOf(
+  store: NotificationStore,
+  fields: { answer?: () => Outcome; vault?: Vault; limits?: MailLimits } = {},
+) {
   const sent = delivering(fields.answer);
   const { disk, db } = filling(store.db);
   const attempts: string[] = [];
@@ -17,6 +22,7 @@ function deliveriesOf(store: NotificationStore, fields: { answer?: () => Outcome
     vault: fields.vault ?? store.vault,
     renderer: createTemplateRenderer(),
     senders: sent.senders,
+    quota: createMailQuota(db, fields.limits ?? { recipientsMax: 0, testsMax: 0 }, store.clock.now),
     onAttempt: (_type, outcome) => attempts.push(outcome),
     log: store.log,
     ending: new AbortController().signal,

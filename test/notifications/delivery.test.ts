@@ -205,7 +205,7 @@ worldSuite(
         username: device.deviceUsername,
         password: device.token,
       };
-      const contact = await contactOf("mqtt", settings, { bodyTemplate: '{"state": "{{ status }}"}' });
+      const contact = await contactOf("mqtt", settings);
       const { record } = await testContact(world, contact);
       assert.equal([record.delivered, record.answer], [true, "acknowledged by PUBACK"]);
       await world.settled();
@@ -377,13 +377,13 @@ worldSuite("notifications stay outside the service's network", (test, world) => 
     for (const host of hosts) {
       assert.match(
         await answerOf("webhook", { url: `http://${host}:${port}/healthz` }),
-        "is not a public address",
+        "has no public address",
         host,
       );
     }
     const server = { host: "127.0.0.1", port: 25, security: "none" };
-    assert.match(await answerOf("email", { to: ["a@b.c"], server }), "is not a public address");
-    assert.match(await answerOf("mqtt", { url: "mqtt://127.0.0.1", topic: "t" }), "is not a public address");
+    assert.match(await answerOf("email", { to: ["a@b.c"], server }), "has no public address");
+    assert.match(await answerOf("mqtt", { url: "mqtt://127.0.0.1", topic: "t" }), "has no public address");
   });
 
   test("without a mail server of its own or of the deployment, mail is refused with the reason", async () => {

@@ -78,6 +78,10 @@ suite("outbox of alerts", (test) => {
           .flatMap((sql) => /^create trigger (\w+)/.exec(sql)?.[1] ?? [])
           .map((trigger) => ({ sql: `drop trigger ${trigger}` })),
         ...tables.map((table) => ({ sql: `drop table ${table}` })),
+        ...later
+          .map((sql) => /^alter table (\w+) add column (\w+)/.exec(sql) ?? [])
+          .filter(([, table = ""]) => table !== "" && !tables.includes(table))
+          .map(([, table, column]) => ({ sql: `alter table ${table} drop column ${column}` })),
         // Some have been made anew with other columns.
         ...migrations
           .slice(0, version)

@@ -11,6 +11,7 @@ import { influxListSchema, influxShardsSchema } from "./schema-influx-list.js";
 import { journalSchema } from "./schema-journal.js";
 import { listsSchema } from "./schema-lists.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
+import { notificationIDsSchema } from "./schema-notification-ids.js";
 import { notificationsSchema } from "./schema-notifications.js";
 import { overviewSchema } from "./schema-overview.js";
 import { placesSchema } from "./schema-places.js";
@@ -76,6 +77,7 @@ export const migrations: readonly (readonly string[])[] = [
   influxListSchema,
   influxShardsSchema,
   shardCrashesSchema,
+  notificationIDsSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -1,3 +1,4 @@
+import { StoreError } from "../../lib/errors.js";
 import type { Db, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
@@ -45,6 +46,12 @@ export interface NotificationDetail extends Notification {
   readonly message: string;
 }
 
+/** One that is due. */
+export interface DueNotification extends NotificationDetail {
+  /** The id that receivers see: the same at each attempt, and no other notification's, of any deployment. */
+  readonly messageID: string;
+}
+
 const columns = `r.id, r.tenant, r.contactPointIntID, r.contactPointName, r.type, r.routeIntID, r.routeName, r.kind,
   r.alertCount, r.status, r.attempts, r.answer, r.nextAt, r.deliveredAt, r.createAt, r.updateAt`;
 
@@ -86,6 +93,18 @@ export function getNotification(db: Db, tenant: number, id: number): Promise<Not
   return getRow<NotificationDetail>(db, { ...listing, select: `${columns}, r.message` }, tenant, id);
 }
 
+/** SQL of 64 random bits. */
+const randomKey = "lower(hex(randomblob(8)))";
+const ofDeployment = (rest: string) =>
+  `(select 'tidemark-' || deployment.id || '-' || ${rest} from deployment)`;
+
+/** The id of a test, as receivers see it. */
+export async function testMessageID(db: Db): Promise<string> {
+  const row = await db.first<{ id: string }>(`select ${ofDeployment(`'test-' || ${randomKey}`)} id`);
+  if (row === undefined) throw new StoreError("CORRUPT", "the metadata store names no deployment");
+  return row.id;
+}
+
 interface NewNotifications {
   readonly tenant: number;
   readonly routeIntID: number;
@@ -103,8 +122,8 @@ export function notifyRoute(
 ): Statement {
   return {
     sql: `insert into notification (tenant, contactPointIntID, contactPointName, type, routeIntID, routeName, kind,
-        alertCount, status, nextAt, createAt, message)
-      select ?, c.id, c.name, c.type, ?, ?, ?, ?, 'waiting', ?, ?, ?
+        alertCount, status, nextAt, createAt, message, messageKey)
+      select ?, c.id, c.name, c.type, ?, ?, ?, ?, 'waiting', ?, ?, ?, ${randomKey}
       from route_contact x join contact_point c on c.id = x.contactPointIntID
       where x.routeIntID = ? and c.enable = 1 and ${condition.sql}`,
     args: [
@@ -174,9 +193,9 @@ export function dueNotification(
   db: Db,
   contactPoint: number,
   now: number,
-): Promise<NotificationDetail | undefined> {
-  return db.first<NotificationDetail>(
-    `select ${columns}, r.message from notification r
+): Promise<DueNotification | undefined> {
+  return db.first<DueNotification>(
+    `select ${columns}, r.message, ${ofDeployment("r.id || '-' || r.messageKey")} messageID from notification r
      where r.contactPointIntID = ? and r.nextAt <= ? order by r.nextAt, r.id limit 1`,
     [contactPoint, now],
   );
