@@ -1,6 +1,12 @@
 /** Values for empty windows. */
 export const fills = ["none", "zero", "previous", "linear"] as const;
-export type Fill = (typeof fills)[number];
+type Fill = (typeof fills)[number];
+
+export interface Filling {
+  readonly how: Fill;
+  /** When the question is asked, microseconds: windows that begin later are not filled by what came before. */
+  readonly now: number;
+}
 
 interface Filled {
   /** Indexes of the windows in the answer. */
@@ -24,17 +30,22 @@ const fillers: Readonly<Record<Exclude<Fill, "none">, Filler>> = {
 };
 
 /**
- * Without a fill, empty windows stay null; `none` drops them; gaps that lack the neighbours they need stay null.
- * `times` are the windows' starts, for the line between neighbours.
+ * Without a fill, empty windows stay null; `none` drops them; gaps that lack the neighbours they need stay null, and so
+ * does a window that has not begun, but for `zero`. `times` are the windows' starts in microseconds.
  */
 export function fillWindows(
-  fill: Fill | null,
+  filling: Filling | null,
   times: readonly number[],
   values: readonly (number | null)[],
 ): Filled {
   const all = values.map((_, i) => i);
-  if (fill === null) return { windows: all, values };
-  if (fill !== "none") return { windows: all, values: fillers[fill](times, values) };
+  if (filling === null) return { windows: all, values };
+  const { how, now } = filling;
+  if (how !== "none") {
+    const filled = fillers[how](times, values);
+    const isFilled = (i: number) => how === "zero" || (times[i] as number) <= now;
+    return { windows: all, values: values.map((value, i) => (isFilled(i) ? (filled[i] ?? null) : value)) };
+  }
   const windows = all.filter((i) => values[i] !== null);
   return { windows, values: windows.map((i) => values[i] ?? null) };
 }

@@ -1,7 +1,7 @@
 import { StoreError } from "../store/lib/errors.js";
 import { createAggregation } from "../store/series/aggregation.js";
 import type { Aggregate, AggregateQuery, SeriesQuestions, SeriesRef } from "../store/series/series.js";
-import { type Fill, fillWindows } from "./fill.js";
+import { type Filling, fillWindows } from "./fill.js";
 import {
   type DeviceFormula,
   evaluateAt,
@@ -84,7 +84,7 @@ interface AggregateMetric {
   readonly aggregate: Aggregate;
   /** If null, raw values are aggregated. */
   readonly formula: DeviceFormula | null;
-  readonly fill: Fill | null;
+  readonly fill: Filling | null;
 }
 
 /** An aggregate metric: one value for each window. @throws StoreError INVALID for raw points, LIMIT */

@@ -54,6 +54,10 @@ export function readRequestTime(text: string, zone: Zone, parameter: string): nu
 
 const dayText = (micros: number): string => rfc3339(micros).slice(0, 10);
 
+/** For whoever reads what a parameter takes. */
+export const timeForms =
+  "YYYY-MM-DD HH:MM:SS in timezone, ISO 8601, or a number since 1970: seconds below 1e11, then milliseconds, from 1e14 on microseconds";
+
 /** The same in whole milliseconds, fractions cut off. */
 export function readRequestMs(text: string, zone: Zone, parameter: string): number {
   return Math.floor(readRequestTime(text, zone, parameter) / 1000);

@@ -63,10 +63,13 @@ interface Condition {
 }
 
 /**
- * Compiles a saved condition, and remembers it for a while. @throws StoreError INVALID for one that this version does
+ * Compiles a saved condition, and remembers it for a while. `dataPointIDs` are those of its product. @throws StoreError INVALID for one that this version does
  * not take
  */
-export type CompileCondition = (text: string) => Condition;
+export type CompileCondition = (
+  text: string,
+  dataPointIDs: Pick<ReadonlySet<string>, "has">,
+) => Condition;
 
 export interface CompiledRulesCache {
   /** From memory only. */
@@ -204,7 +207,7 @@ function compileRule(
   compile: CompileCondition,
 ): CompiledRule | null {
   try {
-    const { variables, weight, evaluate } = compile(rule.condition);
+    const { variables, weight, evaluate } = compile(rule.condition, ids);
     return {
       id: rule.id,
       cause: ruleCause(rule.id),

@@ -1,8 +1,9 @@
 import { StoreError } from "../../store/lib/errors.js";
 import type { Arithmetic } from "../../store/series/arithmetic.js";
 import { compileProgram } from "./code.js";
-import { FormulaProblem, formulaWeightMax, parseFormula } from "./parse.js";
+import { constantNames, FormulaProblem, formulaWeightMax, isWord, parseFormula } from "./parse.js";
 import { arithmeticOf } from "./pushdown.js";
+import { rightName } from "./spelling.js";
 
 /**
  * A mathjs expression over columns of numbers. Numbers behave as in mathjs, where nearly equal numbers are equal
@@ -38,31 +39,36 @@ interface FormulaOptions {
 /** For stored formulas: each is computed as it was saved. */
 export const asStored: FormulaOptions = { allowUnknown: true, allowHeavy: true };
 
-type FormulaCompiler = (text: string, dataPointIDs: ReadonlySet<string>, options?: FormulaOptions) => Formula;
+/** The dataPointIDs of a product. */
+export type Names = Pick<ReadonlySet<string>, "has">;
+
+type FormulaCompiler = (text: string, dataPointIDs: Names, options?: FormulaOptions) => Formula;
 
 const ownVariables: ReadonlySet<string> = new Set(["dataPoint", "lastValue"]);
 
-/** @throws StoreError INVALID whose field `expressions` says what is wrong and in which column, from 1 */
-export function compileFormula(
-  text: string,
-  dataPointIDs: ReadonlySet<string>,
-  options: FormulaOptions = {},
-): Formula {
-  const formula = compile(text);
+/**
+ * A data point goes before a constant of its name, such as `e` or `true`.
+ * @throws StoreError INVALID whose field `expressions` says what is wrong and in which column, from 1
+ */
+export function compileFormula(text: string, dataPointIDs: Names, options: FormulaOptions = {}): Formula {
+  const formula = compile(text, namedLikeConstants(dataPointIDs));
   checkNew(text, formula, dataPointIDs, options);
   return formula;
 }
 
 /**
- * compileFormula with a memory of the newest `formulasMax` formulas. What is remembered depends on the text alone;
- * names and weight are checked at each call. Refused formulas are not remembered.
+ * compileFormula with a memory of the newest `formulasMax` formulas. What is remembered depends on the text and on
+ * data points that are named like constants; other names and the weight are checked at each call. Refused formulas are not remembered.
  */
 export function memoizeFormula(formulasMax = 1000): FormulaCompiler {
   const formulas = new Map<string, Formula>();
   return (text, dataPointIDs, options = {}) => {
-    const formula = formulas.get(text) ?? compile(text);
-    formulas.delete(text);
-    formulas.set(text, formula);
+    const constants = namedLikeConstants(dataPointIDs);
+    // No name has a colon.
+    const key = `${[...constants].join()}:${text}`;
+    const formula = formulas.get(key) ?? compile(text, constants);
+    formulas.delete(key);
+    formulas.set(key, formula);
     const [oldest] = formulas.keys();
     if (formulas.size > formulasMax && oldest !== undefined) formulas.delete(oldest);
     checkNew(text, formula, dataPointIDs, options);
@@ -70,9 +76,16 @@ export function memoizeFormula(formulasMax = 1000): FormulaCompiler {
   };
 }
 
-function compile(text: string): Formula {
+const none: ReadonlySet<string> = new Set();
+
+function namedLikeConstants(dataPointIDs: Names): ReadonlySet<string> {
+  const found = constantNames.filter((name) => dataPointIDs.has(name));
+  return found.length === 0 ? none : new Set(found);
+}
+
+function compile(text: string, constants: ReadonlySet<string>): Formula {
   try {
-    const parsed = parseFormula(text);
+    const parsed = parseFormula(text, constants);
     const { term, variables, weight } = parsed;
     const program = compileProgram(term, variables.length);
     return {
@@ -117,7 +130,7 @@ function columnsOf(
 function checkNew(
   text: string,
   { variables, weight }: Formula,
-  dataPointIDs: ReadonlySet<string>,
+  dataPointIDs: Names,
   { allowUnknown = false, allowHeavy = false }: FormulaOptions,
 ): void {
   if (!allowHeavy && weight > formulaWeightMax) {
@@ -127,7 +140,8 @@ function checkNew(
   if (allowUnknown) return;
   const unknown = variables.find((name) => !ownVariables.has(name) && !dataPointIDs.has(name));
   if (unknown === undefined) return;
-  throw refusal(text, new FormulaProblem(`${unknown} is no data point, constant or function`, unknown));
+  const hint = rightName(unknown, isWord);
+  throw refusal(text, new FormulaProblem(`${unknown} is no data point, constant or function${hint}`, unknown));
 }
 
 function refusal(text: string, { message, token, column }: FormulaProblem): StoreError {

@@ -10,6 +10,7 @@ import {
 import type { Term } from "./code.js";
 import { constants, functions, type Operation, operators } from "./functions.js";
 import { encloseSigned } from "./signs.js";
+import { findMisspelling, rightName } from "./spelling.js";
 
 // Formulas know numbers only; the bundle keeps no more of mathjs than the parser needs.
 const { parse } = create({ ...parseDependencies });
@@ -42,10 +43,10 @@ export interface Parsed {
   readonly weight: number;
 }
 
-/** @throws FormulaProblem */
-export function parseFormula(text: string): Parsed {
+/** @param dataPoints those of the product that are called like constants. @throws FormulaProblem */
+export function parseFormula(text: string, dataPoints: ReadonlySet<string>): Parsed {
   checkText(text);
-  const reader: Reader = { variables: [], nodesLeft: formulaNodesMax, weight: 0 };
+  const reader: Reader = { dataPoints, variables: [], nodesLeft: formulaNodesMax, weight: 0 };
   return { term: read(reader, parseTree(text)), variables: reader.variables, weight: reader.weight };
 }
 
@@ -82,6 +83,8 @@ function checkText(text: string): void {
   if (text.length > formulaCharactersMax) {
     throw new FormulaProblem(`longer than ${formulaCharactersMax} characters`);
   }
+  const misspelt = findMisspelling(text);
+  if (misspelt !== null) throw new FormulaProblem(misspelt.message, "", misspelt.index + 1);
   for (const [pattern, message] of foreignSigns) {
     const index = text.search(pattern);
     if (index >= 0) throw new FormulaProblem(message, "", index + 1);
@@ -105,7 +108,12 @@ function checkNesting(text: string): void {
   if (depth > 0) throw new FormulaProblem("a parenthesis is not closed", "", text.length);
 }
 
+/** Names of constants, which a data point may have as well: the data point is then meant. */
+export const constantNames: readonly string[] = [...constants.keys(), "true", "false", "null"];
+
 interface Reader {
+  /** Data points that go before the constants of their names. */
+  readonly dataPoints: ReadonlySet<string>;
   readonly variables: string[];
   nodesLeft: number;
   weight: number;
@@ -128,7 +136,7 @@ function read(reader: Reader, node: MathNode): Term {
 type Read = (reader: Reader, node: MathNode) => Term;
 
 const readers: ReadonlyMap<string, Read> = new Map<string, Read>([
-  ["ConstantNode", (_reader, node) => readConstant((node as ConstantNode<number | boolean | null>).value)],
+  ["ConstantNode", (reader, node) => readConstant(reader, (node as ConstantNode<Constant>).value)],
   ["SymbolNode", (reader, node) => readName(reader, (node as SymbolNode).name)],
   ["ParenthesisNode", (reader, node) => read(reader, (node as ParenthesisNode).content)],
   ["OperatorNode", readOperator],
@@ -137,7 +145,12 @@ const readers: ReadonlyMap<string, Read> = new Map<string, Read>([
   ["ConditionalNode", readConditional],
 ]);
 
-function readConstant(value: unknown): Term {
+type Constant = number | boolean | null;
+
+/** Numbers, and what the parser takes for a constant, which a data point may be called. */
+function readConstant(reader: Reader, value: Constant): Term {
+  if (typeof value !== "number" && reader.dataPoints.has(String(value)))
+    return readVariable(reader, String(value));
   if (value === null) return { kind: "null" };
   if (typeof value === "boolean") return { kind: "number", value: Number(value) };
   if (typeof value === "number" && Number.isFinite(value)) return { kind: "number", value };
@@ -159,12 +172,20 @@ const reserved: ReadonlySet<string> = new Set([
   "Infinity",
 ]);
 
+/** Whether formulas know the name. */
+export const isWord = (name: string): boolean =>
+  functions.has(name) || constantNames.includes(name) || reserved.has(name);
+
 function readName(reader: Reader, name: string): Term {
+  if (reader.dataPoints.has(name)) return readVariable(reader, name);
   const value = constants.get(name);
   if (value !== undefined) return { kind: "number", value };
   if (functions.has(name)) throw new FormulaProblem(`${name} is a function and needs ( )`, name);
   if (reserved.has(name)) throw new FormulaProblem(`${name} is a reserved name`, name);
-  const variable = name === "currentValue" ? "dataPoint" : name;
+  return readVariable(reader, name === "currentValue" ? "dataPoint" : name);
+}
+
+function readVariable(reader: Reader, variable: string): Term {
   const index = reader.variables.indexOf(variable);
   return { kind: "variable", column: index >= 0 ? index : reader.variables.push(variable) - 1 };
 }
@@ -201,7 +222,10 @@ function readCall(reader: Reader, node: MathNode): Term {
   const { fn, args } = node as Call;
   const name = fn.type === "SymbolNode" ? (fn as SymbolNode).name : "";
   const operation = functions.get(name);
-  if (operation === undefined) throw new FormulaProblem(`${name || "this"} is not an allowed function`, name);
+  if (operation === undefined) {
+    const hint = rightName(name, isWord);
+    throw new FormulaProblem(`${name || "this"} is not an allowed function${hint}`, name);
+  }
   const { operandsMin, operandsMax } = operation;
   if (args.length < operandsMin || args.length > operandsMax) {
     const count = operandsMin === operandsMax ? `${operandsMin}` : `${operandsMin} to ${operandsMax}`;

@@ -7,8 +7,8 @@ const rememberedMax = 2000;
 /** The data points of a saved condition may have been deleted since. */
 export function createConditions(): CompileCondition {
   const compile = memoizeFormula(rememberedMax);
-  return (text) => {
-    const { variables, weight, row } = compile(text, new Set(), asStored);
+  return (text, dataPointIDs) => {
+    const { variables, weight, row } = compile(text, dataPointIDs, asStored);
     return { variables, weight, evaluate: row() };
   };
 }

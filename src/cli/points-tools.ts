@@ -24,7 +24,7 @@ import { withStores } from "./open-stores.js";
 export const importUsage =
   "tidemark import <file, or - for standard input> [--format csv|ndjson] [--tenant <name>, without a service]";
 export const exportUsage =
-  "tidemark export <deviceID,…> | --group <groupID> [--start <time>] [--end <time>] [--timezone <zone>] " +
+  "tidemark export <deviceID,…> | --group <groupID> [--start <time>] [--end <time>] [--timezone <zone>] [--time-format iso|ms] " +
   "[--format csv|ndjson] [--layout long|wide] [--gzip] [--out <file>] [--tenant <name>, without a service]";
 export const redecodeUsage = "tidemark redecode <deviceID> <startTime> [endTime]";
 
@@ -74,6 +74,7 @@ export async function exportTool(args: readonly string[], config: Config): Promi
       start: { type: "string" },
       end: { type: "string" },
       timezone: { type: "string" },
+      "time-format": { type: "string" },
       format: { type: "string" },
       layout: { type: "string" },
       gzip: { type: "boolean", default: false },
@@ -88,6 +89,7 @@ export async function exportTool(args: readonly string[], config: Config): Promi
     ...(values.start === undefined ? {} : { startTime: values.start }),
     ...(values.end === undefined ? {} : { endTime: values.end }),
     ...(values.timezone === undefined ? {} : { timezone: values.timezone }),
+    ...(values["time-format"] === undefined ? {} : { timeFormat: values["time-format"] }),
     ...(values.layout === undefined ? {} : { layout: values.layout }),
   };
   const packed = values.gzip || isPacked(values.out ?? "");

@@ -1,6 +1,6 @@
 /** The query of a list: pages, filters and ranges of time, and the parameters that are refused as filters. */
 import { z } from "@hono/zod-openapi";
-import { readRequestTime } from "../../query/time-text.js";
+import { readRequestTime, timeForms } from "../../query/time-text.js";
 import { type Zone, zone } from "../../query/zone.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { readInteger, readNumber } from "../../store/lib/number-text.js";
@@ -55,8 +55,7 @@ export function listQuery(fields: ListFields) {
   }
   for (const alias of Object.keys(fields.aliases ?? {})) shape[alias] = z.string().optional();
   if (fields.range !== undefined) {
-    const forms = "YYYY-MM-DD HH:MM:SS in timezone, ISO 8601 with offset, or milliseconds";
-    shape.startTime = parameter(`of ${fields.range}, included; ${forms}`);
+    shape.startTime = parameter(`of ${fields.range}, included; ${timeForms}`);
     shape.endTime = parameter(`of ${fields.range}, not included; the same forms`);
     shape.timezone = parameter("IANA time zone of the times asked for; absent: the deployment's");
   }

@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import type { ChartQuery } from "./data-query.js";
 
-/** A time as the data endpoints read it; milliseconds may be a number. */
+/** A time as the data endpoints read it. */
 export const timeOrText = z
   .union([z.string().max(64), z.number()])
   .openapi({ type: ["string", "number"], description: "the forms of the data endpoints" });

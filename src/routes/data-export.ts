@@ -1,13 +1,21 @@
 import { boundsOf } from "../../query/range.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
 import { acceptsGzip, qualitiesOf } from "../http/conditional-response.js";
-import { ApiError } from "../http/errors.js";
+import { ApiError, invalid } from "../http/errors.js";
 import { attachment } from "../http/file-answer.js";
 import type { Answer } from "../http/route.js";
+import type { TimeStyle } from "../import-export/points/export-messages.js";
 import { type ExportedDevice, planExport } from "../import-export/points/export-plan.js";
 import { openExport } from "../import-export/points/export-stream.js";
-import { type HistoryFormat, historyTypes } from "../import-export/points/limits.js";
-import { type ChartQuery, pointsAsked, type QueryDeps, readChartQuery } from "./data-query.js";
+import { type HistoryFormat, historyFormats, historyTypes } from "../import-export/points/limits.js";
+import {
+  type AskedChart,
+  type ChartQuery,
+  oneOf,
+  pointsAsked,
+  type QueryDeps,
+  readChartQuery,
+} from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 
 /** Raw points of any range as a stream of rows, without a limit. */
@@ -18,8 +26,29 @@ type ExportDeps = QueryDeps & Pick<AppDeps, "series" | "refs">;
 const streamsMax = 8;
 const streams = new WeakMap<AppDeps["series"], Shares<number>>();
 
-/** The row format that the caller prefers to JSON; null if JSON is equally welcome. */
-export function streamFormat(request: Request): HistoryFormat | null {
+export const dataFormats = ["json", ...historyFormats] as const;
+
+/**
+ * The row format that `format` asks for, or that the caller prefers to JSON; null if JSON is equally welcome.
+ * @throws ApiError PARAMETER_INVALID naming format
+ */
+export function streamFormat(request: Request, format: string | undefined): HistoryFormat | null {
+  const asked = readFormat(dataFormats, format);
+  return asked === null ? acceptedFormat(request) : asked === "json" ? null : asked;
+}
+
+/** Null if absent. @throws ApiError PARAMETER_INVALID naming format */
+export function readFormat<const Formats extends readonly string[]>(
+  formats: Formats,
+  format: string | undefined,
+): Formats[number] | null {
+  const errors: Record<string, string> = {};
+  const found = oneOf(formats, format, "format", errors);
+  if (errors.format !== undefined) throw invalid(errors);
+  return found;
+}
+
+function acceptedFormat(request: Request): HistoryFormat | null {
   const wanted = qualitiesOf(request.headers.get("accept"));
   const of = (type: string) => wanted.get(type) ?? 0;
   const json = wanted.get("application/json") ?? Math.max(of("application/*"), of("*/*"));
@@ -47,7 +76,7 @@ export async function streamOriginal(
     exported.push({ ...device, points: pointsAsked(model, asked) });
   }
   const gzip = acceptsGzip(request.headers.get("accept-encoding"));
-  const form = { format, layout: asked.layout ?? "long", gzip };
+  const form = { format, layout: asked.layout ?? "long", times: timeStyle(asked, query), gzip };
   const { plan, series } = planExport(deps.refs, form, exported);
   const open = (closed: () => void) =>
     openExport(deps.series.under(request.signal), { plan, series, range, closed });
@@ -66,6 +95,12 @@ export async function streamOriginal(
       ...(gzip ? { "Content-Encoding": "gzip" } : {}),
     },
   };
+}
+
+/** As in answers, `iso` is UTC and `timezone` counts where no form is asked for; with its offset, nothing is lost. */
+function timeStyle({ format, timezone }: AskedChart, query: ChartQuery): TimeStyle {
+  if (format === "ms") return "ms";
+  return format === "text" && query.timezone ? { timezone } : "utc";
 }
 
 async function counted<T>(

@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { maxPointsLeast, maxPointsMost } from "../../query/downsample.js";
-import { type Fill, fills } from "../../query/fill.js";
+import { type Filling, fills } from "../../query/fill.js";
 import { type Range, resolveRange, timeUnits } from "../../query/range.js";
-import type { TimeFormat } from "../../query/time-text.js";
+import { type TimeFormat, timeForms } from "../../query/time-text.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
-import { existingMetrics, type Metric } from "../../store/metadata/products/metrics.js";
+import { existingMetrics } from "../../store/metadata/products/metrics.js";
 import type { ProductModel } from "../devices/catalog.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/list-query.js";
@@ -19,7 +19,7 @@ import type { AppDeps } from "./deps.js";
 export const limitDefault = 10_000;
 const limitMax = 100_000;
 
-const parameter = (description: string, example?: string) =>
+export const parameter = (description: string, example?: string) =>
   z
     .string()
     .optional()
@@ -28,10 +28,10 @@ const parameter = (description: string, example?: string) =>
 export const dataQuery = z.object({
   deviceID: parameter("string id of the device or gateway", "weather-1"),
   deviceIntID: parameter("record id of the device or gateway"),
-  metricType: parameter("1 formula, 2 aggregate; absent: all"),
+  metricType: parameter("1 formula, 2 aggregate; absent: all; chooses no data points"),
   metricIntID: parameter("record id of one metric; one of another product answers nothing"),
   time_unit: parameter(`one of ${timeUnits.join(", ")}`, "day"),
-  startTime: parameter("included; YYYY-MM-DD HH:MM:SS in timezone, ISO 8601 with offset, or milliseconds"),
+  startTime: parameter(`included; ${timeForms}`),
   endTime: parameter("not included; the same forms"),
   timezone: parameter("IANA time zone; absent: the deployment's", "Asia/Shanghai"),
   fill: parameter(`for empty windows: ${fills.join(", ")}; absent: null`),
@@ -77,7 +77,7 @@ interface AskedData {
    * The range, resolved once for each answer, with one `now`. `unitDefault` applies if the request names no time_unit.
    */
   readonly range: (unitDefault: UnitDefault) => Range;
-  readonly fill: Fill | null;
+  readonly fill: Filling | null;
   readonly limit: number | null;
   readonly maxPoints: number | null;
   readonly format: TimeFormat;
@@ -149,7 +149,7 @@ function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceN
     deviceIntID: number("deviceIntID", 1, Number.MAX_SAFE_INTEGER),
   };
   const dataPointIntIDs = query.dataPointIntID ? readDataPoints(query.dataPointIntID, errors) : null;
-  const fill = oneOf(fills, query.fill, "fill", errors);
+  const how = oneOf(fills, query.fill, "fill", errors);
   const layout = oneOf(layouts, query.layout, "layout", errors);
   const format = oneOf(["iso", "ms"] as const, query.timeFormat, "timeFormat", errors) ?? "text";
   const names = { deviceID: query.deviceID || null, groupID: query.groupID || null };
@@ -158,7 +158,9 @@ function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceN
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const timezone = query.timezone || deps.zone.name;
-  const range = createRange(query, timezone, deps.now(), numbers.limit);
+  const now = deps.now();
+  const fill = how === null ? null : { how, now: now * 1000 };
+  const range = createRange(query, timezone, now, numbers.limit);
   // Checked even if no metric or data point will use it.
   range("real");
   return { ...numbers, ...names, dataPointIntIDs, fill, format, layout, timezone, range };
@@ -206,22 +208,13 @@ export function oneOf<const Values extends readonly string[]>(
   return found ?? null;
 }
 
-/** Every reportable data point, those of the metrics asked for, or of all these those that are named. */
+/** Every reportable data point, or that of the metric asked for, or of these those that are named. */
 export function pointsAsked({ points, metrics }: ProductModel, asked: AskedData): DataPoint[] {
-  const { dataPointIntIDs: named } = asked;
-  const all = asked.metricType === null && asked.metricIntID === null;
-  const wanted = new Set(
-    metrics.filter((metric) => isOfMetric(metric, asked)).map((one) => one.dataPointIntID),
-  );
+  const { dataPointIntIDs: named, metricIntID } = asked;
+  const metric = metrics.find(({ id }) => id === metricIntID);
   return points.filter(
     (point) =>
-      (all ? point.dataTransType !== 2 : wanted.has(point.id)) && (named === null || named.has(point.id)),
-  );
-}
-
-function isOfMetric(metric: Metric, asked: AskedData): boolean {
-  return (
-    (asked.metricIntID === null || metric.id === asked.metricIntID) &&
-    (asked.metricType === null || metric.metricType === asked.metricType)
+      (metricIntID === null ? point.dataTransType !== 2 : point.id === metric?.dataPointIntID) &&
+      (named === null || named.has(point.id)),
   );
 }

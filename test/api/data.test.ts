@@ -214,6 +214,21 @@ worldSuite("data of a device", (test, world) => {
       [["00", "02", "03"].map((hour) => `2024-06-01 ${hour}:00:00`), [8, 4, 10]],
     );
     refused(await ask("metrics_data", `${early}&fill=cubic`), "PARAMETER_INVALID", "fill");
+    // Nothing is known of years that have not begun.
+    const now = new Date(world.clock.now()).getUTCFullYear();
+    const years = `time_unit=year&startTime=2023-01-01 00:00:00&endTime=${now + 3}-01-01 00:00:00`;
+    const begun = Array(now - 2024 + 1).fill(10);
+    for (const [fill, later] of [
+      ["previous", null],
+      ["linear", null],
+      ["zero", 0],
+    ] as const) {
+      const { value } = await metric(max, `${years}&fill=${fill}`);
+      const [before, ...after] = value;
+      assert.is(before, fill === "zero" ? 0 : null);
+      const own = fill === "previous" ? begun : [10, ...Array(now - 2024).fill(later)];
+      assert.equal(after, [...own, later, later], fill);
+    }
   });
 
   test("formulas: at each point, with the point before also from before the range", async () => {
@@ -314,15 +329,23 @@ worldSuite("data of a device", (test, world) => {
     assert.is(headers.get("truncated"), null);
   });
 
-  test("original_data with a metricType or a metric: only the points of such metrics", async () => {
+  test("a metric chooses its data point, and metricType none: without aggregates all are answered", async () => {
     const { points } = await station();
     const only = await makeMetric(world, points.hum, { aggregateType: 1 });
     const ids = async (query: string) =>
       (await ask("original_data", query)).list.map((item) => item.dataPointIntID);
     assert.equal(await ids(`metricIntID=${only.id}`), [points.hum.id]);
-    assert.equal(await ids(`metricIntID=${only.id}&metricType=1`), []);
-    assert.ok((await ids("metricType=2&time_unit=day")).includes(points.hum.id));
-    assert.ok(!(await ids("metricType=1")).includes(points.note.id));
+    assert.equal(await ids(`metricIntID=${only.id}&metricType=1`), [points.hum.id]);
+    const all = await ids("time_unit=day");
+    assert.ok(all.length > 2 && all.includes(points.note.id));
+    for (const type of [1, 2]) assert.equal(await ids(`metricType=${type}&time_unit=day`), all);
+    const bare = await makeProduct(world);
+    const point = await makeDataPoint(world, bare);
+    const { list } = await ask("original_data", "metricType=2&time_unit=day", await makeDevice(world, bare));
+    assert.equal(
+      list.map(({ dataPointIntID }) => dataPointIntID),
+      [point.id],
+    );
   });
 
   test("a metric that there is not is 404, also another tenant's; one of another product answers nothing", async () => {
@@ -372,7 +395,13 @@ worldSuite("data of a device", (test, world) => {
       "startTime=2024-06-01 08:30:00&timezone=Asia/Shanghai",
       "startTime=2024-06-01T00:30:00Z",
       "startTime=2024-06-01T02:30:00%2B02:00",
-      `startTime=${Date.UTC(2024, 5, 1, 0, 30)}`,
+      ...["", "000", "000000", "000000000"].map(
+        (zeros) => `startTime=${Date.UTC(2024, 5, 1, 0, 30) / 1000}${zeros}`,
+      ),
+      ...["2024-06-01T00:30:00%2B00", "20240601T003000Z", "2024-06-01T00:30:00.0000000000Z"].map(
+        (text) => `startTime=${text}`,
+      ),
+      "startTime=2024-06-01 00:30:00%2B00:00",
     ];
     for (const start of starts) assert.is((await time(start)).length, 3, start);
     const count = await temp({ aggregateType: 8 });

@@ -59,21 +59,21 @@ worldSuite("export of history", (test, world) => {
     const lines = text.split("\r\n");
     assert.equal(lines.slice(0, 6), [
       "deviceID,dataPointID,time,value",
-      `${id},temp,1969-12-31T23:59:59.5Z,0.30000000000000004`,
-      `${id},temp,2024-06-01T00:00:00Z,1.5`,
+      `${id},temp,1969-12-31T23:59:59.500000Z,0.30000000000000004`,
+      `${id},temp,2024-06-01T00:00:00.000000Z,1.5`,
       `${id},temp,2024-06-01T00:00:00.000001Z,-0`,
-      `${id},on,2024-06-01T00:00:00Z,true`,
+      `${id},on,2024-06-01T00:00:00.000000Z,true`,
       `${id},on,2024-06-01T00:00:00.000001Z,false`,
     ]);
-    assert.ok(text.includes(`${id},note,2024-06-01T00:00:01Z,"a ""b"", c\r\nd"\r\n`));
-    assert.ok(text.includes(`${id},note,2024-06-01T00:00:03Z,"'=1+1"\r\n`));
-    assert.ok(text.includes(`${id},place,2024-06-01T00:00:00Z,"[1,2.5]"\r\n`));
-    assert.ok(text.includes(`${id},'-odd,2024-06-01T00:00:00Z,-1\r\n`));
+    assert.ok(text.includes(`${id},note,2024-06-01T00:00:01.000000Z,"a ""b"", c\r\nd"\r\n`));
+    assert.ok(text.includes(`${id},note,2024-06-01T00:00:03.000000Z,"'=1+1"\r\n`));
+    assert.ok(text.includes(`${id},place,2024-06-01T00:00:00.000000Z,"[1,2.5]"\r\n`));
+    assert.ok(text.includes(`${id},'-odd,2024-06-01T00:00:00.000000Z,-1\r\n`));
     const json = await exportedText(world, `${deviceQuery()}&${range}`, "application/x-ndjson");
     assert.equal(JSON.parse(json.split("\n")[0] ?? ""), {
       deviceID: id,
       dataPointID: "temp",
-      time: "2024-06-01T00:00:00Z",
+      time: "2024-06-01T00:00:00.000000Z",
       value: 1.5,
     });
     assert.ok(!json.includes("1969"));
@@ -84,7 +84,7 @@ worldSuite("export of history", (test, world) => {
     const text = await exportedText(world, `${deviceQuery()}&${range}&layout=wide`);
     assert.equal(text.split("\r\n").slice(0, 3), [
       "deviceID,time,temp,on,note,place,at,'-odd",
-      `${id},2024-06-01T00:00:00Z,1.5,true,"plain","[1,2.5]",5000,-1`.replace("5000", "5000000"),
+      `${id},2024-06-01T00:00:00.000000Z,1.5,true,"plain","[1,2.5]",5000,-1`.replace("5000", "5000000"),
       `${id},2024-06-01T00:00:00.000001Z,-0,false,,,,`,
     ]);
     const json = await exportedText(world, `${deviceQuery()}&${range}&layout=wide`, "application/x-ndjson");

@@ -29,13 +29,17 @@ worldSuite("silences", (test, world) => {
     for (const [endTime, reason] of [
       ["2000-01-01 00:00:00", "must be after startTime"],
       ["2099-12-31 00:00:00", "must be within 366 days of startTime"],
-      ["tomorrow", "must be YYYY-MM-DD HH:MM:SS"],
+      ["tomorrow", "must be YYYY-MM-DD HH:MM:SS, ISO 8601 or a number since 1970"],
+      ["1600-01-01T00:00:00Z", "lies before 1684-08-01, the oldest time that there is"],
       ["2098-13-01 00:00:00", undefined],
     ] as const) {
       const reply = await world.call("POST", path, { ...span, endTime });
       refused(reply, "PARAMETER_INVALID", "endTime");
       if (reason !== undefined) assert.is(reply.failure.errors.endTime, reason);
     }
+    const one = { startTime: "2098-01-01T02:00:00+02", endTime: String(Date.UTC(2098, 0, 1, 1) / 1000) };
+    const { startTime, endTime } = await world.make(path, one);
+    assert.equal([startTime, endTime], ["2098-01-01 00:00:00", "2098-01-01 01:00:00"]);
     const past = { startTime: "2001-01-01 00:00:00", endTime: "2001-01-02 00:00:00" };
     const reply = await world.call("POST", path, past);
     assert.is(reply.failure.errors.endTime, "is past");

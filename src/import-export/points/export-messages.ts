@@ -1,10 +1,14 @@
 import type { OriginalForm } from "../../../query/original.js";
 import type { HistoryFormat, Layout } from "./limits.js";
 
+/** How times are written: RFC 3339 with six decimals, in UTC or with the offset of a zone, or milliseconds since 1970. */
+export type TimeStyle = "utc" | "ms" | { readonly timezone: string };
+
 /** An export as the writing thread sees it: series are numbers, and their points come when it pulls them. */
 export interface ExportPlan {
   readonly format: HistoryFormat;
   readonly layout: Layout;
+  readonly times: TimeStyle;
   readonly gzip: boolean;
   readonly devices: readonly ExportDevice[];
 }

@@ -3,7 +3,6 @@ import type { SeriesRefs } from "../../../query/series-refs.js";
 import { type DataPoint, kindOf } from "../../../store/metadata/products/data-points.js";
 import type { SeriesRef } from "../../../store/series/series.js";
 import type { ExportDevice, ExportPlan } from "./export-messages.js";
-import type { HistoryFormat, Layout } from "./limits.js";
 
 export interface ExportedDevice {
   readonly tenant: number;
@@ -22,7 +21,7 @@ export function formOf(point: DataPoint): OriginalForm {
 /** Numbers the series of the devices for the writing thread. */
 export function planExport(
   refs: SeriesRefs,
-  form: { readonly format: HistoryFormat; readonly layout: Layout; readonly gzip: boolean },
+  form: Omit<ExportPlan, "devices">,
   exported: readonly ExportedDevice[],
 ): { plan: ExportPlan; series: SeriesRef[] } {
   const series: SeriesRef[] = [];

@@ -1,7 +1,7 @@
 import type { OriginalForm } from "../../../query/original.js";
 import { guardFormula } from "../formula-guard.js";
-import type { ExportDevice, ExportPoint } from "./export-messages.js";
-import { type HistoryFormat, type Layout, longColumns, wideColumns } from "./limits.js";
+import type { ExportDevice, ExportPlan, ExportPoint, TimeStyle } from "./export-messages.js";
+import { type Layout, longColumns, wideColumns } from "./limits.js";
 import { createTimeWriter } from "./times.js";
 
 type Value = number | string;
@@ -47,16 +47,12 @@ function columnsOf(devices: readonly ExportDevice[]): string[] {
   return [...new Set(devices.flatMap(({ points }) => points.map(({ dataPointID }) => dataPointID)))];
 }
 
-export function createRowWriter(
-  format: HistoryFormat,
-  layout: Layout,
-  devices: readonly ExportDevice[],
-): RowWriter {
-  return format === "csv" ? csvWriter(layout, columnsOf(devices)) : ndjsonWriter();
+export function createRowWriter({ format, layout, times, devices }: ExportPlan): RowWriter {
+  return format === "csv" ? csvWriter(layout, times, columnsOf(devices)) : ndjsonWriter(times);
 }
 
-function csvWriter(layout: Layout, columns: readonly string[]): RowWriter {
-  const timeText = createTimeWriter();
+function csvWriter(layout: Layout, times: TimeStyle, columns: readonly string[]): RowWriter {
+  const timeText = createTimeWriter(times);
   const names = layout === "long" ? longColumns : [...wideColumns, ...columns];
   return {
     head: names.map(csvName).join(",") + csvEnd,
@@ -81,21 +77,22 @@ function csvWriter(layout: Layout, columns: readonly string[]): RowWriter {
   };
 }
 
-function ndjsonWriter(): RowWriter {
-  const timeText = createTimeWriter();
+function ndjsonWriter(times: TimeStyle): RowWriter {
+  const written = createTimeWriter(times);
+  const timeText = times === "ms" ? written : (time: number) => `"${written(time)}"`;
   return {
     head: "",
     long: ({ deviceID }, { dataPointID, form }) => {
-      const prefix = `{"deviceID":${JSON.stringify(deviceID)},"dataPointID":${JSON.stringify(dataPointID)},"time":"`;
+      const prefix = `{"deviceID":${JSON.stringify(deviceID)},"dataPointID":${JSON.stringify(dataPointID)},"time":`;
       const valueText = jsonTexts[form];
-      return (time, value) => `${prefix}${timeText(time)}","value":${valueText(value)}}\n`;
+      return (time, value) => `${prefix}${timeText(time)},"value":${valueText(value)}}\n`;
     },
     wide: ({ deviceID, points }) => {
-      const prefix = `{"deviceID":${JSON.stringify(deviceID)},"time":"`;
+      const prefix = `{"deviceID":${JSON.stringify(deviceID)},"time":`;
       const names = points.map(({ dataPointID }) => `,${JSON.stringify(dataPointID)}:`);
       const texts = points.map(({ form }) => jsonTexts[form]);
       return (time, cells) => {
-        let row = `${prefix}${timeText(time)}"`;
+        let row = prefix + timeText(time);
         for (const [index, value] of cells.entries()) {
           if (value !== undefined) row += `${names[index]}${texts[index]?.(value)}`;
         }

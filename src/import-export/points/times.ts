@@ -1,4 +1,6 @@
-/** Times of history files: RFC 3339 in UTC, fast both ways; microseconds since 1970. */
+/** Times of history files, fast both ways; microseconds since 1970. */
+import { zone } from "../../../query/zone.js";
+import type { TimeStyle } from "./export-messages.js";
 
 const zero = 48;
 const dayMicros = 86_400_000_000;
@@ -55,8 +57,34 @@ export function createTimeReader(): (bytes: Uint8Array, start: number, end: numb
 
 const powers = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 
-/** Writes the same form, with as many decimals as needed. */
-export function createTimeWriter(): (micros: number) => string {
+/** Of a column all have the same form: readers such as pandas take the form of the first row for that of all. */
+export function createTimeWriter(style: TimeStyle): (micros: number) => string {
+  if (style === "ms") return millisText;
+  const wallText = createWallWriter();
+  if (style === "utc") return (micros) => `${wallText(micros)}Z`;
+  const place = zone(style.timezone);
+  return (micros) => {
+    // RFC 3339 has no seconds in an offset, as zones had before they had laws: the instant is right all the same.
+    const minutes = Math.trunc(place.offsetAt(Math.floor(micros / 1000)) / 60_000);
+    return wallText(micros + minutes * 60e6) + offsetText(minutes);
+  };
+}
+
+/** Every digit of the microseconds, which a division loses beyond the year 2109. */
+function millisText(micros: number): string {
+  const size = Math.abs(micros);
+  const rest = size % 1000;
+  const whole = `${micros < 0 ? "-" : ""}${(size - rest) / 1000}`;
+  return rest === 0 ? whole : `${whole}.${String(rest).padStart(3, "0")}`;
+}
+
+function offsetText(minutes: number): string {
+  const size = Math.abs(minutes);
+  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}
+
+/** `YYYY-MM-DDTHH:MM:SS.ffffff` of microseconds on a wall clock. */
+function createWallWriter(): (micros: number) => string {
   let day = Number.NaN;
   let date = "";
   return (micros) => {
@@ -69,11 +97,8 @@ export function createTimeWriter(): (micros: number) => string {
     const seconds = Math.floor(rest / 1e6);
     const fraction = rest - seconds * 1e6;
     const minutes = Math.floor(seconds / 60);
-    const text = `${date}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}:${two(seconds % 60)}`;
-    if (fraction === 0) return `${text}Z`;
-    return `${text}.${String(fraction)
-      .padStart(6, "0")
-      .replace(/0{1,5}$/, "")}Z`;
+    const clock = `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}:${two(seconds % 60)}`;
+    return `${date}${clock}.${String(fraction).padStart(6, "0")}`;
   };
 }
 

@@ -8,7 +8,7 @@ const chunkCharacters = 128 * 1024;
 
 /** The whole export as text, in chunks; while one piece is written, the next is on its way. */
 export async function* writeRows(plan: ExportPlan, pull: Pull): AsyncGenerator<string> {
-  const writer = createRowWriter(plan.format, plan.layout, plan.devices);
+  const writer = createRowWriter(plan);
   let text = writer.head;
   for (const device of plan.devices) {
     const rows = plan.layout === "long" ? longRows(device) : wideRows(device);

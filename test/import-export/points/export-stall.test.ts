@@ -8,6 +8,7 @@ const ref: SeriesRef = { tenant: 1, productID: "p", deviceID: "d", field: "f", k
 const plan: ExportPlan = {
   format: "csv",
   layout: "long",
+  times: "utc",
   gzip: false,
   devices: [{ deviceID: "d", points: [{ dataPointID: "f", form: "number", series: 0 }] }],
 };

@@ -228,12 +228,12 @@ suite("history files", (test) => {
   });
 
   test("times and decimals read as the slow ways do", () => {
-    const write = createTimeWriter();
+    const write = createTimeWriter("utc");
     const readTime = createTimeReader();
     fc.assert(
       fc.property(fc.integer({ min: -9e15, max: 9e15 }), (micros) => {
         const text = write(micros);
-        assert.is(text, rfc3339(micros));
+        assert.is(text.replace(/\.?0+Z$/, "Z"), rfc3339(micros).replace(/0+Z$/, "Z"));
         assert.is(readTime(Buffer.from(text), 0, text.length), micros);
       }),
     );

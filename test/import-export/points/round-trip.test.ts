@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import fc from "fast-check";
 import type { OriginalForm } from "../../../query/original.js";
+import type { TimeStyle } from "../../../src/import-export/points/export-messages.js";
 import { openExport } from "../../../src/import-export/points/export-stream.js";
 import {
   type HistoryFormat,
@@ -58,6 +59,7 @@ interface Case {
   readonly rows: readonly (readonly [name: string, time: number, value: number | string])[];
   readonly format: HistoryFormat;
   readonly layout: Layout;
+  readonly times: TimeStyle;
   readonly gzip: boolean;
 }
 
@@ -70,6 +72,8 @@ const cases: fc.Arbitrary<Case> = fc.record({
   ),
   format: fc.constantFrom(...historyFormats),
   layout: fc.constantFrom(...layouts),
+  // Milliseconds below 1e11 would be read as seconds, and numbers before 2000 are refused.
+  times: fc.constantFrom<TimeStyle>("utc", { timezone: "Asia/Shanghai" }, { timezone: "America/St_Johns" }),
   gzip: fc.boolean(),
 });
 
@@ -108,7 +112,13 @@ async function exportTo(path: string, store: SeriesStore, from: ReturnType<typeo
     deviceID: from.deviceID,
     points: points.map(({ name, form: shown }, series) => ({ dataPointID: name, form: shown, series })),
   };
-  const plan = { format: form.format, layout: form.layout, gzip: form.gzip, devices: [device] };
+  const plan = {
+    format: form.format,
+    layout: form.layout,
+    times: form.times,
+    gzip: form.gzip,
+    devices: [device],
+  };
   const stream = await openExport(store, { plan, series: from.series, range: {}, closed: () => undefined });
   const unpack = form.gzip ? [createGunzip()] : [];
   await pipeline([Readable.fromWeb(stream as never), ...unpack, createWriteStream(path)]);

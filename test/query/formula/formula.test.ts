@@ -349,6 +349,36 @@ suite("formulas: names", (test) => {
     assert.is(compileFormula(Array(28).fill("round(x,1)").join("+"), ids).weight, 28 * 6 + 27);
   });
 
+  test("a data point goes before a constant of its name, which every other product has", () => {
+    const names = ["e", "pi", "tau", "true", "false", "null"];
+    const constants = [Math.E, Math.PI, 2 * Math.PI, 1, 0, null];
+    const compile = memoizeFormula();
+    for (const of of [compileFormula, compile]) {
+      for (const [i, name] of names.entries()) {
+        const text = `1 * ${name}`;
+        const own = of(text, new Set(["x", name]));
+        assert.equal(own.variables, [name]);
+        assert.equal([...own.evaluate(1, { [name]: Float64Array.of(42) }).values], [42]);
+        assert.is(own.row()(Float64Array.of(42)), 42);
+        const other = of(text, ids);
+        assert.equal(other.variables, []);
+        const [value = Number.NaN] = other.evaluate(1, {}).values;
+        assert.is(Number.isNaN(value) ? null : value, constants[i]);
+        assert.is(of(text, ids).variables.length, 0, "also from memory");
+      }
+    }
+    const both = compile("true and e > pi", new Set(["true", "e"]));
+    assert.equal(both.variables, ["true", "e"]);
+    assert.is(both.row()(Float64Array.of(1, 4)), 1);
+    assert.is(both.row()(Float64Array.of(0, 4)), 0);
+    // The words of functions and operators stay what they are.
+    assert.is(refusal("sin + 1"), "sin is a function and needs ( ) (column 1)");
+    assert.throws(() => compile("sin + 1", new Set(["sin"])), /is a function/);
+    assert.throws(() => compile("NaN + 1", new Set(["NaN"])), /not a finite number/);
+    // What is remembered of one text is not that of another.
+    assert.throws(() => compile("e:e", new Set(["e"])));
+  });
+
   test("the memory answers the same formula, checks names each time and forgets the oldest", () => {
     const compile = memoizeFormula(2);
     const first = compile("x + 1", ids);
@@ -385,7 +415,7 @@ suite("formulas: refusals", (test) => {
     ["1:3", /range is not allowed/],
     ["x.y", /accessor is not allowed/],
     ["x?.y", /optional/],
-    ["x!", /operator ! is not allowed \(column 2\)/],
+    ["x!", /write not in place of ! \(column 2\)/],
     ["x .* 2", /operator \.\* is not allowed/],
     ["5 cm", /cm is no data point.*column 3/],
     ["x to y", /operator to is not allowed/],
@@ -414,6 +444,52 @@ suite("formulas: refusals", (test) => {
     [`${"1?1:".repeat(250)}1`, /200 parts/],
     [`${"abs(".repeat(200)}1${")".repeat(200)}`, /nested/],
   ];
+  const spellings: readonly (readonly [text: string, message: string])[] = [
+    ["dataPoint ** 2", "write ^ in place of ** (column 11)"],
+    ["x > 1 && x < 9", "write and in place of && (column 7)"],
+    ["x > 1 || x < 9", "write or in place of || (column 7)"],
+    ["!x", "write not in place of ! (column 1)"],
+    ["x !== 1", "write != in place of !== (column 3)"],
+    ["x === 1", "write == in place of === (column 3)"],
+    ["x <> 1", "write != in place of <> (column 3)"],
+    ["x =< 1", "write <= in place of =< (column 3)"],
+    ["x => 1", "write >= in place of => (column 3)"],
+    ["x ≤ 1", "write <= in place of ≤ (column 3)"],
+    ["x ≥ 1", "write >= in place of ≥ (column 3)"],
+    ["x ≠ 1", "write != in place of ≠ (column 3)"],
+    ["x = 1", "assignment is not allowed; equality is == (column 3)"],
+    ["（x + 1）* 2", "write ( ) in place of （ (column 1)"],
+    ["(x + 1）* 2", "write ( ) in place of ） (column 7)"],
+    ["max(x，1)", "write , in place of ， (column 6)"],
+    ["x × 2", "write * in place of × (column 3)"],
+    ["x ÷ 2", "write / in place of ÷ (column 3)"],
+    ["x − 2", "write - in place of − (column 3)"],
+    ["x ＋ 2", "write + in place of ＋ (column 3)"],
+    ["x ＞ 2", "write > in place of ＞ (column 3)"],
+    ["x ＝ 2", "write == in place of ＝ (column 3)"],
+    ["x＊２", "write * in place of ＊ (column 2)"],
+    ["x * ２", "write 2 in place of ２ (column 5)"],
+    ["x² + 1", "write ^2 in place of ² (column 2)"],
+    ["2 * π", "write pi in place of π (column 5)"],
+    ["x　+ 1", "write a plain space in place of 　 (column 2)"],
+    ["Math.sqrt(x)", "write functions without Math. in place of Math. (column 1)"],
+    ["ln(x)", "ln is not an allowed function; write log(x) in place of ln (column 1)"],
+    ["2 * LN(x)", "LN is not an allowed function; write log(x) in place of LN (column 5)"],
+    ["SQRT(x)", "SQRT is not an allowed function; write sqrt in place of SQRT (column 1)"],
+    ["lg(x)", "lg is not an allowed function; write log10(x) in place of lg (column 1)"],
+    ["IF(x > 1, 2, 3)", "IF is not an allowed function; write condition ? x : y in place of IF (column 1)"],
+    ["x > 1 AND y > 1", "AND is no data point, constant or function; write and in place of AND (column 7)"],
+    ["x == True", "True is no data point, constant or function; write true in place of True (column 6)"],
+    ["2 * PI", "PI is no data point, constant or function; write pi in place of PI (column 5)"],
+    ["x + nothing", "nothing is no data point, constant or function (column 5)"],
+  ];
+  for (const [text, message] of spellings) test(`${text}: ${message}`, () => assert.is(refusal(text), message));
+
+  test("what is right is never called misspelt", () => {
+    for (const text of ["x != 1", "x >= 1", "x <= 1", "x == 1 ? x : -y", "not x or y and x", "x < y", "x % 2"])
+      assert.is(refusal(text), "accepted", text);
+  });
+
   for (const [text, message] of refused) {
     test(`${text.length > 40 ? `${text.slice(0, 40)}…` : text}`, () => assert.match(refusal(text), message));
   }

@@ -129,8 +129,27 @@ worldSuite("HTTP, InfluxDB line protocol", (test, world) => {
     assert.is(failed?.statusCode, 401);
   });
 
+  test("a timestamp before 2000 refuses its line, whatever the precision, and is stored nowhere", async () => {
+    const before = await events();
+    for (const [precision, time] of [
+      ["s", "188"],
+      ["s", "946684799"],
+      ["ms", "1700000000"],
+      ["us", "1700000000000"],
+      ["ns", "1700000000"],
+      ["ns", "-1700000000000000000"],
+    ] as const) {
+      const reply = await write(`cpu usage=1 ${time}`, `precision=${precision}`);
+      assert.is(reply.status, 400, `${precision} ${time}`);
+      assert.match(reply.text, /line 1: has a timestamp before 2000-01-01/);
+    }
+    assert.is((await events()).length, before.length);
+    assert.is((await write("cpu usage=1 946684800")).status, 204);
+    assert.is((await events()).length, before.length + 1);
+  });
+
   test("errors have InfluxDB's form; what can be read of a request is kept", async () => {
-    const reply = await write("cpu usage=1 5\nnonsense\ncpu usage=x\ncpu time=1\na+b c=1");
+    const reply = await write(`cpu usage=1 ${at}\nnonsense\ncpu usage=x\ncpu time=1\na+b c=1`);
     assert.is(reply.status, 400);
     assert.match(reply.text, /4 of 5 lines were refused: line 2: .*; line 3: .*; line 4: .*; line 5: /);
     assert.is((await events()).length, 1);
