@@ -10,6 +10,7 @@ import type { TimeZones } from "../../store/time-zones/time-zones.js";
 import { allShards, type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
 import { type InfluxSettings, influxOf, influxProblems, readInfluxURLs } from "./influx.js";
 import { type JournalSettings, journalOf, journalProblems, readJournalURL } from "./journal.js";
+import { readSecretFiles } from "./secret-files.js";
 import { isTileTemplate } from "./tile-template.js";
 import { readTimeZones } from "./time-zones.js";
 import { inWords } from "./words.js";
@@ -339,13 +340,16 @@ const schema = z.object({
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
 
-/** Reads the environment; nothing else does. An empty value counts as unset. @throws ConfigError */
+/** Reads the environment, and the files that it names for secrets; nothing else does. An empty value counts as unset. @throws ConfigError */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
-  const parsed = schema.safeParse(set, { error: inWords });
-  if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
-  }
+  const secrets = readSecretFiles(set);
+  const parsed = schema.safeParse(secrets.environment, { error: inWords });
+  const wrong = (parsed.error?.issues ?? []).map(({ path, message }) => {
+    const name = path.join(".");
+    return `${secrets.fromFiles.has(name) ? `${name}_FILE` : name}: ${message}`;
+  });
+  if (!parsed.success || secrets.problems.length > 0) throw new ConfigError([...secrets.problems, ...wrong]);
   const env = parsed.data;
   const timeZones = readTimeZones(env);
   const problems = missingTogether(env);

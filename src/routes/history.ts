@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
@@ -17,7 +16,7 @@ import {
   longColumns,
   wideColumns,
 } from "../import-export/points/limits.js";
-import { checkHistory } from "../import-export/points/read-history.js";
+import { checkHistory, guessFormat } from "../import-export/points/read-history.js";
 import { historyRedecode, type RedecodeInput } from "../import-export/points/redecode.js";
 import { statusUrl } from "../tasks/runner.js";
 import type { AppDeps } from "./deps.js";
@@ -125,11 +124,5 @@ async function formatOf(path: string, request: Request): Promise<HistoryFormat> 
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type === historyTypes.csv) return "csv";
   if (type === historyTypes.ndjson) return "ndjson";
-  const handle = await open(path);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(64), 0, 64, 0);
-    return /^(\u00ef\u00bb\u00bf)?\s*\{/.test(buffer.toString("latin1", 0, bytesRead)) ? "ndjson" : "csv";
-  } finally {
-    await handle.close();
-  }
+  return guessFormat(path);
 }

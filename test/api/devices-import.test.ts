@@ -378,7 +378,9 @@ worldSuite("devices_import", (test, world) => {
     assert.equal(status, {
       state: "FAILURE",
       current: status.current,
-      msg: 'row 1: there is no column "nonsense"',
+      msg:
+        'sheet "S", row 1: columns are missing: deviceID, deviceName, deviceType, productID, cloudProtocol; ' +
+        "devices are read from the first visible sheet",
       excelPath: null,
     });
   });

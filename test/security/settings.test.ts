@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError, readConfig } from "../../src/config/config.js";
+import { secretSettings } from "../../src/config/secret-files.js";
 import { errorStatus } from "../../src/http/errors.js";
 import { repositoryRoot } from "../repository.js";
 import { assert, suite } from "../suite.js";
@@ -195,8 +196,24 @@ suite("settings", (test) => {
     );
   });
 
+  test("that hold secrets may come from files, and the documents name each", () => {
+    const names = settings.map(({ name }) => name);
+    const paragraph = /\*\*Secrets from files\.\*\*.*/.exec(configuration)?.[0] ?? "";
+    for (const name of secretSettings) {
+      assert.ok(names.includes(name), name);
+      assert.ok(paragraph.includes(`\`${name}\``), `docs/configuration.md, secrets from files: ${name}`);
+    }
+    // Paths of PEM files, which are no secrets, have the other names of this kind.
+    const secret = /(_TOKEN|_PASSWORD|_SECRET|API_KEY|MASTER_KEY)$/;
+    const missing = names.filter((name) => secret.test(name) && !secretSettings.some((one) => one === name));
+    assert.equal(missing, []);
+  });
+
   test("that the documents name exist", () => {
-    const known = new Set(settings.map(({ name }) => name));
+    const known = new Set([
+      ...settings.map(({ name }) => name),
+      ...secretSettings.map((name) => `${name}_FILE`),
+    ]);
     const folders = [["."], ["docs"], ["docs", "brokers"]];
     for (const folder of folders) {
       const files = readdirSync(join(root, ...folder)).filter((name) => name.endsWith(".md"));

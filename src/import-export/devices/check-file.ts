@@ -20,8 +20,8 @@ export async function checkFile(path: string): Promise<FormatName> {
 
 const checks: Readonly<Record<FormatName, (path: string) => Promise<void>>> = {
   csv: async (path) => {
-    for await (const { cells } of formats.csv.read(path)) {
-      readHeader(cells);
+    for await (const row of formats.csv.read(path)) {
+      readHeader(row);
       return;
     }
     throw new FormatError("the file is empty");

@@ -4,11 +4,21 @@ import { pipeline } from "node:stream/promises";
 import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
 import { guarded } from "../../http/disk-space.js";
+import { isDecimalComma, readDialect } from "../csv-dialect.js";
 import { FormatError } from "../format-error.js";
 import { guardFormula, unguardFormula } from "../formula-guard.js";
-import { type Cell, columnsMax, type FileRow, rowCharactersMax, type TableFormat } from "./table-file.js";
+import { encodingOf } from "../text-encoding.js";
+import {
+  type Cell,
+  cellErrors,
+  columnsMax,
+  type FileCell,
+  type FileRow,
+  rowCharactersMax,
+  type TableFormat,
+} from "./table-file.js";
 
-/** RFC 4180, UTF-8. Written with a byte order mark, without which Excel reads the bytes in the local code page. */
+/** RFC 4180, UTF-8; UTF-16 is read too. Written with a byte order mark, without which Excel reads the bytes in the local code page. */
 export const csvFile: TableFormat = {
   type: "text/csv; charset=utf-8",
   extension: "csv",
@@ -49,15 +59,15 @@ function toCsv(rows: readonly (readonly Cell[])[]): string {
 async function* readCsv(path: string): AsyncGenerator<FileRow> {
   const texts = decoded(path);
   const first = await texts.next();
-  const start = first.done === true ? "" : first.value;
+  const start = first.done === true ? "" : first.value.replace(/^\uFEFF/, "");
+  const { delimiter, decimalComma, skip } = readDialect(start);
   const parser = parse({
-    bom: true,
-    delimiter: delimiterOf(start),
+    delimiter,
     record_delimiter: ["\r\n", "\n", "\r"],
     relax_column_count: true,
     max_record_size: rowCharactersMax,
   });
-  const source = Readable.from(joined(start, texts));
+  const source = Readable.from(joined(start.slice(skip), texts));
   source.once("error", (error) => parser.destroy(error));
   source.pipe(parser);
   let number = 0;
@@ -66,7 +76,7 @@ async function* readCsv(path: string): AsyncGenerator<FileRow> {
       number++;
       if (record.length > columnsMax)
         throw new FormatError(`row ${number} has more than ${columnsMax} columns`);
-      yield { number, cells: record.map((cell) => (cell === "" ? null : unguardFormula(cell))) };
+      yield { number, cells: record.map((cell) => readCell(cell, decimalComma)) };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -77,29 +87,33 @@ async function* readCsv(path: string): AsyncGenerator<FileRow> {
   }
 }
 
+function readCell(text: string, decimalComma: boolean): FileCell {
+  if (text === "") return null;
+  if (cellErrors.has(text)) return { kind: "error", text };
+  if (decimalComma && isDecimalComma(text)) return { kind: "decimalComma", text };
+  return unguardFormula(text);
+}
+
 async function* joined(start: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   yield start;
   yield* rest;
 }
 
-/** Spreadsheets of countries with a decimal comma write semicolons. */
-function delimiterOf(start: string): string {
-  const header = start.split(/[\r\n]/, 1)[0] ?? "";
-  const others = [";", "\t"].filter((one) => !header.includes(",") && header.includes(one));
-  return others[0] ?? ",";
-}
-
+/** The file's text, its byte order mark included. */
 async function* decoded(path: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const decode = (chunk?: Uint8Array): string => {
+  let decoder: InstanceType<typeof TextDecoder> | null = null;
+  const decode = (chunk: Uint8Array, stream: boolean): string => {
+    decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true, ignoreBOM: true });
     try {
-      const text = chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+      const text = decoder.decode(chunk, { stream });
       if (text.includes("\0")) throw new TypeError("NUL");
       return text;
     } catch (error) {
-      throw new FormatError("the file is neither an xlsx workbook nor CSV in UTF-8", { cause: error });
+      throw new FormatError("the file is neither an xlsx workbook nor CSV in UTF-8 or UTF-16", {
+        cause: error,
+      });
     }
   };
-  for await (const chunk of createReadStream(path)) yield decode(chunk as Uint8Array);
-  yield decode();
+  for await (const chunk of createReadStream(path)) yield decode(chunk as Uint8Array, true);
+  yield decode(new Uint8Array(), false);
 }

@@ -1,19 +1,17 @@
 import type { ExportedDevice } from "../../../store/metadata/devices/export.js";
 import { FormatError } from "../format-error.js";
-import type { Cell } from "./table-file.js";
-
-/** How a column's cells are read: a text as it stands, a number, or JSON text. */
-type ColumnKind = "text" | "number" | "json" | "jsonOrText";
+import { type CellKind, type FieldErrors, readCell, textOf } from "./read-cell.js";
+import type { Cell, FileRow } from "./table-file.js";
 
 interface Column {
-  readonly kind: ColumnKind;
+  readonly kind: CellKind;
   /** Present if the cell is not the field itself. */
   readonly value?: (device: ExportedDevice) => unknown;
 }
 
 /** The columns of a device file: the fields that Variant A's create takes, in the interface's order. */
 const columns = {
-  deviceID: { kind: "text" },
+  deviceID: { kind: "identifier" },
   deviceName: { kind: "text" },
   deviceUsername: { kind: "text" },
   token: { kind: "text" },
@@ -21,15 +19,15 @@ const columns = {
   blocked: { kind: "number" },
   deviceType: { kind: "number" },
   upLinkSystem: { kind: "number" },
-  gateway: { kind: "text", value: (device) => device.gatewayDeviceID },
-  parentDevice: { kind: "text", value: (device) => device.parentDeviceID },
-  productID: { kind: "text" },
+  gateway: { kind: "identifier", value: (device) => device.gatewayDeviceID },
+  parentDevice: { kind: "identifier", value: (device) => device.parentDeviceID },
+  productID: { kind: "identifier" },
   cloudProtocol: { kind: "number" },
   modBusIndex: { kind: "number" },
   carrier: { kind: "number" },
   physicalNetwork: { kind: "number" },
-  IMEI: { kind: "text" },
-  IMSI: { kind: "text" },
+  IMEI: { kind: "digits" },
+  IMSI: { kind: "digits" },
   autoSub: { kind: "number" },
   manufacturer: { kind: "text" },
   serialNumber: { kind: "text" },
@@ -61,62 +59,51 @@ export function cellsOf(device: ExportedDevice): Cell[] {
   });
 }
 
-/** The columns of a file in its order; null for an empty header cell. @throws FormatError */
-export function readHeader(cells: readonly Cell[]): (ColumnName | null)[] {
-  const found = cells.map((cell) => {
-    const text = cell === null ? "" : String(cell).trim();
-    if (text === "") return null;
-    const name = text === "modBuxIndex" ? "modBusIndex" : text;
-    if (!Object.hasOwn(columns, name))
-      throw new FormatError(`row 1: there is no column "${text.slice(0, 100)}"`);
-    return name as ColumnName;
-  });
-  const names = found.filter((name) => name !== null);
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new FormatError(`row 1: column ${twice} is there twice`);
-  const missing = required.filter((name) => !names.includes(name));
-  if (missing.length > 0) throw new FormatError(`row 1: columns are missing: ${missing.join(", ")}`);
-  return found;
+/** The first row of a file, and what its rows have beside it. */
+export interface FileHeader {
+  /** In the file's order; null for a column that is not imported. */
+  readonly columns: readonly (ColumnName | null)[];
+  /** As the file names the columns; empty for one without a name. */
+  readonly titles: readonly string[];
+  /** A workbook's rows may have cells beyond the header, such as notes; in CSV they come from a wrong delimiter. */
+  readonly isOpen: boolean;
+  /** Columns that hold values and are not imported: by their titles, or as `column 11`. */
+  readonly ignored: Set<string>;
 }
 
-export type FieldErrors = Record<string, string>;
+const titleCharactersMax = 100;
+const byLowerCase = new Map(columnNames.map((name) => [name.toLowerCase(), name]));
+byLowerCase.set("modbuxindex", "modBusIndex");
+
+/** Takes the names of columns in any order and case. @throws FormatError */
+export function readHeader({ cells, sheet }: Pick<FileRow, "cells" | "sheet">): FileHeader {
+  const titles = cells.map((cell) => textOf(cell).trim().slice(0, titleCharactersMax));
+  const found = titles.map((title) => byLowerCase.get(title.toLowerCase()) ?? null);
+  const names = found.filter((name) => name !== null);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  const missing = required.filter((name) => !names.includes(name));
+  const place = sheet === undefined ? "row 1" : `sheet "${sheet}", row 1`;
+  if (twice !== undefined) throw new FormatError(`${place}: column ${twice} is there twice`);
+  if (missing.length > 0) {
+    const hint = sheet === undefined ? "" : "; devices are read from the first visible sheet";
+    throw new FormatError(`${place}: columns are missing: ${missing.join(", ")}${hint}`);
+  }
+  return { columns: found, titles, isOpen: sheet !== undefined, ignored: new Set() };
+}
 
 /** One row as the body of a create; faults of its cells are noted in `errors`. */
 export function bodyOf(
-  header: readonly (ColumnName | null)[],
-  cells: readonly Cell[],
+  { columns: names, titles, isOpen, ignored }: FileHeader,
+  cells: FileRow["cells"],
   errors: FieldErrors,
 ): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [i, cell] of cells.entries()) {
     if (cell === null || cell === "") continue;
-    const name = header[i];
-    if (name === undefined || name === null) errors[`column ${i + 1}`] = "has a value and no name in row 1";
-    else body[name] = readers[columns[name].kind](cell, name, errors);
+    const name = names[i];
+    if (name) body[name] = readCell(cell, columns[name].kind, name, errors);
+    else if (i < titles.length || isOpen) ignored.add(titles[i] || `column ${i + 1}`);
+    else errors[`column ${i + 1}`] = "has a value and no name in row 1";
   }
   return body;
 }
-
-type Reader = (cell: string | number | boolean, name: string, errors: FieldErrors) => unknown;
-
-const readers: Readonly<Record<ColumnKind, Reader>> = {
-  text: (cell) => String(cell),
-  number: (cell) => (typeof cell === "boolean" ? Number(cell) : cell),
-  json: (cell, name, errors) => {
-    if (typeof cell !== "string") return cell;
-    try {
-      return JSON.parse(cell) as unknown;
-    } catch {
-      errors[name] = "must be JSON";
-      return undefined;
-    }
-  },
-  jsonOrText: (cell) => {
-    if (typeof cell !== "string") return cell;
-    try {
-      return JSON.parse(cell) as unknown;
-    } catch {
-      return cell;
-    }
-  },
-};

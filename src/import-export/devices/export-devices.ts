@@ -2,13 +2,13 @@ import { type ExportedDevice, readDevices } from "../../../store/metadata/device
 import { cellsOf, columnNames } from "./device-columns.js";
 import { formats } from "./formats.js";
 import type { Cell } from "./table-file.js";
-import type { ExportJob, TransferContext } from "./transfer-job.js";
+import type { ExportJob, TransferContext, TransferOutcome } from "./transfer-job.js";
 
 /** Few, because a device's JSON fields may take a thousand times the memory of an ordinary device. */
 const devicesPerRead = 100;
 
-/** Writes the selected devices to a file, oldest first; returns how many. */
-export async function exportDevices(job: ExportJob, context: TransferContext): Promise<number> {
+/** Writes the selected devices to a file, oldest first. */
+export async function exportDevices(job: ExportJob, context: TransferContext): Promise<TransferOutcome> {
   const reading = readDevices(context.store, job.selection);
   const total = Math.max(1, await reading.count());
   let written = 0;
@@ -26,5 +26,5 @@ export async function exportDevices(job: ExportJob, context: TransferContext): P
     }
   }
   await formats[job.format].write(job.path, columnNames, rows(), context.room);
-  return written;
+  return { count: written, ignored: [] };
 }

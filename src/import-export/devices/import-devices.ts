@@ -8,12 +8,18 @@ import {
 import { taskEnded } from "../../../store/metadata/tasks.js";
 import type { DiskClaim } from "../../http/disk-space.js";
 import { FormatError } from "../format-error.js";
-import { type ColumnName, readHeader } from "./device-columns.js";
+import { type FileHeader, readHeader } from "./device-columns.js";
 import { formats } from "./formats.js";
 import { createRowChecker, type RowChecker } from "./import-rows.js";
 import { createRowErrors, type RowErrors, summaryOf, writeErrors } from "./row-errors.js";
-import { type FileRow, rowsMax } from "./table-file.js";
-import { type ImportJob, JobFailure, type TransferContext } from "./transfer-job.js";
+import { charactersOf, type FileRow, rowsMax } from "./table-file.js";
+import {
+  type ImportJob,
+  importMsg,
+  JobFailure,
+  type TransferContext,
+  type TransferOutcome,
+} from "./transfer-job.js";
 
 /** The progress after each step; reading and checking the rows takes most of the time. */
 const steps = { rows: 80, links: 85, conflicts: 92 } as const;
@@ -25,7 +31,7 @@ const charactersPerStep = 1_048_576;
  * Checks every row, then stores all of them in one transaction, together with the task's success.
  * @throws JobFailure naming the first wrong row and column; nothing is stored then
  */
-export async function importDevices(job: ImportJob, context: TransferContext): Promise<number> {
+export async function importDevices(job: ImportJob, context: TransferContext): Promise<TransferOutcome> {
   const staging = await openStaging(context.store.db, stagingTable(job.task), context.local);
   try {
     return await importThrough(staging, job, context);
@@ -41,10 +47,14 @@ export async function importDevices(job: ImportJob, context: TransferContext): P
 /** The table of one import; a remote store keeps it until it is dropped. */
 export const stagingTable = (task: string) => `device_import_${task.replaceAll(/\W/g, "")}`;
 
-async function importThrough(staging: Staging, job: ImportJob, context: TransferContext): Promise<number> {
+async function importThrough(
+  staging: Staging,
+  job: ImportJob,
+  context: TransferContext,
+): Promise<TransferOutcome> {
   const errors = createRowErrors();
   const { tenant } = job.actor;
-  const count = await stageRows(staging, job, context, errors);
+  const outcome = await stageRows(staging, job, context, errors);
   context.progress(steps.rows);
   for (const row of await staging.link(tenant, errors.left)) {
     errors.add(row, "parentDevice", "there is no such device");
@@ -58,7 +68,7 @@ async function importThrough(staging: Staging, job: ImportJob, context: Transfer
   context.progress(steps.conflicts);
   context.checkStop();
   const now = context.now();
-  const success = taskEnded(now, job.task, { import_success_num: count });
+  const success = taskEnded(now, job.task, importMsg(outcome));
   try {
     await context.exclusive(() => staging.store(job.actor, now, [success]));
   } catch (error) {
@@ -68,7 +78,7 @@ async function importThrough(staging: Staging, job: ImportJob, context: Transfer
     await failIfAny(errors, job, context.room);
     throw new JobFailure(error.message, false);
   }
-  return count;
+  return outcome;
 }
 
 async function stageRows(
@@ -76,8 +86,8 @@ async function stageRows(
   job: ImportJob,
   context: TransferContext,
   errors: RowErrors,
-): Promise<number> {
-  let header: (ColumnName | null)[] | null = null;
+): Promise<TransferOutcome> {
+  let header: FileHeader | null = null;
   let checker: RowChecker | null = null;
   let staged: StagedDevice[] = [];
   let count = 0;
@@ -85,7 +95,7 @@ async function stageRows(
   for await (const row of formats[job.format].read(job.path)) {
     if (header === null || checker === null) {
       if (row.number !== 1) throw new FormatError("row 1 must name the columns");
-      header = readHeader(row.cells);
+      header = readHeader(row);
       checker = createRowChecker(context.store, job.actor.tenant, header, errors);
       continue;
     }
@@ -93,7 +103,7 @@ async function stageRows(
     if (isEmpty(row)) continue;
     if (++count > rowsMax) throw new FormatError(`the file has more than ${rowsMax} rows`);
     staged.push(await checker.check(row));
-    characters += charactersOf(row);
+    characters += rowCharacters(row);
     if (staged.length < rowsPerStep && characters < charactersPerStep) continue;
     await staging.add(staged);
     staged = [];
@@ -103,15 +113,15 @@ async function stageRows(
   }
   if (header === null) throw new FormatError("the file is empty");
   await staging.add(staged);
-  return count;
+  return { count, ignored: [...header.ignored] };
 }
 
 function isEmpty({ cells }: FileRow): boolean {
   return cells.every((cell) => cell === null || cell === "");
 }
 
-function charactersOf({ cells }: FileRow): number {
-  return cells.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : 8), 0);
+function rowCharacters({ cells }: FileRow): number {
+  return cells.reduce<number>((sum, cell) => sum + 8 + charactersOf(cell), 0);
 }
 
 async function noteConflicts(staging: Staging, errors: RowErrors): Promise<void> {

@@ -7,7 +7,8 @@ import { createBodyA, draftOfNew, newDeviceOf, otherProtocol } from "../../devic
 import { checkDevice } from "../../devices/rules.js";
 import { ApiError } from "../../http/errors.js";
 import { parseWith } from "../../http/fields.js";
-import { bodyOf, type ColumnName, type FieldErrors } from "./device-columns.js";
+import { bodyOf, type ColumnName, type FileHeader } from "./device-columns.js";
+import type { FieldErrors } from "./read-cell.js";
 import type { RowErrors } from "./row-errors.js";
 import type { FileRow } from "./table-file.js";
 
@@ -23,7 +24,7 @@ const anyRecordID = 1;
 export function createRowChecker(
   store: DeviceStore,
   tenant: number,
-  header: readonly (ColumnName | null)[],
+  header: FileHeader,
   errors: RowErrors,
 ): RowChecker {
   const products = remembered((productID) => findProduct(store.db, tenant, productID));
@@ -41,7 +42,7 @@ export function createRowChecker(
       if (body.gateway !== undefined) body.gateway = gateway ?? anyRecordID;
       if (body.productID !== undefined && product === undefined) wrong.productID = "there is no such product";
       const device = toDevice(body, product, wrong);
-      for (const field of inFileOrder(Object.keys(wrong), header))
+      for (const field of inFileOrder(Object.keys(wrong), header.columns))
         errors.add(number, field, wrong[field] ?? "");
       if (device === null || product === undefined || Object.keys(wrong).length > 0) {
         const deviceID = typeof body.deviceID === "string" ? body.deviceID : null;
@@ -54,8 +55,8 @@ export function createRowChecker(
 }
 
 /** In the order of the columns; a member of a JSON cell counts as its column. */
-function inFileOrder(fields: readonly string[], header: readonly (ColumnName | null)[]): string[] {
-  const columnOf = (field: string) => header.indexOf((field.split(".")[0] ?? "") as ColumnName);
+function inFileOrder(fields: readonly string[], columns: FileHeader["columns"]): string[] {
+  const columnOf = (field: string) => columns.indexOf((field.split(".")[0] ?? "") as ColumnName);
   return fields.toSorted((a, b) => columnOf(a) - columnOf(b));
 }
 

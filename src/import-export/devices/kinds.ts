@@ -10,7 +10,7 @@ import { type TaskContext, TaskFailure, type TaskKind } from "../../tasks/task-k
 import type { FormatName } from "./formats.js";
 import { stagingTable } from "./import-devices.js";
 import { runTransfer } from "./run-transfer.js";
-import { JobFailure, type TransferJob } from "./transfer-job.js";
+import { importMsg, JobFailure, type TransferJob, type TransferOutcome } from "./transfer-job.js";
 
 /** The tasks' inputs, stored as JSON. */
 export interface ExportInput {
@@ -44,7 +44,7 @@ export function devicesExportKind(deps: TransferKindDeps): TaskKind {
       const selection = { tenant: task.tenant, filters, codesB };
       const job: TransferJob = { kind: "export", selection, format, path: join(dir, file) };
       try {
-        return { msg: { export_success_num: await run(deps, context, job, file) }, file };
+        return { msg: { export_success_num: (await run(deps, context, job, file)).count }, file };
       } catch (error) {
         // Whatever the reason for the failure: nobody reads the file, and the next start would write it again.
         await context.space.remove(file);
@@ -68,8 +68,8 @@ export function devicesImportKind(deps: TransferKindDeps): TaskKind {
       const names = { task: task.id, actor: actorOf(task), errorsPath: join(dir, errorsFile) };
       let listed = false;
       try {
-        const count = await run(deps, context, { kind: "import", format, path, ...names }, errorsFile);
-        return { msg: { import_success_num: count } };
+        const job: TransferJob = { kind: "import", format, path, ...names };
+        return { msg: importMsg(await run(deps, context, job, errorsFile)) };
       } catch (error) {
         if (!(error instanceof JobFailure)) throw error;
         listed = error.listed;
@@ -91,7 +91,7 @@ function run(
   { space, task, signal, progress }: TaskContext,
   job: TransferJob,
   file: string,
-): Promise<number> {
+): Promise<TransferOutcome> {
   const deps = { db, database: metadataAddress(config), masterKey: () => masterKey(config) };
   // Progress that cannot be saved is no reason to fail; the end is saved again by the runner.
   return runTransfer(deps, job, {

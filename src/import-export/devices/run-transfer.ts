@@ -4,7 +4,7 @@ import type { Db } from "../../../store/metadata/db/db.js";
 import { startThread } from "../../host/thread.js";
 import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
-import { JobFailure, type TransferJob } from "./transfer-job.js";
+import { JobFailure, type TransferJob, type TransferOutcome } from "./transfer-job.js";
 
 /** The address at which a worker opens the metadata. */
 interface DatabaseAddress {
@@ -29,7 +29,7 @@ export type FromWorker =
   | { readonly kind: "release" }
   /** Asks for room on the disk before it writes so many bytes. */
   | { readonly kind: "grow"; readonly bytes: number }
-  | { readonly kind: "done"; readonly count: number }
+  | { readonly kind: "done"; readonly outcome: TransferOutcome }
   | { readonly kind: "refused"; readonly message: string; readonly listed: boolean }
   | { readonly kind: "failed"; readonly message: string };
 
@@ -60,21 +60,21 @@ const haltMs = 5000;
 const shutRetryMs = 20;
 
 /**
- * Runs a job in a thread with its own connection and returns how many devices it moved; the promise settles
+ * Runs a job in a thread with its own connection and returns what it has done; the promise settles
  * when the thread has ended. @throws JobFailure, Error
  */
 export async function runTransfer(
   { db, database, masterKey }: TransferDeps,
   job: TransferJob,
   { room, signal, progress }: TransferRun,
-): Promise<number> {
+): Promise<TransferOutcome> {
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const cells = gateCells();
   const gate = createThreadGate(cells);
   const start: WorkerStart = { job, database, masterKey: await masterKey(), stop, gate: cells };
   signal.throwIfAborted();
   let late: NodeJS.Timeout | undefined;
-  let outcome: FromWorker | null = null;
+  let last: FromWorker | null = null;
   let failure: Error | null = null;
   const turns = createWriteTurns(db, () => thread.send({ kind: "go" }));
 
@@ -114,7 +114,7 @@ export async function runTransfer(
       else if (message.kind === "release") turns.release();
       else if (message.kind === "ask") turns.ask().catch(failed);
       else if (message.kind === "grow") void grow(message.bytes);
-      else outcome = message;
+      else last = message;
     },
     onError: (error) => {
       failure = error;
@@ -129,14 +129,14 @@ export async function runTransfer(
   });
   signal.addEventListener("abort", halt, { once: true });
   const code = await exit;
-  return countOf(outcome, failure, code);
+  return outcomeOf(last, failure, code);
 }
 
-/** How many devices were moved. @throws JobFailure, Error if the thread did not finish */
-function countOf(outcome: FromWorker | null, failure: Error | null, code: number): number {
-  if (outcome?.kind === "done") return outcome.count;
-  if (outcome?.kind === "refused") throw failure ?? new JobFailure(outcome.message, outcome.listed);
-  if (outcome?.kind === "failed") throw new Error(outcome.message);
+/** @throws JobFailure, Error if the thread did not finish */
+function outcomeOf(last: FromWorker | null, failure: Error | null, code: number): TransferOutcome {
+  if (last?.kind === "done") return last.outcome;
+  if (last?.kind === "refused") throw failure ?? new JobFailure(last.message, last.listed);
+  if (last?.kind === "failed") throw new Error(last.message);
   throw failure ?? new Error(`the transfer's thread ended with ${code}`);
 }
 

@@ -25,6 +25,19 @@ export interface ImportJob {
   readonly errorsPath: string;
 }
 
+/** What a job has done. */
+export interface TransferOutcome {
+  /** Devices. */
+  readonly count: number;
+  /** Columns of an imported file that hold values and were passed over. */
+  readonly ignored: readonly string[];
+}
+
+/** What the task of an import says. */
+export function importMsg({ count, ignored }: TransferOutcome) {
+  return { import_success_num: count, ...(ignored.length === 0 ? {} : { ignored_columns: ignored }) };
+}
+
 /** The tools of a job in its thread. */
 export interface TransferContext {
   readonly store: DeviceStore;

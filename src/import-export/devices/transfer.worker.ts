@@ -57,8 +57,9 @@ const context: TransferContext = {
 };
 
 try {
-  const count = job.kind === "export" ? await exportDevices(job, context) : await importDevices(job, context);
-  tell({ kind: "done", count });
+  const outcome =
+    job.kind === "export" ? await exportDevices(job, context) : await importDevices(job, context);
+  tell({ kind: "done", outcome });
 } catch (error) {
   if (error instanceof JobFailure) tell({ kind: "refused", message: error.message, listed: error.listed });
   else

@@ -52,3 +52,8 @@ export function isDateFormat(id: number, format: string | undefined): boolean {
   const bare = format.replaceAll(/"[^"]*"|\\.|\[(?!h|m|s)[^[\]]*\]|_./gi, "");
   return /[dmyhs]/i.test(bare) && !/general/i.test(bare);
 }
+
+/** The digits to which a format of zeros alone, such as `00000`, fills a whole number up; 0 for any other format. */
+export function leadingZeros(format: string | undefined): number {
+  return format !== undefined && /^0{2,64}$/.test(format) ? format.length : 0;
+}

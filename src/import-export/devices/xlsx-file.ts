@@ -1,9 +1,10 @@
 import { readNumber } from "../../../store/lib/number-text.js";
 import { FormatError } from "../format-error.js";
 import {
-  type Cell,
   cellCharactersMax,
+  charactersOf,
   columnsMax,
+  type FileCell,
   type FileRow,
   rowCharactersMax,
   type TableFormat,
@@ -14,7 +15,7 @@ import { createSharedStrings, type SharedStrings } from "./xlsx-strings.js";
 import { writeXlsx } from "./xlsx-writer.js";
 import { readXml, xmlEvents } from "./xml-events.js";
 
-/** The first sheet of an Office Open XML workbook (ECMA-376). */
+/** The first visible sheet of an Office Open XML workbook (ECMA-376). */
 export const xlsxFile: TableFormat = {
   type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
   extension: "xlsx",
@@ -89,22 +90,23 @@ interface RawCell {
   readonly column: number;
   readonly type: string;
   readonly style: number;
+  readonly formula: boolean;
 }
 
 function sheetHandlers(workbook: Workbook, strings: SharedStrings, take: (row: FileRow) => void) {
   const text = createText();
   let number = 0;
-  let cells: Cell[] = [];
+  let cells: FileCell[] = [];
   let cell: RawCell | null = null;
   let column = -1;
   let wanted = false;
   let phonetic = false;
   let rowCharacters = 0;
   let sheetCharacters = 0;
-  function measure(value: Cell): void {
-    if (typeof value !== "string") return;
-    rowCharacters += value.length;
-    sheetCharacters += value.length;
+  function measure(value: FileCell): void {
+    const characters = charactersOf(value);
+    rowCharacters += characters;
+    sheetCharacters += characters;
     if (rowCharacters > rowCharactersMax)
       throw new FormatError(`row ${number} holds more than ${rowCharactersMax} characters`);
     if (sheetCharacters > sheetCharactersMax)
@@ -120,9 +122,10 @@ function sheetHandlers(workbook: Workbook, strings: SharedStrings, take: (row: F
         column = -1;
       } else if (tag === "c") {
         column = columnIndex(attributes.r ?? "") ?? column + 1;
-        cell = { column, type: attributes.t ?? "n", style: Number(attributes.s ?? 0) };
+        cell = { column, type: attributes.t ?? "n", style: Number(attributes.s ?? 0), formula: false };
         text.take();
-      } else if (tag === "rPh") phonetic = true;
+      } else if (tag === "f" && cell !== null) cell = { ...cell, formula: true };
+      else if (tag === "rPh") phonetic = true;
     },
     text: (piece: string) => {
       if (wanted) text.add(piece);
@@ -130,7 +133,7 @@ function sheetHandlers(workbook: Workbook, strings: SharedStrings, take: (row: F
     close: (tag: string) => {
       wanted = false;
       if (tag === "rPh") phonetic = false;
-      else if (tag === "row") take({ number, cells });
+      else if (tag === "row") take({ number, cells, sheet: workbook.sheetName });
       else if (tag === "c" && cell !== null) {
         const value = cellValue(cell, text.take(), workbook, strings);
         measure(value);
@@ -149,21 +152,32 @@ function rowNumber(text: string | undefined, before: number): number {
   return number;
 }
 
-function place(cells: Cell[], { column }: RawCell, value: Cell, number: number): void {
+function place(cells: FileCell[], { column }: RawCell, value: FileCell, number: number): void {
   if (value === null) return;
   if (column >= columnsMax) throw new FormatError(`row ${number} has more than ${columnsMax} columns`);
   while (cells.length <= column) cells.push(null);
   cells[column] = value;
 }
 
-function cellValue(cell: RawCell, text: string, workbook: Workbook, strings: SharedStrings): Cell {
+function cellValue(cell: RawCell, text: string, workbook: Workbook, strings: SharedStrings): FileCell {
   const { type } = cell;
   if (type === "inlineStr" || type === "str") return text === "" ? null : unescapeText(text);
-  if (text === "") return null;
+  // Programs that write formulas without computing them leave the result to the next spreadsheet.
+  if (text === "") return cell.formula ? { kind: "formula", text } : null;
   if (type === "s") return unescapeText(strings.get(Number(text))) || null;
   if (type === "b") return text === "1" || text === "true";
+  if (type === "e") return { kind: "error", text };
+  if (type === "d") return { kind: "date", text };
   if (type !== "n") return text;
   const value = readNumber(text);
   if (value === null) return text;
-  return workbook.dateStyles[cell.style] === true ? (dateText(value, workbook.since1904) ?? value) : value;
+  const style = workbook.styles[cell.style];
+  const date = style?.isDate === true ? dateText(value, workbook.since1904) : null;
+  if (date !== null) return { kind: "date", text: date };
+  return { kind: "number", text: padded(text, style?.digitsMin ?? 0) };
+}
+
+/** A whole number as its format shows it: `0000` shows 12 as 0012. */
+function padded(text: string, digitsMin: number): string {
+  return /^\d+$/.test(text) ? text.padStart(digitsMin, "0") : text;
 }

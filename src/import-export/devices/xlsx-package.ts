@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { Readable } from "node:stream";
 import yauzl from "yauzl";
 import { FormatError } from "../format-error.js";
-import { isDateFormat } from "./xlsx-cells.js";
+import { isDateFormat, leadingZeros } from "./xlsx-cells.js";
 import { readXml } from "./xml-events.js";
 
 /** A workbook's zip file: its parts by name, each with a bound on its unpacked size. */
@@ -19,6 +19,8 @@ const entriesMax = 10_000;
 const smallPartBytesMax = 4 * 1024 * 1024;
 /** Longer than any spreadsheet takes; telling dates apart is slow for much longer formats. */
 const formatCharactersMax = 1024;
+/** Of names in messages; spreadsheets take 31. */
+const sheetNameCharactersMax = 100;
 
 /** @throws FormatError */
 export async function openPackage(path: string): Promise<XlsxPackage> {
@@ -58,29 +60,44 @@ export async function openPackage(path: string): Promise<XlsxPackage> {
 export interface Workbook {
   /** Part names. */
   readonly sheet: string;
+  readonly sheetName: string;
   readonly sharedStrings: string | null;
   readonly since1904: boolean;
-  /** By style number: whether its numbers are dates. */
-  readonly dateStyles: readonly boolean[];
+  /** By style number. */
+  readonly styles: readonly NumberStyle[];
 }
 
-/** Finds the first sheet and the parts needed to read it. @throws FormatError */
+/** How a style shows numbers. */
+interface NumberStyle {
+  readonly isDate: boolean;
+  /** Whole numbers are shown with leading zeros up to so many digits. */
+  readonly digitsMin: number;
+}
+
+/** Finds the first visible sheet and the parts needed to read it. @throws FormatError */
 export async function readWorkbook(zip: XlsxPackage): Promise<Workbook> {
   const book = (await relations(zip, "_rels/.rels", "")).find((one) => one.kind === "officeDocument")?.target;
   if (book === undefined || !zip.has(book)) throw new FormatError("the zip file is no workbook");
   const folder = posix.dirname(book);
   const parts = await relations(zip, `${folder}/_rels/${posix.basename(book)}.rels`, folder);
-  const { firstSheet, since1904 } = await readBook(zip, book);
+  const { sheets, since1904 } = await readBook(zip, book);
   const byKind = (kind: string) =>
     parts.find((one) => one.kind === kind && zip.has(one.target))?.target ?? null;
-  const sheet = parts.find((one) => one.id === firstSheet)?.target;
-  if (sheet === undefined) throw new FormatError("the workbook has no sheet");
+  // A sheet of a chart has no cells.
+  const worksheets = new Map(
+    parts.flatMap(({ id, kind, target }) => (kind === "worksheet" ? [[id, target]] : [])),
+  );
+  const first = sheets.find(({ id, isVisible }) => isVisible && worksheets.has(id));
+  const sheet = worksheets.get(first?.id ?? "");
+  if (first === undefined || sheet === undefined)
+    throw new FormatError("the workbook has no sheet of cells that is visible");
   const styles = byKind("styles");
   return {
     sheet,
+    sheetName: first.name,
     since1904,
     sharedStrings: byKind("sharedStrings"),
-    dateStyles: styles === null ? [] : await readDateStyles(zip, styles),
+    styles: styles === null ? [] : await readStyles(zip, styles),
   };
 }
 
@@ -104,22 +121,27 @@ async function relations(zip: XlsxPackage, name: string, folder: string): Promis
 }
 
 async function readBook(zip: XlsxPackage, name: string) {
-  let firstSheet: string | null = null;
+  const sheets: { readonly id: string; readonly name: string; readonly isVisible: boolean }[] = [];
   let since1904 = false;
   await readXml(await zip.open(name, smallPartBytesMax), {
     open: (tag, attributes) => {
       if (tag === "workbookPr") since1904 = /^(1|true)$/.test(attributes.date1904 ?? "");
       if (tag !== "sheet") return;
       const id = Object.entries(attributes).find(([key]) => /^(\w+:)?id$/.test(key))?.[1];
-      firstSheet ??= id ?? null;
+      const { name = "", state = "visible" } = attributes;
+      sheets.push({
+        id: id ?? "",
+        name: name.slice(0, sheetNameCharactersMax),
+        isVisible: state === "visible",
+      });
     },
   });
-  return { firstSheet, since1904 };
+  return { sheets, since1904 };
 }
 
-async function readDateStyles(zip: XlsxPackage, name: string): Promise<boolean[]> {
+async function readStyles(zip: XlsxPackage, name: string): Promise<NumberStyle[]> {
   const formats = new Map<number, string>();
-  const styles: boolean[] = [];
+  const styles: NumberStyle[] = [];
   let inCellStyles = false;
   await readXml(await zip.open(name, smallPartBytesMax), {
     open: (tag, attributes) => {
@@ -130,7 +152,8 @@ async function readDateStyles(zip: XlsxPackage, name: string): Promise<boolean[]
       if (tag === "cellXfs") inCellStyles = true;
       if (tag !== "xf" || !inCellStyles) return;
       const id = Number(attributes.numFmtId ?? 0);
-      styles.push(isDateFormat(id, formats.get(id)));
+      const format = formats.get(id);
+      styles.push({ isDate: isDateFormat(id, format), digitsMin: leadingZeros(format) });
     },
     close: (tag) => {
       if (tag === "cellXfs") inCellStyles = false;

@@ -1,10 +1,11 @@
+import { type CsvDialect, readDialect } from "../csv-dialect.js";
 import { FormatError } from "../format-error.js";
 import { unguardFormula } from "../formula-guard.js";
 import { createCsvRows } from "./csv-rows.js";
 import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./limits.js";
 
 /** What the first row of a CSV file tells about the others. */
-export interface CsvHeader {
+export interface CsvHeader extends Pick<CsvDialect, "decimalComma"> {
   readonly delimiter: number;
   /** How many cells each row has. */
   readonly columns: number;
@@ -21,8 +22,6 @@ export interface CsvHeader {
 }
 
 const byteOrderMark = Buffer.from("\ufeff", "utf8");
-/** Spreadsheets of countries with a decimal comma write semicolons. */
-const delimiters = [",", ";", "\t"];
 
 export function markBytes(bytes: Buffer): number {
   return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0;
@@ -30,10 +29,11 @@ export function markBytes(bytes: Buffer): number {
 
 /** Reads the header at the beginning of a file. @throws FormatError telling the form that it must have */
 export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
-  const from = markBytes(bytes);
-  const firstLine =
-    bytes.toString("latin1", from, Math.min(bytes.length, from + rowBytesMax)).split("\n", 1)[0] ?? "";
-  const delimiter = delimiters.find((one) => firstLine.includes(one)) ?? ",";
+  const start = markBytes(bytes);
+  const { delimiter, decimalComma, skip } = readDialect(
+    bytes.toString("latin1", start, Math.min(bytes.length, start + rowBytesMax)),
+  );
+  const from = start + skip;
   const rows = createCsvRows(delimiter.charCodeAt(0));
   const after = rows.next(bytes, from, bytes.length, end);
   if (after < 0) throw new FormatError(`the header must be shorter than ${rowBytesMax} bytes`);
@@ -56,6 +56,7 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
   }
   return {
     delimiter: delimiter.charCodeAt(0),
+    decimalComma,
     columns: names.length,
     deviceAt: columnOf("deviceID"),
     timeAt: columnOf("time"),
@@ -63,6 +64,6 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
     valueAt: isLong ? columnOf("value") : null,
     points: isLong ? [] : others,
     bytes: after,
-    lines: rows.lines,
+    lines: rows.lines + (skip > 0 ? 1 : 0),
   };
 }

@@ -1,10 +1,11 @@
+import { isDecimalComma } from "../csv-dialect.js";
 import type { CsvHeader } from "./csv-header.js";
 import { type CsvRows, createCsvRows } from "./csv-rows.js";
 import { cellText, createCsvTargets, isEmptyCell } from "./csv-targets.js";
 import { rowBytesMax, unknownMax } from "./limits.js";
 import { isKept, type RowTaker, readRowTime, type TakerState, type Target, takeValue } from "./row-taker.js";
 import { createTimeReader } from "./times.js";
-import { readDecimal, takesNumbers } from "./values.js";
+import { isNumeric, readDecimal, takesNumbers } from "./values.js";
 
 const notText = "is not UTF-8";
 
@@ -14,7 +15,7 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
   const timeOf = createTimeReader();
   const targets = createCsvTargets(rows, header, state);
   const { builder, unknown } = state;
-  const { timeAt, columns, points } = header;
+  const { timeAt, columns, points, decimalComma } = header;
   /** The column of the value, in the long layout. */
   const { valueAt } = header;
   const found: (Target | undefined)[] = [];
@@ -26,12 +27,15 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
 
   function takeCell(bytes: Buffer, cell: number, target: Target, time: number, column: string): void {
     if ("type" in target && takesNumbers(target)) {
-      const value = readDecimal(bytes, rows.starts[cell] as number, rows.ends[cell] as number);
+      const [start, end] = [rows.starts[cell] as number, rows.ends[cell] as number];
+      const value = readDecimal(bytes, start, end, decimalComma);
       if (!Number.isNaN(value)) return builder.add(target.index, time, value, state.line);
     }
     const text = cellText(rows, bytes, cell);
     if (text === null) builder.refuse(state.line, column, notText);
-    else takeValue(state, target, time, text, column);
+    else if (decimalComma && isDecimalComma(text) && "type" in target && isNumeric(target)) {
+      takeValue(state, target, time, text.replace(",", "."), column);
+    } else takeValue(state, target, time, text, column);
   }
 
   /** Does not search for a row's end beyond the longest allowed row. */

@@ -1,4 +1,3 @@
-import { type FileHandle, open } from "node:fs/promises";
 import type { LocalTime } from "../../../ingest/decode/time.js";
 import { createBatchBuilder, type ReadBatch } from "./batch-builder.js";
 import { markBytes, readCsvHeader } from "./csv-header.js";
@@ -6,6 +5,7 @@ import { createCsvTaker } from "./csv-taker.js";
 import { type HistoryFormat, rowBytesMax, targetCharactersMax, targetsMax } from "./limits.js";
 import { createNdjsonTaker } from "./ndjson-taker.js";
 import type { RowTaker, TakerState, TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
+import { openText, type TextSource } from "./text-source.js";
 
 export interface HistoryFile {
   readonly path: string;
@@ -41,16 +41,16 @@ export async function readHistory(
   rules: { readonly local: LocalTime; readonly bounds: TimeBounds },
   sink: HistorySink,
 ): Promise<void> {
-  const handle = await open(file.path, "r");
+  const source = await openText(file.path);
   try {
-    await readRows(handle, file.format, position, rules, sink);
+    await readRows(source, file.format, position, rules, sink);
   } finally {
-    await handle.close();
+    await source.close();
   }
 }
 
 async function readRows(
-  handle: FileHandle,
+  source: TextSource,
   format: HistoryFormat,
   resumed: FilePosition | null,
   rules: { readonly local: LocalTime; readonly bounds: TimeBounds },
@@ -59,7 +59,7 @@ async function readRows(
   const builder = createBatchBuilder();
   const state: TakerState = { builder, ...rules, targets: new Map(), unknown: new Map(), epoch: 0, line: 1 };
   const bytes = Buffer.allocUnsafeSlow(bufferBytes);
-  const { taker, begin } = await openTaker(handle, format, state);
+  const { taker, begin } = await openTaker(source, format, state);
   const known = createKnownTargets(state, sink);
   const start = resumed ?? begin;
   state.line = start.line;
@@ -75,7 +75,7 @@ async function readRows(
     base += from;
     to -= from;
     from = 0;
-    const { bytesRead } = await handle.read(bytes, to, bytes.length - to, base + to);
+    const bytesRead = await source.read(bytes, to, bytes.length - to, base + to);
     to += bytesRead;
     end = bytesRead === 0;
   }
@@ -165,31 +165,49 @@ function createKnownTargets(state: TakerState, sink: Pick<HistorySink, "resolve"
 
 /** The reader of the format's rows, and where they begin. */
 async function openTaker(
-  handle: FileHandle,
+  source: TextSource,
   format: HistoryFormat,
   state: TakerState,
 ): Promise<{ taker: RowTaker; begin: FilePosition }> {
-  const head = Buffer.alloc(rowBytesMax);
-  const { bytesRead } = await handle.read(head, 0, head.length, 0);
-  const bytes = head.subarray(0, bytesRead);
+  const { bytes, end } = await readHead(source);
   if (format === "ndjson") {
     return { taker: createNdjsonTaker(state), begin: { offset: markBytes(bytes), line: 1 } };
   }
-  const header = readCsvHeader(bytes, bytesRead < head.length);
+  const header = readCsvHeader(bytes, end);
   return {
     taker: createCsvTaker(header, state),
     begin: { offset: header.bytes, line: 1 + header.lines },
   };
 }
 
+/** The beginning of a file, and whether that is all of it. */
+async function readHead(source: TextSource): Promise<{ readonly bytes: Buffer; readonly end: boolean }> {
+  const head = Buffer.alloc(rowBytesMax);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < head.length; length += read) {
+    read = await source.read(head, length, head.length - length, length);
+  }
+  return { bytes: head.subarray(0, length), end: length < head.length };
+}
+
 /** Makes the quick checks, before a task begins. @throws FormatError */
 export async function checkHistory({ path, format }: HistoryFile): Promise<void> {
-  const handle = await open(path, "r");
+  const source = await openText(path);
   try {
-    const head = Buffer.alloc(rowBytesMax);
-    const { bytesRead } = await handle.read(head, 0, head.length, 0);
-    if (format === "csv") readCsvHeader(head.subarray(0, bytesRead), bytesRead < head.length);
+    const { bytes, end } = await readHead(source);
+    if (format === "csv") readCsvHeader(bytes, end);
   } finally {
-    await handle.close();
+    await source.close();
+  }
+}
+
+/** What the content of a file looks like. */
+export async function guessFormat(path: string): Promise<HistoryFormat> {
+  const source = await openText(path);
+  try {
+    const { bytes } = await readHead(source);
+    return /^(\u00ef\u00bb\u00bf)?\s*\{/.test(bytes.toString("latin1")) ? "ndjson" : "csv";
+  } finally {
+    await source.close();
   }
 }

@@ -28,12 +28,12 @@ function ofType(type: number, value: unknown, local: LocalTime): Converted {
   const convert = converters.get(type);
   if (convert === undefined) return { reason: "type" };
   // Stored and exported as milliseconds: the size of the number says nothing about its unit.
-  if (type === timeType && isNumeric(value)) return { value: Number(value) };
+  if (type === timeType && isMillis(value)) return { value: Number(value) };
   if (type === placeType && typeof value === "string") return convert(fromJson(value), local);
   return convert(value, local);
 }
 
-function isNumeric(value: unknown): boolean {
+function isMillis(value: unknown): boolean {
   return (
     typeof value === "bigint" ||
     (typeof value === "number" && Number.isFinite(value)) ||
@@ -52,18 +52,27 @@ function fromJson(text: string): unknown {
 /** Types that take a number cell unchanged. */
 const numberTypes: ReadonlySet<number> = new Set([1, 15, 16, 17, 18, 21, 22, 25, 24]);
 
-export function takesNumbers({ type, allowed }: PointAnswer): boolean {
-  return allowed === null && numberTypes.has(type);
+/** Whether the data point's values are numbers. */
+export function isNumeric({ type }: PointAnswer): boolean {
+  return numberTypes.has(type);
+}
+
+export function takesNumbers(point: PointAnswer): boolean {
+  return point.allowed === null && isNumeric(point);
 }
 
 const zero = 48;
 const minus = 45;
 const point = 46;
+const comma = 44;
 const digitsExactMax = 15;
 const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n);
 
-/** Reads up to 15 digits and a point by one exact division; NaN for anything else, which may still be a number. */
-export function readDecimal(bytes: Uint8Array, start: number, end: number): number {
+/**
+ * Reads up to 15 digits and a point, or with `decimalComma` a comma, by one exact division; NaN for anything else, which
+ * may still be a number.
+ */
+export function readDecimal(bytes: Uint8Array, start: number, end: number, decimalComma = false): number {
   const negative = bytes[start] === minus;
   const first = negative ? start + 1 : start;
   let mantissa = 0;
@@ -71,7 +80,8 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number): numb
   let pointAt = -1;
   for (let at = first; at < end; at++) {
     const byte = bytes[at] as number;
-    if (byte === point && pointAt < 0 && at > first && at < end - 1) {
+    const isPoint = byte === point || (byte === comma && decimalComma);
+    if (isPoint && pointAt < 0 && at > first && at < end - 1) {
       pointAt = at;
       continue;
     }

@@ -51,6 +51,14 @@ async function read(path: string, format: HistoryFormat, from: FilePosition | nu
   return seen;
 }
 
+/** Encoded by Node, which shares nothing with the reader. */
+const encodings: Readonly<Record<string, (text: string) => Buffer>> = {
+  "UTF-8": (text) => Buffer.from(text),
+  "UTF-8 with a mark": (text) => Buffer.from(`\uFEFF${text}`),
+  "UTF-16LE": (text) => Buffer.from(`\uFEFF${text}`, "utf16le"),
+  "UTF-16BE": (text) => Buffer.from(`\uFEFF${text}`, "utf16le").swap16(),
+};
+
 suite("history files", (test) => {
   let folder: Awaited<ReturnType<typeof openTempDir>>;
   const path = () => join(folder.path, "rows");
@@ -58,6 +66,57 @@ suite("history files", (test) => {
     folder = await openTempDir();
   });
   test.after(() => folder.close());
+
+  test("semicolons, tabs and sep= with decimal commas, in UTF-8 and UTF-16", async () => {
+    const files = {
+      semicolons: "deviceID;dataPointID;time;value\r\nd1;temp;7;21,5\r\nd1;note;7;1,5\r\nd1;temp;8;-0,25\r\n",
+      tabs: "deviceID\tdataPointID\ttime\tvalue\nd1\ttemp\t7\t21,5\nd1\tnote\t7\t1,5\nd1\ttemp\t8\t-0.25",
+      "sep=":
+        'sep=|\r\ndeviceID|dataPointID|time|value\r\nd1|temp|7|"21,5"\r\nd1|note|7|1,5\r\nd1|temp|8|-2,5e-1',
+    };
+    for (const [form, text] of Object.entries(files)) {
+      const first = form === "sep=" ? 3 : 2;
+      for (const [encoding, encode] of Object.entries(encodings)) {
+        await writeFile(path(), encode(text));
+        const { rows, bad } = await read(path(), "csv");
+        assert.equal(bad, [], `${form} ${encoding}`);
+        assert.equal(rows, [
+          `${first} d1 temp 7000000 21.5`,
+          `${first + 1} d1 note 7000000 1,5`,
+          `${first + 2} d1 temp 8000000 -0.25`,
+        ]);
+      }
+    }
+  });
+
+  test("a comma is no decimal one where commas separate", async () => {
+    await writeFile(path(), 'deviceID,dataPointID,time,value\nd1,temp,7,"1,234"\n');
+    const { rows, bad } = await read(path(), "csv");
+    assert.equal([rows.length, bad.map(({ column }) => column)], [0, ["value"]]);
+  });
+
+  test("a long file in UTF-16 goes on from every position, and a broken one says where", async () => {
+    const lines = Array.from({ length: 30_000 }, (_, i) => `设备${i % 9};note;${i};größer 😀 ${i}`);
+    const text = `deviceID;dataPointID;time;value\n${lines.join("\n")}`;
+    await writeFile(path(), text);
+    const expected = await read(path(), "csv");
+    await writeFile(path(), encodings["UTF-16LE"]?.(text) ?? "");
+    const whole = await read(path(), "csv");
+    assert.equal(whole, expected);
+    for (const { position, rows } of whole.places) {
+      assert.equal((await read(path(), "csv", position)).rows, whole.rows.slice(rows));
+    }
+    await appendFile(path(), Buffer.from([0x41]));
+    await rejects(() => read(path(), "csv"), /not UTF-16/);
+  });
+
+  test("NDJSON in UTF-16, as PowerShell redirects it", async () => {
+    await writeFile(
+      path(),
+      Buffer.from('\uFEFF{"deviceID":"d1","dataPointID":"temp","time":7,"value":1.5}\r\n', "utf16le"),
+    );
+    assert.equal((await read(path(), "ndjson")).rows, ["1 d1 temp 7000000 1.5"]);
+  });
 
   test("reading goes on from every position where it stood, to the same rows and lines", async () => {
     const lines = Array.from({ length: 40_000 }, (_, i) =>
