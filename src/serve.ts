@@ -10,6 +10,7 @@ import { readBuildInfo } from "./host/build-info.js";
 import { newOwner } from "./host/process-owner.js";
 import type { Logger } from "./observability/log.js";
 import { readBrokerSettings } from "./service/broker.js";
+import { logChangedFormulas } from "./service/formula-notice.js";
 import { type MovingShards, startMovingShards } from "./service/moving-shards.js";
 import { type ListenerName, listenerAddresses } from "./service/mqtt-listeners.js";
 import { startPipelines } from "./service/pipelines.js";
@@ -61,6 +62,7 @@ export async function serve(
       : null;
   const storage = await openStorage(config, log, clock, fatal, onShardEnded, stopping, identity);
   const { db } = storage.metadata;
+  await logChangedFormulas(db, log);
   const pipelines = await startPipelines({
     storage,
     config,

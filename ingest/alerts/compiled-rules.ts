@@ -66,10 +66,7 @@ interface Condition {
  * Compiles a saved condition, and remembers it for a while. `dataPointIDs` are those of its product. @throws StoreError INVALID for one that this version does
  * not take
  */
-export type CompileCondition = (
-  text: string,
-  dataPointIDs: Pick<ReadonlySet<string>, "has">,
-) => Condition;
+export type CompileCondition = (text: string, dataPointIDs: Pick<ReadonlySet<string>, "has">) => Condition;
 
 export interface CompiledRulesCache {
   /** From memory only. */

@@ -40,7 +40,7 @@ interface FormulaOptions {
 export const asStored: FormulaOptions = { allowUnknown: true, allowHeavy: true };
 
 /** The dataPointIDs of a product. */
-export type Names = Pick<ReadonlySet<string>, "has">;
+type Names = Pick<ReadonlySet<string>, "has">;
 
 type FormulaCompiler = (text: string, dataPointIDs: Names, options?: FormulaOptions) => Formula;
 
@@ -141,7 +141,10 @@ function checkNew(
   const unknown = variables.find((name) => !ownVariables.has(name) && !dataPointIDs.has(name));
   if (unknown === undefined) return;
   const hint = rightName(unknown, isWord);
-  throw refusal(text, new FormulaProblem(`${unknown} is no data point, constant or function${hint}`, unknown));
+  throw refusal(
+    text,
+    new FormulaProblem(`${unknown} is no data point, constant or function${hint}`, unknown),
+  );
 }
 
 function refusal(text: string, { message, token, column }: FormulaProblem): StoreError {

@@ -18,7 +18,7 @@ export const reasonTexts: Readonly<Record<Reason, string>> = {
   size: "The text is longer than 65,535 bytes. Send less, or in parts.",
   enum: "The value is none of the data point's enumeration. Send one that is listed, or add it to the list.",
   unit: "The record's unit is another one than the data point's, or than that of an earlier record of its name. Send values in the data point's unit, or correct its unitSymbol and unitName.",
-  time: "The time cannot be read, or lies outside the times that are taken. Send ISO 8601, or numbers since 1970.",
+  time: "The time cannot be read, is a bare number before 2000-01-01, or lies before OLDEST_TIME or after 2255-05-31. Send ISO 8601, or a number since 1970 of a time from 2000 on.",
   future:
     "The time is more than ten minutes ahead of the clock. Set the device's clock right: the service tells the time.",
   retention: "The time is older than points are kept. Raise POINT_RETENTION_DAYS, or send newer values.",

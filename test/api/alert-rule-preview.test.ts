@@ -1,5 +1,5 @@
 import { dataPointBody, makeDataPoint, makeDevice, makeProduct, productBody, unique } from "../factories.js";
-import { assert } from "../suite.js";
+import { assert, until } from "../suite.js";
 import { type Rec, refused, worldSuites } from "../world.js";
 
 const path = "/api/v1/alert_rules/preview";
@@ -43,6 +43,38 @@ worldSuites("an alert rule tried before it is saved", (test, world) => {
     assert.is(reply.status, 200, reply.text);
     return reply.record as unknown as Backtest;
   };
+
+  test("a data point called like a constant is meant by its rule, which fires, and by its formula", async () => {
+    const own = await makeProduct(world);
+    const points: Rec[] = [];
+    for (const dataPointID of ["e", "true"]) points.push(await makeDataPoint(world, own, { dataPointID }));
+    const one = await makeDevice(world, own);
+    await world.publish(one, { time: startMs, e: 7, true: 2 }, { time: startMs + minute, e: 1, true: 2 });
+    const rule = { dataPointIntID: points[1]?.id, deviceID: one.deviceID, condition: "e > 5 and true == 2" };
+    const { spans } = await backtest(rule);
+    assert.equal(
+      spans.map(({ startTime }) => startTime),
+      [startMs],
+    );
+    await world.make("/api/v1/alert_rules", {
+      alertName: unique("rule"),
+      dataPointIntID: points[0]?.id,
+      condition: "e > 5 and true == 2",
+    });
+    await world.publish(one, { e: 9, true: 2 });
+    await until(
+      async () =>
+        (await world.call("GET", `/api/v1/current_alerts?deviceID=${one.deviceID}`)).page.items.length === 1,
+      { what: "the alert" },
+    );
+    const { list } = await world.call("POST", "/api/v1/metrics_data/preview", {
+      ...{ dataPointIntID: points[1]?.id, deviceID: one.deviceID, expressions: "dataPoint + e" },
+      startTime: startMs,
+      endTime: startMs + 2 * minute,
+    });
+    const [{ metricData } = { metricData: null }] = list;
+    assert.equal((metricData as { value?: unknown } | null)?.value, [9, 3]);
+  });
 
   test("it would have raised what the saved rule has raised", async () => {
     const condition = "dataPoint > 20 and door and lastValue > 10";

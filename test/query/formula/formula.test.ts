@@ -483,10 +483,19 @@ suite("formulas: refusals", (test) => {
     ["2 * PI", "PI is no data point, constant or function; write pi in place of PI (column 5)"],
     ["x + nothing", "nothing is no data point, constant or function (column 5)"],
   ];
-  for (const [text, message] of spellings) test(`${text}: ${message}`, () => assert.is(refusal(text), message));
+  for (const [text, message] of spellings)
+    test(`${text}: ${message}`, () => assert.is(refusal(text), message));
 
   test("what is right is never called misspelt", () => {
-    for (const text of ["x != 1", "x >= 1", "x <= 1", "x == 1 ? x : -y", "not x or y and x", "x < y", "x % 2"])
+    for (const text of [
+      "x != 1",
+      "x >= 1",
+      "x <= 1",
+      "x == 1 ? x : -y",
+      "not x or y and x",
+      "x < y",
+      "x % 2",
+    ])
       assert.is(refusal(text), "accepted", text);
   });
 
