@@ -72,7 +72,7 @@ export function pathOf(path: string, query: Query = {}): string {
 }
 
 /** Milliseconds, which the API would read as seconds where they are few, are written as text there. */
-const written = (name: string, value: string | number): string =>
+const written = (name: string, value: NonNullable<Query[string]>): string =>
   typeof value === "number" && /Time$/.test(name) && Math.abs(value) < 1e11
     ? new Date(value).toISOString()
     : String(value);
