@@ -42,14 +42,16 @@ export function readRequestTime(text: string, zone: Zone, parameter: string): nu
     bare === undefined ? readIsoTime(text, (wallMs) => zone.fromWall(wallMs) * 1000, true) : bare;
   if (micros !== null && Math.abs(micros) <= Number.MAX_SAFE_INTEGER) return micros;
   const isTime = bare !== undefined || micros !== null;
-  const isEarly = micros === null ? text.startsWith("-") : micros < 0;
-  throw new StoreError("INVALID", `cannot read ${parameter}`, {
-    [parameter]: !isTime
-      ? "must be YYYY-MM-DD HH:MM:SS, ISO 8601 or a number since 1970"
-      : isEarly
-        ? `lies before ${dayText(earliestTime)}, the oldest time that there is`
-        : `lies after ${dayText(latestTime)}, the last time that there is`,
-  });
+  const why = isTime
+    ? beyondTimes(micros === null ? text.startsWith("-") : micros < 0)
+    : "must be YYYY-MM-DD HH:MM:SS, ISO 8601 or a number since 1970";
+  throw new StoreError("INVALID", `cannot read ${parameter}`, { [parameter]: why });
+}
+
+function beyondTimes(isEarly: boolean): string {
+  return isEarly
+    ? `lies before ${dayText(earliestTime)}, the oldest time that there is`
+    : `lies after ${dayText(latestTime)}, the last time that there is`;
 }
 
 const dayText = (micros: number): string => rfc3339(micros).slice(0, 10);

@@ -34,7 +34,8 @@ export const dataFormats = ["json", ...historyFormats] as const;
  */
 export function streamFormat(request: Request, format: string | undefined): HistoryFormat | null {
   const asked = readFormat(dataFormats, format);
-  return asked === null ? acceptedFormat(request) : asked === "json" ? null : asked;
+  if (asked === null) return acceptedFormat(request);
+  return asked === "json" ? null : asked;
 }
 
 /** Null if absent. @throws ApiError PARAMETER_INVALID naming format */

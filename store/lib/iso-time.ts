@@ -57,8 +57,8 @@ function daysOf(year: number, month: number): number {
 
 /** Milliseconds since midnight, with the T before them. */
 function readClock(isExtended: boolean): number {
-  const mark = text.charCodeAt(at++) | 0x20;
-  if (mark !== 0x74 && !(isExtended && mark === space)) return Number.NaN;
+  const mark = text.charCodeAt(at++);
+  if ((mark | 0x20) !== 0x74 && !(isExtended && mark === space)) return Number.NaN;
   const hour = readDigits(2);
   if (isExtended && !skip(colon)) return Number.NaN;
   const minute = readDigits(2);
