@@ -161,7 +161,10 @@ suite("imports within their bounds", (test) => {
         yield write("d", `${i}${long}`);
       }
     };
-    const csv = rows((device, point) => `${device},${point},1700000001,1\n`, "deviceID,dataPointID,time,value\n");
+    const csv = rows(
+      (device, point) => `${device},${point},1700000001,1\n`,
+      "deviceID,dataPointID,time,value\n",
+    );
     const json = rows(
       (deviceID, dataPointID) => `${JSON.stringify({ deviceID, dataPointID, time: 1.7e9, value: 1 })}\n`,
     );
