@@ -16,6 +16,7 @@ import { notificationsSchema } from "./schema-notifications.js";
 import { overviewSchema } from "./schema-overview.js";
 import { placesSchema } from "./schema-places.js";
 import { resourcesSchema } from "./schema-resources.js";
+import { sealingSchema } from "./schema-sealing.js";
 import { searchSchema } from "./schema-search.js";
 import type { Db, Statement } from "./sql.js";
 
@@ -78,6 +79,7 @@ export const migrations: readonly (readonly string[])[] = [
   influxShardsSchema,
   shardCrashesSchema,
   notificationIDsSchema,
+  sealingSchema,
 ];
 
 export const schemaVersion = migrations.length;
