@@ -28,7 +28,12 @@ export async function takeWriteOf1(request: DeviceRequest): Promise<Answer | und
 
 const statementBytesMax = 16 * 1024;
 /** What clients send before they write: Telegraf's CREATE DATABASE, and the retention policies of others. */
-const preparation = /^\s*(?:create|alter)\s+(?:database|retention\s+policy)\b[^;]*;?\s*$/i;
+function isPreparation(statement: string): boolean {
+  const text = statement.trim();
+  const [verb = "", kind = ""] = text.toLowerCase().split(/\s+/, 2);
+  const isOne = !text.slice(0, -1).includes(";");
+  return isOne && (verb === "create" || verb === "alter") && (kind === "database" || kind === "retention");
+}
 
 /** GET and POST /query: nothing is read here, and what would make a database has nothing to do. */
 export async function answerQueryOf1(request: DeviceRequest): Promise<Answer | undefined> {
@@ -39,7 +44,7 @@ export async function answerQueryOf1(request: DeviceRequest): Promise<Answer | u
     statement = new URLSearchParams(body.bytes.toString("utf8")).get("q") ?? "";
     body.release();
   }
-  if (preparation.test(statement)) return inForm(200, { results: [{ statement_id: 0 }] });
+  if (isPreparation(statement)) return inForm(200, { results: [{ statement_id: 0 }] });
   return failure(400, "PARAMETER_INVALID", "values are read by the API, not by queries: see /reference");
 }
 
