@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { domainToASCII } from "node:url";
 import { asError } from "../../store/lib/errors.js";
-import type { Vault } from "../../store/metadata/db/secrets.js";
+import { placeOf, type Vault } from "../../store/metadata/db/secrets.js";
 import { type Config, ConfigError, type PemFiles } from "../config/config.js";
 import { parsed, readSetting } from "../config/setting-files.js";
 import type { Authority, IssuedServer } from "./authority.js";
@@ -53,7 +53,10 @@ export function createServerCertificate({ config, authority, vault, onFault }: M
 }
 
 const renewBeforeMs = 30 * 86_400_000;
-const format = 1;
+const format = 2;
+/** Of files whose key was sealed for no place. */
+const unplacedFormat = 1;
+const place = placeOf("server-certificate.json", null, "");
 
 /** The names by which devices reach the service. A wildcard address is not one of them. */
 export function hostsOf({ host, publicHost }: Pick<Config, "host" | "publicHost">): string[] {
@@ -75,12 +78,16 @@ async function readKept(
 ): Promise<IssuedServer | null> {
   try {
     const kept = JSON.parse(await readFile(path, "utf8")) as { format: number; cert: string; key: string };
-    if (kept.format !== format) throw new Error(`it has format ${kept.format}`);
-    const key = vault.open(Buffer.from(kept.key, "base64"));
+    if (kept.format !== format && kept.format !== unplacedFormat)
+      throw new Error(`it has format ${kept.format}`);
+    const sealed = Buffer.from(kept.key, "base64");
+    const key = kept.format === format ? vault.open(sealed, place) : vault.openUnplaced(sealed);
     if (!new X509Certificate(kept.cert).checkPrivateKey(createPrivateKey(key))) {
       throw new Error("its key is not the certificate's");
     }
-    return { cert: kept.cert, key };
+    const pair = { cert: kept.cert, key };
+    if (kept.format !== format) await keep(path, vault, pair);
+    return pair;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") onFault(asError(error));
     return null;
@@ -89,7 +96,7 @@ async function readKept(
 
 /** Stores the certificate, and the key sealed with the master key. */
 async function keep(path: string, vault: Vault, { cert, key }: IssuedServer): Promise<void> {
-  const sealed = Buffer.from(vault.seal(key)).toString("base64");
+  const sealed = Buffer.from(vault.seal(key, place)).toString("base64");
   await writeFile(`${path}.new`, JSON.stringify({ format, cert, key: sealed }), { mode: 0o600 });
   await rename(`${path}.new`, path);
 }

@@ -2,8 +2,8 @@ import { systemClock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { newSecret } from "../../store/metadata/db/ids.js";
-import { createVault } from "../../store/metadata/db/secrets.js";
 import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
+import { openVault } from "../../store/metadata/users/sealing.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { useTimeZones } from "../../store/time-zones/in-use.js";
 import { dynamicSecurity, type Prepared } from "../brokers/mosquitto.js";
@@ -122,7 +122,7 @@ async function mosquittoTool([file]: readonly string[], config: Config): Promise
   const own = ownCredentials(config);
   if (own === null) throw new Error("BROKER_URL, BROKER_USERNAME and BROKER_PASSWORD must be set");
   return withMetadata(config, async (db) => {
-    const devices = { db, vault: createVault(await masterKey(config)) };
+    const devices = { db, vault: await openVault(db, await masterKey(config)) };
     return writeMosquittoConfig(file, await dynamicSecurity(brokerDevices(devices, systemClock.now()), own));
   });
 }

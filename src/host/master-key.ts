@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Config, ConfigError } from "../config/config.js";
+import { metadataAddress } from "./metadata.js";
 import { replaceFile } from "./replace-file.js";
 
 const keyPattern = /^[0-9a-f]{64}$/i;
@@ -36,6 +37,14 @@ async function readKept(config: Config): Promise<string> {
     throw error;
   });
   return text.trim();
+}
+
+/** The key is right, and does not open the authority's. */
+export function strangeAuthority(config: Config): ConfigError {
+  const { url } = metadataAddress(config);
+  return new ConfigError([
+    `the private key of the authority in the metadata ${url} is not as the service sealed it: restore the metadata from a backup`,
+  ]);
 }
 
 /** The key is not the one that sealed the metadata. */

@@ -1,3 +1,4 @@
+import { codingOf } from "../../ingest/transports/http/requests/content-coding.js";
 import { ApiError } from "./errors.js";
 import { requireShallow } from "./json-depth.js";
 
@@ -30,12 +31,21 @@ async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+const unpacked = { "Accept-Encoding": "identity" };
+
 /** @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, PARAMETER_INVALID if nested too deeply */
 export async function readJsonBody(request: Request, bytesMax = jsonBytesMax): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") {
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be application/json");
   }
+  if (codingOf(request.headers.get("content-encoding")) !== "identity")
+    throw new ApiError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      "a body of JSON must have no Content-Encoding",
+      {},
+      unpacked,
+    );
   const bytes = await readBody(request, bytesMax);
   let json: unknown;
   try {

@@ -1,7 +1,8 @@
 import { createWriteStream } from "node:fs";
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
+import { createGunzip, createInflate } from "node:zlib";
+import { acceptedCodings, codingOf } from "../../ingest/transports/http/requests/content-coding.js";
 import { type DiskClaim, diskFull, guarded } from "./disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
@@ -53,7 +54,13 @@ export async function spoolBody(request: Request, spool: Spool): Promise<void> {
 }
 
 function unpackers(encoding: string | null): Transform[] {
-  if (encoding === null || encoding === "" || encoding === "identity") return [];
-  if (encoding.trim().toLowerCase() === "gzip") return [createGunzip()];
-  throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the Content-Encoding must be gzip or none");
+  const coding = codingOf(encoding);
+  if (coding === "identity") return [];
+  if (coding !== null) return [coding === "gzip" ? createGunzip() : createInflate()];
+  throw new ApiError(
+    "UNSUPPORTED_MEDIA_TYPE",
+    "the Content-Encoding must be gzip, deflate or none",
+    {},
+    acceptedCodings,
+  );
 }

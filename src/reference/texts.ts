@@ -14,7 +14,7 @@ export const introduction = `IoT device management and telemetry: products, devi
 
 **Deletes.** \`ids\` holds one id, or several separated by commas: all of them or none.
 
-**Errors.** A method that a path does not take is 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`; a path that is none is 404 \`DATA_NOT_FOUND\`, naming \`url\`. What cannot be read as a request is answered before its path is looked at: 400 \`BAD_REQUEST\`, 408 \`REQUEST_TIMEOUT\`, 413 \`PAYLOAD_TOO_LARGE\`, 417 \`EXPECTATION_FAILED\` or 431 \`HEADERS_TOO_LARGE\`. All bodies are \`Error\`.`;
+**Errors.** A method that a path does not take is 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`; a path that is none is 404 \`DATA_NOT_FOUND\`, naming \`url\`. What cannot be read as a request is answered before its path is looked at: 400 \`BAD_REQUEST\`, 408 \`REQUEST_TIMEOUT\`, 413 \`PAYLOAD_TOO_LARGE\`, 417 \`EXPECTATION_FAILED\`, 431 \`HEADERS_TOO_LARGE\` or 501 \`NOT_IMPLEMENTED\`. All bodies are \`Error\`.`;
 
 export const tagTexts: Readonly<Record<string, string>> = {
   Service: "Health, the clock, metrics, this reference.",
@@ -62,6 +62,7 @@ export const errorText: Readonly<Record<ErrorCode, string>> = {
   IN_PROGRESS: "something of the kind is going on already, one at a time",
   PAYLOAD_TOO_LARGE: "the body is too large",
   UNSUPPORTED_MEDIA_TYPE: "the body has another type than documented",
+  NOT_IMPLEMENTED: "`Transfer-Encoding` may be `chunked` only",
   EXPECTATION_FAILED: "`Expect` may be `100-continue` only",
   FORMAT_INVALID: "the content has the wrong shape",
   TOO_MANY_REQUESTS:

@@ -5,6 +5,7 @@ import type { WebSocketTransport } from "../../ingest/transports/websocket/trans
 import { createFedServer } from "./fed-server.js";
 import { HttpConnection } from "./http-connection.js";
 import type { RequestHandling } from "./request-handling.js";
+import { toOriginForm } from "./request-target.js";
 import type { Unread } from "./unread.js";
 
 const headerBytesMax = 64 * 1024;
@@ -27,6 +28,7 @@ export function createHttp1Server(
   const onConnection =
     (work: (request: IncomingMessage, response: ServerResponse, connection: HttpConnection) => void) =>
     (request: IncomingMessage, response: ServerResponse): void => {
+      toOriginForm(request);
       unread.heard(request, response);
       const socket: unknown = request.socket;
       if (!(socket instanceof HttpConnection)) return;
@@ -40,6 +42,7 @@ export function createHttp1Server(
     ),
   );
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    toOriginForm(request);
     if (
       socket instanceof HttpConnection &&
       upgrades?.serves(request.url ?? "") === true &&

@@ -14,7 +14,10 @@ export interface Unread {
   respond(error: unknown): Response;
   /** Notes that the request has been read: it is answered before anything unreadable that follows it. */
   heard(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers the request here, and returns true, if it lacks a required Host or has an invalid one (RFC 9112 3.2). */
+  /**
+   * Answers the request here, and returns true, if it lacks a required Host or has an invalid one (RFC 9112 3.2), or its
+   * body comes in a coding that we do not know.
+   */
   refuse(request: IncomingMessage, response: ServerResponse): boolean;
   /** Answers an Expect other than 100-continue. */
   unexpected(response: ServerResponse): void;
@@ -88,10 +91,9 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
     },
     late: (socket) => part(socket, tooLate()),
     refuse: (request, response) => {
-      const wrong = wrongHost(request);
-      if (wrong === null) return false;
-      send(response, new ApiError("BAD_REQUEST", wrong.message, { Host: wrong.field }));
-      return true;
+      const wrong = wrongHost(request) ?? unknownCoding(request);
+      if (wrong !== null) send(response, wrong);
+      return wrong !== null;
     },
     attach: (server) => {
       server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -110,9 +112,11 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
 let soundHost = "";
 
 /** An invalid host would otherwise surface where the URL is first used, in the middle of a route. */
-function wrongHost({ httpVersion, headers: { host } }: IncomingMessage) {
+function wrongHost({ httpVersion, headers: { host } }: IncomingMessage): ApiError | null {
   if (host === undefined) {
-    return httpVersion === "1.1" ? { message: "the request has no Host", field: "is required" } : null;
+    return httpVersion === "1.1"
+      ? new ApiError("BAD_REQUEST", "the request has no Host", { Host: "is required" })
+      : null;
   }
   // An empty Host says that the request's target has no authority (RFC 9112 3.2).
   if (host === "" || host === soundHost) return null;
@@ -120,7 +124,14 @@ function wrongHost({ httpVersion, headers: { host } }: IncomingMessage) {
     soundHost = host;
     return null;
   }
-  return { message: "the Host of the request is not valid", field: "is not valid" };
+  return new ApiError("BAD_REQUEST", "the Host of the request is not valid", { Host: "is not valid" });
+}
+
+/** The parser undoes `chunked` and passes on what is beneath: packed bytes would be taken for the body (RFC 9112 6.1). */
+function unknownCoding({ headers }: IncomingMessage): ApiError | null {
+  const coding = headers["transfer-encoding"];
+  if (coding === undefined || coding.trim().toLowerCase() === "chunked") return null;
+  return new ApiError("NOT_IMPLEMENTED", "Transfer-Encoding may be chunked only");
 }
 
 function tooLate(): ApiError {

@@ -1,13 +1,13 @@
 import { createDirectory, type Directory } from "../../ingest/directory/directory.js";
 import { createMeter, type Meter } from "../../ingest/meter.js";
+import type { DamageLog } from "../../store/files/damage.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { createListeners } from "../../store/lib/listeners.js";
 import { type Change, openChangeFeed } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import { createVault } from "../../store/metadata/db/secrets.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
-import { opensTokens } from "../../store/metadata/users/sealed-tokens.js";
+import { openVault } from "../../store/metadata/users/sealing.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { type Authority, openAuthority } from "../certificates/authority.js";
 import type { Config } from "../config/config.js";
@@ -15,8 +15,8 @@ import { type Catalog, createCatalog } from "../devices/catalog.js";
 import { keepClusterNumbers } from "../host/cluster-numbers.js";
 import { ensureConfiguredKey, firstStart } from "../host/first-start.js";
 import { lockDataDir } from "../host/lock.js";
-import { firstMasterKey, masterKey, wrongMasterKey } from "../host/master-key.js";
-import { openMetadata, refuseEmptied } from "../host/metadata.js";
+import { firstMasterKey, masterKey, strangeAuthority, wrongMasterKey } from "../host/master-key.js";
+import { metadataAddress, openMetadata, refuseEmptied } from "../host/metadata.js";
 import { releaseReserve } from "../host/reserve.js";
 import { refuseUnfinishedRestore } from "../host/restoring.js";
 import { beginMovesAnew } from "../host/unfinished-move.js";
@@ -51,6 +51,7 @@ export async function openMetadataLayer(
   config: Config,
   log: Logger,
   clock: Clock,
+  damage: Pick<DamageLog, "report">,
   fatal: (error: Error) => void,
 ): Promise<MetadataLayer> {
   const { now } = clock;
@@ -62,14 +63,22 @@ export async function openMetadataLayer(
   const db = await openMetadata(config);
   const isNew = (await listTenants(db)).length === 0;
   if (isNew) await refuseEmptied(config);
-  const vault = createVault(await (isNew ? firstMasterKey : masterKey)(config));
+  const vault = await openVault(db, await (isNew ? firstMasterKey : masterKey)(config), (place) =>
+    damage.report({
+      part: "metadata",
+      file: metadataAddress(config).url,
+      what: `the sealed value ${place} does not open: it is another record's, or damaged`,
+      lostBytes: 0,
+    }),
+  ).catch((error: unknown) => {
+    throw error instanceof StoreError && error.code === "CORRUPT" ? wrongMasterKey(config) : error;
+  });
   const first = await firstStart(db, config, now());
   if (first !== null) log.info("first start: what was made is shown once", { ...first });
   const chosen = await ensureConfiguredKey(db, config, now());
   const authority = await openAuthority({ db, vault }, config, now()).catch((error: unknown) => {
-    throw error instanceof StoreError && error.code === "CORRUPT" ? wrongMasterKey(config) : error;
+    throw error instanceof StoreError && error.code === "CORRUPT" ? strangeAuthority(config) : error;
   });
-  if (!(await opensTokens({ db, vault }))) throw wrongMasterKey(config);
 
   const devices = { db, vault };
   const directory = createDirectory(devices, directoryDevicesMax);

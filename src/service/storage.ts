@@ -88,7 +88,7 @@ export async function openStorage(
 ): Promise<Storage> {
   const { now, monotonic } = clock;
   const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
-  const metadata = await openMetadataLayer(config, log, clock, fatal);
+  const metadata = await openMetadataLayer(config, log, clock, damage, fatal);
   const { db, meter } = metadata;
   const dbOf = (shard: number): Db => (identity === null ? db : heldDb(db, shard, identity));
   const logs = await openJournalLogs({ config, db, log, now, stopping });

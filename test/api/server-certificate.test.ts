@@ -13,6 +13,7 @@ import {
   writePair,
 } from "../ingest/transports/mqtt/listeners/support.js";
 import { testWithOpenssl } from "../programs.js";
+import { sealedBefore } from "../store/metadata/db/sealed-before.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
 const dayMs = 86_400_000;
@@ -72,12 +73,26 @@ suite("server certificate", (test) => {
       await certificate().load(Date.now());
       assert.equal(faults, [], "one that is missing, or sound, is none");
       const other = await makeCertificate(await makeAuthority(), { purpose: "server", hosts: ["localhost"] });
-      const mixed = JSON.stringify({ format: 1, cert: other.cert, key });
+      const mixed = JSON.stringify({ format: 2, cert: other.cert, key });
       for (const text of ["", "{}", '{"format":1,"cert":"x","key":"eA=="}', '{"format":9}', mixed]) {
         await writeFile(path, text);
         assert.is.not((await certificate().load(Date.now()))[0]?.cert, first?.cert);
         assert.match(faults.pop() ?? "", path);
       }
+      await db.close();
+    }));
+
+  test("the file of a version before, whose key is sealed for no place, is read and written anew", () =>
+    withTempDir(async (dir) => {
+      const { db, certificate, faults } = await setUp(dir);
+      const path = join(dir, "server-certificate.json");
+      const [first] = await certificate().load(Date.now());
+      assert.ok(first);
+      const key = sealedBefore(Buffer.alloc(32, 7), first.key).toString("base64");
+      await writeFile(path, JSON.stringify({ format: 1, cert: first.cert, key }));
+      for (let times = 0; times < 2; times++) assert.equal(await certificate().load(Date.now()), [first]);
+      assert.is((JSON.parse(await readFile(path, "utf8")) as { format: number }).format, 2);
+      assert.equal(faults, []);
       await db.close();
     }));
 

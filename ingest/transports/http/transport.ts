@@ -18,15 +18,16 @@ import { sessionExpiryMax } from "../../sessions/bounds.js";
 import { httpClientID } from "../../sessions/inboxes.js";
 import type { SessionState } from "../../sessions/state.js";
 import type { Neighbours } from "../sockets/relay.js";
+import { answerQueryOf1, inFormOf1, pong, takeWriteOf1 } from "./influx/v1.js";
 import { inInfluxForm, takeLineProtocol } from "./influx/write.js";
 import { takeBatch } from "./messages/batch.js";
 import { confirmMessage, fetchMessage } from "./messages/inbox.js";
 import { takeUplink } from "./messages/uplinks.js";
 import type { HttpPeer } from "./peer.js";
-import { type Answer, failure, type HttpResponse, noContent, send, turnedAway } from "./requests/answers.js";
+import { type Answer, failure, type HttpResponse, send, turnedAway } from "./requests/answers.js";
 import { readBody } from "./requests/body.js";
 import { createBodyRooms } from "./requests/body-room.js";
-import { loginOf } from "./requests/credentials.js";
+import { authorizationOf, loginOf } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
 
 export interface HttpTransport {
@@ -59,10 +60,12 @@ interface Known {
 }
 
 interface Endpoint {
-  readonly method: string;
+  readonly methods: readonly string[];
   readonly action: (request: DeviceRequest) => Promise<Answer | undefined>;
-  /** How errors are told, where it is not as everywhere. */
+  /** How answers are told, where it is not as everywhere. */
   readonly form?: (answer: Answer) => Answer;
+  /** Whether the query may have the credentials. */
+  readonly isNamedInQuery?: boolean;
 }
 
 export function createHttpTransport(context: HttpContext, shards: ByShard<ClientsContext>): HttpTransport {
@@ -80,11 +83,10 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
   const sweep = setInterval(() => void clients.sweep(), sweepMs);
 
   async function deviceOf(
-    { headers }: IncomingMessage,
+    authorization: string,
     peer: HttpPeer,
     ip: string,
   ): Promise<DeviceClient<PolledInbox> | Turned> {
-    const { authorization = "" } = headers;
     const last = known.get(peer.connection);
     if (last?.authorization === authorization && !last.client.isEnded) return last.client;
     const found = await clients.enter(
@@ -108,11 +110,12 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     request: IncomingMessage,
     response: ServerResponse,
     peer: HttpPeer,
+    authorization: string,
     address: string,
     form: (answer: Answer) => Answer,
   ): Promise<boolean> {
     if (neighbours === null || peer.isRelayed) return false;
-    const { username } = loginOf(request.headers.authorization ?? "");
+    const { username } = loginOf(authorization);
     const keeper = await neighbours.keeperOf(username, peer.certificate);
     if (keeper === null) return false;
     if (response.destroyed) return true;
@@ -131,19 +134,22 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     request: IncomingMessage,
     response: ServerResponse,
     peer: HttpPeer,
-    { method, action, form = asItIs }: Endpoint,
+    { methods, action, form = asItIs, isNamedInQuery = false }: Endpoint,
     query: URLSearchParams,
   ): Promise<void> {
-    if (request.method !== method) {
+    if (!methods.includes(request.method ?? "")) {
+      const Allow = methods.join(", ");
       return respond(
         response,
-        form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${method}`, { Allow: method })),
+        form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${Allow}`, { Allow })),
       );
     }
     const { headers } = request;
+    const inQuery = isNamedInQuery ? authorizationOf(query) : undefined;
+    const authorization = inQuery ?? headers.authorization ?? "";
     const ip = clientOf(proxies, peer.address, headers);
-    if (await passedOn(request, response, peer, ip, form)) return;
-    const client = await deviceOf(request, peer, ip);
+    if (await passedOn(request, response, peer, authorization, ip, form)) return;
+    const client = await deviceOf(authorization, peer, ip);
     if ("reason" in client) return respond(response, form(turnedAway[client.reason]));
     if (response.destroyed) return;
     const { tenant } = client.entry.device;
@@ -164,7 +170,8 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     };
     client.underWay++;
     try {
-      respond(response, await action(asked), tenant);
+      const made = await action(asked);
+      respond(response, made && form(made), tenant);
     } finally {
       client.underWay--;
     }
@@ -174,9 +181,9 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     handle: (request, response, peer) => {
       const { url = "" } = request;
       const end = url.indexOf("?");
-      const found = endpointOf(end < 0 ? url : url.slice(0, end));
-      if (found === null) return false;
       const query = end < 0 ? noQuery : new URLSearchParams(url.slice(end + 1));
+      const found = endpointOf(end < 0 ? url : url.slice(0, end), query);
+      if (found === null) return false;
       if ("status" in found) respond(response, found);
       else {
         answer(request, response, peer, found, query).catch((error: unknown) => {
@@ -196,20 +203,24 @@ const uplinks = "/api/v1/uplinks";
 const inbox = "/api/v1/inbox";
 
 /** Null for a path that is not for devices; an answer for one that cannot be read. */
-function endpointOf(path: string): Endpoint | Answer | null {
+function endpointOf(path: string, query: URLSearchParams): Endpoint | Answer | null {
   if (path.startsWith(`${uplinks}/`)) {
     const topic = decoded(path.slice(uplinks.length + 1));
     if (topic === null) return failure(400, "BAD_REQUEST", "the topic in the path is not valid");
-    return { method: "POST", action: (request) => takeUplink(request, topic) };
+    return { methods: ["POST"], action: (request) => takeUplink(request, topic) };
   }
-  if (path === uplinks) return { method: "POST", action: takeBatch };
-  if (path === "/api/v2/write") return { method: "POST", action: takeLineProtocol, form: inInfluxForm };
-  if (path === "/ping") return noContent;
+  if (path === uplinks) return { methods: ["POST"], action: takeBatch };
+  if (path === "/api/v2/write") return { methods: ["POST"], action: takeLineProtocol, form: inInfluxForm };
+  if (path === "/write")
+    return { methods: ["POST"], action: takeWriteOf1, form: inFormOf1, isNamedInQuery: true };
+  if (path === "/query")
+    return { methods: ["GET", "POST"], action: answerQueryOf1, form: inFormOf1, isNamedInQuery: true };
+  if (path === "/ping") return pong(query);
   if (path === "/health") return healthy;
-  if (path === inbox) return { method: "GET", action: fetchMessage };
+  if (path === inbox) return { methods: ["GET"], action: fetchMessage };
   if (path.startsWith(`${inbox}/`)) {
     const id = path.slice(inbox.length + 1);
-    return { method: "DELETE", action: (request) => confirmMessage(request, id) };
+    return { methods: ["DELETE"], action: (request) => confirmMessage(request, id) };
   }
   return null;
 }

@@ -49,7 +49,7 @@ export function createRowChecker(
         return { row: number, columns: { deviceID }, parent: null, audit: null };
       }
       const { parentDevice, ...input } = device;
-      return stagedOf(store, number, input, parentDevice ? parent : null);
+      return stagedOf(store, tenant, number, input, parentDevice ? parent : null);
     },
   };
 }
@@ -93,6 +93,7 @@ function parsedOf(body: Record<string, unknown>, wrong: FieldErrors) {
 
 function stagedOf(
   store: DeviceStore,
+  tenant: number,
   row: number,
   input: Omit<NewDevice, "parentDevice">,
   parent: string | null,
@@ -101,7 +102,7 @@ function stagedOf(
   return {
     row,
     parent,
-    columns: { deviceID, productIntID, ...toColumns(store.vault, rest) },
+    columns: { deviceID, productIntID, ...toColumns(store.vault, { tenant, deviceID }, rest) },
     audit: { deviceID, productIntID, ...auditOf(rest) },
   };
 }

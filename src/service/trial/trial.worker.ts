@@ -95,7 +95,7 @@ const store = {
 } as unknown as SessionStore;
 
 const local = localTimeIn(zoneBy(start.zone));
-const vault = { seal: () => new Uint8Array(0), open: () => "" };
+const vault = { seal: () => new Uint8Array(0), open: () => "", openUnplaced: () => "" };
 const directory = createDirectory({ db, vault }, 100);
 const meter = createMeter();
 const common = {

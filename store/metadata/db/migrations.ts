@@ -16,6 +16,7 @@ import { notificationsSchema } from "./schema-notifications.js";
 import { overviewSchema } from "./schema-overview.js";
 import { placesSchema } from "./schema-places.js";
 import { resourcesSchema } from "./schema-resources.js";
+import { sealingSchema } from "./schema-sealing.js";
 import { searchSchema } from "./schema-search.js";
 import { startNoticeSchema } from "./schema-start-notice.js";
 import type { Db, Statement } from "./sql.js";
@@ -80,6 +81,7 @@ export const migrations: readonly (readonly string[])[] = [
   shardCrashesSchema,
   notificationIDsSchema,
   startNoticeSchema,
+  sealingSchema,
 ];
 
 export const schemaVersion = migrations.length;

@@ -11,40 +11,83 @@ import { createFairQueue } from "../../lib/fair-queue.js";
 
 /** Encrypts secrets that the interface must be able to read back: device tokens and private keys. */
 export interface Vault {
-  seal(plain: string): Uint8Array;
-  /** @throws StoreError CORRUPT if another key sealed it */
-  open(sealed: Uint8Array): string;
+  /** `place`: where the value is kept (`placeOf`). It opens nowhere else. */
+  seal(plain: string, place: string): Uint8Array;
+  /** @throws StoreError CORRUPT if another key sealed it, or for another place */
+  open(sealed: Uint8Array, place: string): string;
+  /** Opens a value of the first form, which names no place. @throws StoreError CORRUPT if another key sealed it */
+  openUnplaced(sealed: Uint8Array): string;
 }
+
+/** What is sealed, by table and column or by file. */
+export type SealedColumn =
+  | "device.token"
+  | "device.lora"
+  | "cert.key"
+  | "contact_point.secrets"
+  | "authority.key"
+  | "sealing.proof"
+  | "server-certificate.json";
+
+/**
+ * The place of a sealed value. Whoever may write the database, and has no master key, could else give a record the
+ * secret of another.
+ * @param tenant the record's; null if it is nobody's @param owner what tells the record from others, and never changes
+ */
+export const placeOf = (column: SealedColumn, tenant: number | null, owner: string | number): string =>
+  JSON.stringify([column, tenant, owner]);
 
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** AES-256-GCM; the sealed form is nonce, tag, cipher text. `masterKey` is 32 bytes. */
-export function createVault(masterKey: Uint8Array): Vault {
+/** The number of the sealed form, its first byte. The first form had none. */
+const sealedForm = 2;
+
+/**
+ * AES-256-GCM; the sealed form is its number, nonce, tag, cipher text, with the place as associated data. `masterKey`
+ * is 32 bytes. `onRefused` is called with the place of each value that does not open there.
+ */
+export function createVault(
+  masterKey: Uint8Array,
+  onRefused: (place: string) => void = () => undefined,
+): Vault {
+  function decrypt(bytes: Buffer, place: string | null): string {
+    const nonce = bytes.subarray(0, nonceBytes);
+    const decipher = createDecipheriv("aes-256-gcm", masterKey, nonce, { authTagLength: tagBytes });
+    if (place !== null) decipher.setAAD(Buffer.from(place));
+    decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+    const body = decipher.update(bytes.subarray(nonceBytes + tagBytes));
+    return Buffer.concat([body, decipher.final()]).toString("utf8");
+  }
+
   return {
-    seal: (plain) => {
+    seal: (plain, place) => {
       const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv("aes-256-gcm", masterKey, nonce);
+      const cipher = createCipheriv("aes-256-gcm", masterKey, nonce).setAAD(Buffer.from(place));
       const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
-      return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+      return Buffer.concat([Uint8Array.of(sealedForm), nonce, cipher.getAuthTag(), body]);
     },
-    open: (sealed) => {
-      const bytes = Buffer.from(sealed);
+    open: (sealed, place) => {
       try {
-        const nonce = bytes.subarray(0, nonceBytes);
-        const decipher = createDecipheriv("aes-256-gcm", masterKey, nonce, { authTagLength: tagBytes });
-        decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-        const body = decipher.update(bytes.subarray(nonceBytes + tagBytes));
-        return Buffer.concat([body, decipher.final()]).toString("utf8");
+        if (sealed[0] !== sealedForm) throw new Error("another form");
+        return decrypt(Buffer.from(sealed).subarray(1), place);
       } catch {
-        throw new StoreError(
-          "CORRUPT",
-          "cannot open a sealed secret: MASTER_KEY is not the one that sealed it",
-        );
+        onRefused(place);
+        throw notOpened("MASTER_KEY is not the one that sealed it, or it was sealed for another record");
+      }
+    },
+    openUnplaced: (sealed) => {
+      try {
+        return decrypt(Buffer.from(sealed), null);
+      } catch {
+        throw notOpened("MASTER_KEY is not the one that sealed it");
       }
     },
   };
 }
+
+const notOpened = (why: string): StoreError =>
+  new StoreError("CORRUPT", `cannot open a sealed secret: ${why}`);
 
 /** For generated secrets of at least 128 random bits; a slow hash would add nothing. */
 export function hashGenerated(secret: string): string {

@@ -1,6 +1,7 @@
 import { createBreather } from "../../lib/turns.js";
 import type { Db } from "../db/db.js";
 import { accessOfDevices, type PolicyRule } from "./access.js";
+import { tokenPlace } from "./columns.js";
 import type { DeviceStore } from "./devices.js";
 
 /** A device as a broker needs to know it; over all tenants, because a broker serves a deployment. */
@@ -18,6 +19,7 @@ export interface BrokerDevice {
 
 interface Row {
   readonly id: number;
+  readonly tenant: number;
   readonly deviceID: string;
   readonly deviceUsername: string;
   readonly token: ArrayBuffer;
@@ -36,22 +38,25 @@ export async function* brokerDevices(
   for (let after = 0; ; ) {
     await breathe();
     const rows = await db.all<Row>(
-      `select id, deviceID, deviceUsername, token, authType, blocked from device
+      `select id, tenant, deviceID, deviceUsername, token, authType, blocked from device
        where id > ? order by id limit ?`,
       [after, devicesPerRead],
     );
     const ids = rows.map(({ id }) => id);
     const access = await accessOfDevices(db, ids);
     const names = await commonNamesOf(db, ids, now);
-    yield rows.map(({ id, deviceID, deviceUsername, token, authType, blocked }) => ({
-      id,
-      deviceID,
-      deviceUsername,
-      token: authType === 2 ? null : vault.open(new Uint8Array(token)),
-      blocked: blocked === 1,
-      rules: access.get(id)?.rules ?? [],
-      commonNames: authType === 2 ? (names.get(id) ?? []) : [],
-    }));
+    yield rows.map((row) => {
+      const { id, deviceID, deviceUsername, token, authType, blocked } = row;
+      return {
+        id,
+        deviceID,
+        deviceUsername,
+        token: authType === 2 ? null : vault.open(new Uint8Array(token), tokenPlace(row)),
+        blocked: blocked === 1,
+        rules: access.get(id)?.rules ?? [],
+        commonNames: authType === 2 ? (names.get(id) ?? []) : [],
+      };
+    });
     if (rows.length < devicesPerRead) return;
     after = ids.at(-1) ?? after;
   }

@@ -1,5 +1,5 @@
 import type { SqlValue } from "../db/db.js";
-import type { Vault } from "../db/secrets.js";
+import { placeOf, type Vault } from "../db/secrets.js";
 import type { Device } from "./record.js";
 
 /** The columns that a caller may set, by their names in the interface. */
@@ -44,8 +44,19 @@ export type DeviceInput = Partial<
 
 const jsonColumns = ["location", "metaData", "scopes"] as const;
 
-/** The input as it is stored: JSON as text, secrets sealed. */
-export function toColumns(vault: Vault, input: DeviceInput): Record<string, SqlValue> {
+/** By what its sealed secrets know a device. */
+interface DeviceName {
+  readonly tenant: number;
+  readonly deviceID: string;
+}
+
+export const tokenPlace = ({ tenant, deviceID }: DeviceName): string =>
+  placeOf("device.token", tenant, deviceID);
+export const loraPlace = ({ tenant, deviceID }: DeviceName): string =>
+  placeOf("device.lora", tenant, deviceID);
+
+/** The input as it is stored: JSON as text, secrets sealed for their device. */
+export function toColumns(vault: Vault, of: DeviceName, input: DeviceInput): Record<string, SqlValue> {
   const { token, lora, ...rest } = input;
   const columns = { ...rest } as Record<string, SqlValue>;
   for (const name of jsonColumns) {
@@ -53,13 +64,13 @@ export function toColumns(vault: Vault, input: DeviceInput): Record<string, SqlV
     if (value !== undefined) columns[name] = value === null ? null : JSON.stringify(value);
   }
   // The LoRa keys are secrets like the token.
-  if (lora !== undefined) columns.lora = lora === null ? null : sealedText(vault, JSON.stringify(lora));
-  if (token !== undefined) columns.token = vault.seal(token);
+  if (lora !== undefined) columns.lora = lora === null ? null : sealedLora(vault, of, lora);
+  if (token !== undefined) columns.token = vault.seal(token, tokenPlace(of));
   return columns;
 }
 
-function sealedText(vault: Vault, text: string): string {
-  return Buffer.from(vault.seal(text)).toString("base64");
+function sealedLora(vault: Vault, of: DeviceName, lora: object): string {
+  return Buffer.from(vault.seal(JSON.stringify(lora), loraPlace(of))).toString("base64");
 }
 
 /** The part of an input that the audit log may show. */

@@ -5,7 +5,7 @@ import { listRows } from "../db/list-rows.js";
 import { deleting } from "../db/referrers.js";
 import type { Vault } from "../db/secrets.js";
 import { fromJson, getRow, insertInto, type Listing, type Page, type PageRequest } from "../db/table.js";
-import { auditOf, type DeviceInput, toColumns } from "./columns.js";
+import { auditOf, type DeviceInput, loraPlace, toColumns, tokenPlace } from "./columns.js";
 import { devices as deviceListing, everyKind, gateways } from "./listing.js";
 import type { Device } from "./record.js";
 
@@ -39,9 +39,10 @@ export interface DeviceStore {
 export function toDevice(store: DeviceStore, row: DeviceRow): Device {
   return {
     ...row,
-    token: store.vault.open(new Uint8Array(row.token)),
+    token: store.vault.open(new Uint8Array(row.token), tokenPlace(row)),
     location: fromJson(row.location),
-    lora: row.lora === null ? null : fromJson(store.vault.open(Buffer.from(row.lora, "base64"))),
+    lora:
+      row.lora === null ? null : fromJson(store.vault.open(Buffer.from(row.lora, "base64"), loraPlace(row))),
     metaData: fromJson(row.metaData),
     scopes: fromJson(row.scopes) ?? [],
   };
@@ -123,7 +124,7 @@ export function createDeviceStatements(
       tenant: actor.tenant,
       deviceID,
       productIntID,
-      ...toColumns(store.vault, rest),
+      ...toColumns(store.vault, { tenant: actor.tenant, deviceID }, rest),
       userIntID: actor.userIntID,
       createUser: actor.username,
       createAt: now,
@@ -154,10 +155,11 @@ export async function updateDevice(
   id: number,
   input: DeviceInput,
 ): Promise<Device> {
-  const edit = differing(await getDevice(store, actor.tenant, id), input);
+  const device = await getDevice(store, actor.tenant, id);
+  const edit = differing(device, input);
   await store.db.write([
     ...(edit.parentDevice ? [refuseCycle(id, edit.parentDevice)] : []),
-    ...updateStatements("device", actor, now, id, toColumns(store.vault, edit), auditOf(edit)),
+    ...updateStatements("device", actor, now, id, toColumns(store.vault, device, edit), auditOf(edit)),
   ]);
   return getDevice(store, actor.tenant, id);
 }

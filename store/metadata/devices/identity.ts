@@ -1,4 +1,5 @@
 import { fromJson } from "../db/table.js";
+import { tokenPlace } from "./columns.js";
 import type { DeviceStore } from "./devices.js";
 import type { Device } from "./record.js";
 
@@ -41,7 +42,7 @@ const select = `select r.id, r.tenant, r.deviceID, r.deviceUsername, r.token, r.
 /** @throws StoreError CORRUPT */
 export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIdentity {
   const { id, tenant, deviceID, deviceUsername, authType, blocked, productIntID, productID } = row;
-  const token = vault.open(new Uint8Array(row.token));
+  const token = vault.open(new Uint8Array(row.token), tokenPlace(row));
   const scopes = row.scopes === "[]" ? noScopes : (fromJson<unknown[]>(row.scopes) ?? noScopes);
   return {
     id,

@@ -5,7 +5,7 @@ import type { Db, SqlValue } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
 import { bytesOf } from "../db/page-bytes.js";
 import { deleting } from "../db/referrers.js";
-import type { Vault } from "../db/secrets.js";
+import { placeOf, type Vault } from "../db/secrets.js";
 import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
 
 /** Where alerts are told. */
@@ -103,8 +103,9 @@ export async function openContactPoint(
   );
   if (row === undefined) return undefined;
   const { secrets, ...rest } = row;
-  const opened = secrets === null ? {} : (JSON.parse(vault.open(new Uint8Array(secrets))) as Secrets);
-  return { ...toContactPoint(rest), secrets: opened };
+  const open = (bytes: ArrayBuffer) =>
+    JSON.parse(vault.open(new Uint8Array(bytes), secretsPlace(rest.tenant, id))) as Secrets;
+  return { ...toContactPoint(rest), secrets: secrets === null ? {} : open(secrets) };
 }
 
 /** Those of some contact points that are left, and whether they are on. */
@@ -121,19 +122,51 @@ export type ContactPointInput = Pick<
   "name" | "enable" | "language" | "settings" | "subjectTemplate" | "bodyTemplate"
 >;
 
+interface NewContactPoint extends ContactPointInput {
+  readonly type: ContactType;
+  readonly secrets: Secrets;
+}
+
 /** @throws StoreError CONFLICT when the name is taken, LIMIT at the most allowed */
 export async function createContactPoint(
+  store: { readonly db: Db; readonly vault: Vault },
+  actor: Actor,
+  now: number,
+  input: NewContactPoint,
+): Promise<ContactPoint> {
+  for (;;) {
+    const id = await nextID(store.db);
+    try {
+      await insertAs(id, store, actor, now, input);
+      return await getContactPoint(store.db, actor.tenant, id);
+    } catch (error) {
+      // Another one has come meanwhile, and has taken the id.
+      if (!(error instanceof StoreError && error.code === "CONFLICT" && "id" in error.fields)) throw error;
+    }
+  }
+}
+
+/** The id that the next record gets: its secrets are sealed for it before it is stored. */
+async function nextID(db: Db): Promise<number> {
+  const last = await db.first<{ seq: number }>(
+    "select seq from sqlite_sequence where name = 'contact_point'",
+  );
+  return (last?.seq ?? 0) + 1;
+}
+
+async function insertAs(
+  id: number,
   { db, vault }: { readonly db: Db; readonly vault: Vault },
   actor: Actor,
   now: number,
-  input: ContactPointInput & { readonly type: ContactType; readonly secrets: Secrets },
-): Promise<ContactPoint> {
+  { secrets, ...shown }: NewContactPoint,
+): Promise<void> {
   const { tenant, userIntID, username: createUser } = actor;
-  const { secrets, ...shown } = input;
   const record: Record<string, SqlValue> = {
+    id,
     tenant,
     ...shown,
-    ...sealed(vault, secrets),
+    ...sealed(vault, secretsPlace(tenant, id), secrets),
     userIntID,
     createUser,
     createAt: now,
@@ -145,14 +178,13 @@ export async function createContactPoint(
       sql: `insert into contact_point (${names.join(", ")}) select ${names.map(() => "?").join(", ")}
         where (select count(*) from contact_point where tenant = ?) < ${contactPointsMax}
           or exists (select 1 from contact_point where tenant = ? and name = ?)`,
-      args: [...Object.values(record), tenant, tenant, input.name],
+      args: [...Object.values(record), tenant, tenant, shown.name],
     },
-    changedIfAny(actor, now, "create", "contact_point", null, shown),
+    changedIfAny(actor, now, "create", "contact_point", id, shown),
   ]);
   if (results[0]?.rowsAffected === 0) {
     throw new StoreError("LIMIT", `a tenant may have ${contactPointsMax} contact points`);
   }
-  return getContactPoint(db, tenant, Number(results[0]?.lastInsertRowid));
 }
 
 /** @param secrets all of them, if any changes @throws StoreError CONFLICT when the name is taken */
@@ -165,7 +197,7 @@ export async function updateContactPoint(
   secrets: Secrets | null,
 ): Promise<ContactPoint> {
   const edit = differing(point, input);
-  const held = secrets === null ? {} : sealed(vault, secrets);
+  const held = secrets === null ? {} : sealed(vault, secretsPlace(point.tenant, point.id), secrets);
   const audit = secrets === null ? edit : { ...edit, secretNames: Object.keys(secrets) };
   await db.write(
     updateStatements(
@@ -180,9 +212,18 @@ export async function updateContactPoint(
   return getContactPoint(db, actor.tenant, point.id);
 }
 
-function sealed(vault: Vault, secrets: Secrets): { secrets: Uint8Array | null; secretNames: string[] } {
+const secretsPlace = (tenant: number, id: number): string => placeOf("contact_point.secrets", tenant, id);
+
+function sealed(
+  vault: Vault,
+  place: string,
+  secrets: Secrets,
+): { secrets: Uint8Array | null; secretNames: string[] } {
   const secretNames = Object.keys(secrets);
-  return { secrets: secretNames.length === 0 ? null : vault.seal(JSON.stringify(secrets)), secretNames };
+  return {
+    secrets: secretNames.length === 0 ? null : vault.seal(JSON.stringify(secrets), place),
+    secretNames,
+  };
 }
 
 /** @throws StoreError REFERENCED while a route names one */

@@ -8,6 +8,7 @@ import {
 import type { Db } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
 import { deleting } from "../db/referrers.js";
+import { placeOf } from "../db/secrets.js";
 import { getRow, integer, type Listing, type Page, type PageRequest, text, time } from "../db/table.js";
 import type { SealedStore } from "../users/authority.js";
 
@@ -60,7 +61,7 @@ export function listCertsOfDevice(
 /** @throws StoreError NOT_FOUND */
 export async function getCert({ db, vault }: SealedStore, tenant: number, id: number): Promise<Cert> {
   const row = await getRow<Omit<Cert, "key"> & { key: ArrayBuffer }>(db, whole, tenant, id);
-  return { ...row, key: vault.open(new Uint8Array(row.key)) };
+  return { ...row, key: vault.open(new Uint8Array(row.key), placeOf("cert.key", tenant, row.CN)) };
 }
 
 /** The enabled certificates bound to a device, as a listener identifies them. */
@@ -148,7 +149,7 @@ export async function createCert(
   input: NewCert,
 ): Promise<Cert> {
   const { name, enable, CN, fingerprint } = input;
-  const columns = { ...input, key: store.vault.seal(input.key) };
+  const columns = { ...input, key: store.vault.seal(input.key, placeOf("cert.key", actor.tenant, CN)) };
   const audit = { name, enable, CN, fingerprint };
   const results = await store.db.write(insertStatements("cert", actor, now, columns, audit));
   return getCert(store, actor.tenant, Number(results[0]?.lastInsertRowid));

@@ -1,5 +1,5 @@
 import type { Db } from "../db/db.js";
-import type { Vault } from "../db/secrets.js";
+import { placeOf, type Vault } from "../db/secrets.js";
 
 /** The metadata, and the vault that seals the private keys in it. */
 export interface SealedStore {
@@ -18,7 +18,12 @@ export async function readAuthority({ db, vault }: SealedStore): Promise<Authori
   const row = await db.first<{ cert: string; key: ArrayBuffer }>(
     "select cert, key from authority order by id limit 1",
   );
-  return row && { cert: row.cert, key: vault.open(new Uint8Array(row.key)) };
+  return (
+    row && {
+      cert: row.cert,
+      key: vault.open(new Uint8Array(row.key), placeOf("authority.key", null, row.cert)),
+    }
+  );
 }
 
 /** Stores the authority unless there is one: of several processes that start at once, the first one's counts. */
@@ -31,7 +36,7 @@ export async function keepAuthority(
     {
       sql: `insert into authority (cert, key, createAt)
         select ?, ?, ? where not exists (select 1 from authority)`,
-      args: [cert, vault.seal(key), now],
+      args: [cert, vault.seal(key, placeOf("authority.key", null, cert)), now],
     },
   ]);
 }

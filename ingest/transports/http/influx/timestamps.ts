@@ -1,13 +1,16 @@
 import { bareTimeLeast } from "../../../decode/time.js";
 
-/** Precisions of a write, by the names of InfluxDB 2. */
-export type Precision = "ns" | "us" | "ms" | "s";
+/** Precisions of a write; minutes and hours are of InfluxDB 1 alone. */
+export type Precision = PrecisionOf2 | "m" | "h";
 
-export function isPrecision(text: string): text is Precision {
+type PrecisionOf2 = "ns" | "us" | "ms" | "s";
+
+/** Whether it is one by the names of InfluxDB 2. */
+export function isPrecision(text: string): text is PrecisionOf2 {
   return text === "ns" || text === "us" || text === "ms" || text === "s";
 }
 
-const microsEach = { us: 1n, ms: 1000n, s: 1_000_000n } as const;
+const microsEach = { us: 1n, ms: 1000n, s: 1_000_000n, m: 60_000_000n, h: 3_600_000_000n } as const;
 
 /**
  * A timestamp as the JSON number of microseconds that a payload takes: the nearest, of two the later. Null before

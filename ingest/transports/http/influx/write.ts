@@ -18,14 +18,17 @@ const toldMax = 20;
 
 export async function takeLineProtocol(request: DeviceRequest): Promise<Answer | undefined> {
   const precision = request.query.get("precision") ?? "ns";
-  if (!isPrecision(precision))
-    return inInfluxForm(failure(400, "PARAMETER_INVALID", "precision may be ns, us, ms or s"));
+  if (!isPrecision(precision)) return failure(400, "PARAMETER_INVALID", "precision may be ns, us, ms or s");
+  return writeLines(request, precision);
+}
+
+/** Undefined: the client has gone. */
+export async function writeLines(request: DeviceRequest, precision: Precision): Promise<Answer | undefined> {
   const body = await request.body(batchBytesMax);
-  if (body === undefined) return undefined;
-  if ("status" in body) return inInfluxForm(body);
+  if (body === undefined || "status" in body) return body;
   try {
-    if (!isUtf8(body.bytes)) return inInfluxForm(failure(400, "BAD_REQUEST", "the body is not UTF-8"));
-    return inInfluxForm(await takeLines(request, body.bytes, precision));
+    if (!isUtf8(body.bytes)) return failure(400, "BAD_REQUEST", "the body is not UTF-8");
+    return await takeLines(request, body.bytes, precision);
   } finally {
     body.release();
   }

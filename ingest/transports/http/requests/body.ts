@@ -1,11 +1,13 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
+import { unzip as unzipWithCallback } from "node:zlib";
 import { type Answer, failure } from "./answers.js";
 import type { BodyRooms } from "./body-room.js";
+import { acceptedCodings, codingOf } from "./content-coding.js";
 
-const unzip = promisify(gunzip);
+/** Of gzip and deflate. */
+const unzip = promisify(unzipWithCallback);
 
 /** Of a batch or of line protocol, after it is unpacked. */
 export const batchBytesMax = 16 * 1024 * 1024;
@@ -44,14 +46,15 @@ export async function readBody(
   bytesMax: number,
   { tenant, device, rooms }: Sender,
 ): Promise<Body | Answer | undefined> {
-  const { "content-length": length, "content-encoding": encoding = "identity" } = request.headers;
+  const { "content-length": length, "content-encoding": encoding } = request.headers;
+  const coding = codingOf(encoding);
   const tooLarge = () => failure(413, "PAYLOAD_TOO_LARGE", `the body may have ${bytesMax} bytes`);
-  if (encoding !== "identity" && encoding !== "gzip")
-    return failure(415, "UNSUPPORTED_MEDIA_TYPE", "Content-Encoding may be gzip");
+  if (coding === null)
+    return failure(415, "UNSUPPORTED_MEDIA_TYPE", "Content-Encoding may be gzip or deflate", acceptedCodings);
   if (length === "0") return nothing;
   if (length !== undefined && Number(length) > bytesMax) return tooLarge();
   // What is said of its length holds nothing; only what has come does.
-  const isWhole = encoding === "identity" && length !== undefined;
+  const isWhole = coding === "identity" && length !== undefined;
   const room = rooms(isWhole ? Number(length) : bytesMax);
   let held = 0;
   const take = (bytes: number): boolean => {
@@ -69,7 +72,7 @@ export async function readBody(
     release();
     return packed === "large" ? tooLarge() : packed === "full" ? full : undefined;
   }
-  if (encoding === "identity") return { bytes: packed, release };
+  if (coding === "identity") return { bytes: packed, release };
   // Nobody knows before how large it becomes.
   if (!take(bytesMax)) {
     release();
@@ -82,7 +85,7 @@ export async function readBody(
   } catch (error) {
     release();
     const isLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    return isLarge ? tooLarge() : failure(400, "BAD_REQUEST", "the body is not gzip");
+    return isLarge ? tooLarge() : failure(400, "BAD_REQUEST", `the body is not ${coding}`);
   }
 }
 

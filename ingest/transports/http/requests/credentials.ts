@@ -10,12 +10,20 @@ const noLogin: Login = { username: undefined, token: undefined };
  * `Basic` with deviceUsername and token (RFC 7617), or `Token deviceUsername:token`, as clients of InfluxDB send it. A
  * device that proves itself by a certificate leaves the token empty.
  */
-export function loginOf(authorization: string): Login {
+export function loginOf(authorization: string | undefined): Login {
+  if (authorization === undefined) return noLogin;
   const blank = authorization.indexOf(" ");
   const kind = authorization.slice(0, Math.max(0, blank)).toLowerCase();
   const value = authorization.slice(blank + 1).trim();
   if (kind === "basic") return splitLogin(Buffer.from(value, "base64").toString("utf8"));
   return kind === "token" ? splitLogin(value) : noLogin;
+}
+
+/** A device's credentials by the parameters `u` and `p`, as clients of InfluxDB 1 send them, as a header has them. */
+export function authorizationOf(query: URLSearchParams): string | undefined {
+  const [username, token] = [query.get("u"), query.get("p")];
+  if (username === null || token === null || username === "") return undefined;
+  return `Basic ${Buffer.from(`${username}:${token}`).toString("base64")}`;
 }
 
 function splitLogin(text: string): Login {

@@ -248,7 +248,14 @@ suite("line protocol", (test) => {
     );
   });
 
-  const each: Readonly<Record<Precision, bigint>> = { ns: 1n, us: 1000n, ms: 1_000_000n, s: 1_000_000_000n };
+  const each: Readonly<Record<Precision, bigint>> = {
+    ns: 1n,
+    us: 1000n,
+    ms: 1_000_000n,
+    s: 1_000_000_000n,
+    m: 60_000_000_000n,
+    h: 3_600_000_000_000n,
+  };
   for (const precision of Object.keys(each) as Precision[]) {
     test(`timestamps of ${precision} are the nearest microsecond`, () => {
       const bound = 2n ** 62n / each[precision];
