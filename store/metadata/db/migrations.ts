@@ -17,6 +17,7 @@ import { overviewSchema } from "./schema-overview.js";
 import { placesSchema } from "./schema-places.js";
 import { resourcesSchema } from "./schema-resources.js";
 import { searchSchema } from "./schema-search.js";
+import { timeZonesSchema } from "./schema-time-zones.js";
 import type { Db, Statement } from "./sql.js";
 
 /** Additions for commands beyond their logs: which process issued a message, and which messages wait for a receipt. */
@@ -78,6 +79,7 @@ export const migrations: readonly (readonly string[])[] = [
   influxShardsSchema,
   shardCrashesSchema,
   notificationIDsSchema,
+  timeZonesSchema,
 ];
 
 export const schemaVersion = migrations.length;
