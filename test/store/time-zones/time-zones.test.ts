@@ -1,7 +1,10 @@
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { zoneVersionWarning } from "../../../store/time-zones/age.js";
 import { openZoneFolder } from "../../../store/time-zones/folder.js";
+import { useTimeZones } from "../../../store/time-zones/in-use.js";
 import { packedTimeZones } from "../../../store/time-zones/packed.js";
 import { fingerprintOf } from "../../../store/time-zones/rules.js";
 import type { TimeZones } from "../../../store/time-zones/time-zones.js";
@@ -175,6 +178,21 @@ suite("rules of time zones", (test) => {
       assert.is(openZoneFolder(folder).version, "2027b");
       await writeFile(join(folder, "Asia/Shanghai"), tzif({}).subarray(0, 100));
       assert.throws(() => openZoneFolder(folder), /Asia\/Shanghai: it is cut off/);
+    }));
+
+  test("threads go by the rules of the process that has started them", () =>
+    withTempDir(async (folder) => {
+      await writeFile(join(folder, "UTC"), tzif({}));
+      await writeFile(join(folder, "Mars"), tzif({ offsets: [2370], footer: "" }));
+      const offsetInThread = async (name: string) => {
+        const thread = new Worker(new URL("./in-use.worker.js", import.meta.url), { workerData: name });
+        return (await once(thread, "message"))[0] as number;
+      };
+      useTimeZones(openZoneFolder(folder));
+      await rm(join(folder, "Mars"));
+      assert.is(await offsetInThread("Mars"), 2_370_000);
+      useTimeZones(packedTimeZones());
+      assert.is(await offsetInThread("Asia/Shanghai"), 28_800_000);
     }));
 
   test("a release is old a year after it has come out", () => {
