@@ -75,9 +75,9 @@ export const templateProgram: SandboxProgram = {
     recodeText: (text, from, to) =>
       Buffer.from(String(text), from as BufferEncoding).toString(to as BufferEncoding),
     zoneOffset: (name, time) => {
-      // A template that names an abbreviation is as old as the record that holds it.
-      const place = zone(abbreviatedPlace(String(name)) ?? String(name));
-      return Number.isFinite(time) ? place.offsetAt(time as number) : 0;
+      if (!Number.isFinite(time)) return 0;
+      // A template may be older than the rule that abbreviations are no zones.
+      return zone(abbreviatedPlace(String(name)) ?? String(name)).offsetAt(time as number);
     },
   },
   memoryBytesMax,
