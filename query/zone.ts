@@ -16,7 +16,7 @@ interface WallTime {
 /** A time zone of the IANA database. Instants are milliseconds since 1970 (UTC). */
 export interface Zone {
   readonly name: string;
-  /** What it is made of, for a thread that is to read it too. */
+  /** What it is made of. */
   readonly rules: ZoneRules;
   /** Milliseconds that the zone is ahead of UTC at an instant. */
   offsetAt(utc: number): number;
@@ -60,8 +60,7 @@ const utc: ZoneRules = { name: "UTC", changes: new Float64Array(), offsets: Int3
 const dayMs = 86_400_000;
 const made = new WeakMap<ZoneRules, Zone>();
 
-/** The zone of given rules, for threads that are handed them. */
-export function zoneBy(rules: ZoneRules): Zone {
+function zoneBy(rules: ZoneRules): Zone {
   const known = made.get(rules) ?? createZone(rules);
   made.set(rules, known);
   return known;

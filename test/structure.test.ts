@@ -80,6 +80,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/observability/clock-watch.ts", "to be held against the monotonic clock"],
   ["src/cli/points-tools.ts", "records"],
   ["src/commands/", "records, ttl of commands, schedules"],
+  ["src/serve.ts", "the age of the time zone rules"],
   ["src/live/stream.ts", "shown: the time of hello and gap"],
   ["src/live/figures.ts", "shown: the time of rates"],
   ["src/live-nodes/feed-of-nodes.ts", "shown: the time of gap"],
@@ -184,6 +185,30 @@ suite("structure", (test) => {
       found.filter((path) => !isThere(path)),
       [],
     );
+  });
+
+  test("time zones are those of store/time-zones: those of Node.js and of browsers are as old as these are", () => {
+    const zoned = [
+      /timeZone: (?!Zone)/,
+      /supportedValuesOf|resolvedOptions|toLocale(Date|Time)String/,
+      /\b(get|set)(Hours|Minutes|Day|Date|Month|FullYear|TimezoneOffset)\(/,
+    ];
+    const allowed: Readonly<Record<string, RegExp>> = {
+      // Names of months, of times that are given as if they were UTC.
+      "src/console/app/charts/ticks.ts": /timeZone: "UTC"/,
+      // What the browser's own zone is called.
+      "src/console/app/dashboards/BoardView.tsx": /resolvedOptions\(\)\.timeZone/,
+      // The sandbox is always in UTC, and asks for the clock of another zone here.
+      "src/notifications/template-program.ts": /./,
+    };
+    const app = all.filter(({ path }) => path.startsWith(ofBrowsers));
+    const lines = [...Object.keys(directions).flatMap(inFolder), ...app].flatMap(({ path, text }) =>
+      text.split("\n").map((line) => ({ path, line: line.trim() })),
+    );
+    const found = lines.filter(({ line }) => zoned.some((one) => one.test(line)));
+    assert.ok(found.length > 3);
+    const wrong = found.filter(({ path, line }) => allowed[path]?.test(line) !== true);
+    assert.equal(wrong, []);
   });
 
   test("no two rooms import each other", () => {

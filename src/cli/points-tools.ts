@@ -161,7 +161,7 @@ async function importHere(
         {
           file: { path, format },
           tenant,
-          zone: zone(config.timezone).rules,
+          timezone: config.timezone,
           from: null,
           signal: stopping.signal,
           errorsPath: join(dir, "errors.csv"),

@@ -1,7 +1,7 @@
 /** One pass over the schedules: missed ones are skipped, and due ones run, a portion at a time. */
 import type { Zone } from "../../query/zone.js";
 import { orAborted } from "../../store/lib/abortable.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { mapInSlices, nextTurn } from "../../store/lib/turns.js";
 import {
   claimDeviceRuns,
   claimGroupRun,
@@ -11,6 +11,8 @@ import {
   dueForDevices,
   dueForGroups,
   missedRepeats,
+  type OtherwisePlanned,
+  otherwisePlanned,
 } from "../../store/metadata/commands/due-schedules.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { newTaskID, type Tasks } from "../tasks/runner.js";
@@ -29,8 +31,10 @@ export interface DueRunsDeps {
 }
 
 interface DueRuns {
-  /** Moves repeats that are overdue to their next time without running them. */
-  skipMissed(): Promise<void>;
+  /** Plans the runs of cron schedules anew that follow from other rules of the zone than this process has. */
+  planAnew(): Promise<{ readonly planned: number; readonly missed: number }>;
+  /** Moves repeats that are overdue to their next time without running them; returns how many. */
+  skipMissed(): Promise<number>;
   /** Sends some of the due commands to devices; false when none was due. */
   toDevices(): Promise<boolean>;
   /** Starts the tasks of some due commands to groups; false when no more may be due, or no more may start now. */
@@ -49,18 +53,40 @@ const sharedLateMs = 5000;
  */
 export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns {
   const { db, node, commands, tasks, now } = deps;
-  const nextRunOf = createNextRuns(deps.zone);
+  const nextRuns = createNextRuns(deps.zone);
+  const nextRunOf = nextRuns.after;
+  const missedBefore = (): number => now() - (db.shared ? sharedLateMs : 0);
 
   return {
+    planAnew: async () => {
+      const { zoneRules } = nextRuns;
+      let [planned, missed, last] = [0, 0, 0];
+      while (!closing.aborted) {
+        const at = now();
+        const rules = { zoneRules, dueBefore: missedBefore(), now: at };
+        const found = await otherwisePlanned(db, rules, last, missedPerStep);
+        if (found.length === 0) break;
+        last = found.at(-1)?.scheduleIntID ?? last;
+        const plans = await mapInSlices(found, (one) => nextRuns.anew(one, at));
+        await db.write(plans.map(({ next }, i) => claimRun(found[i] as OtherwisePlanned, next)));
+        planned += plans.length;
+        missed += plans.filter(({ hasMissed }) => hasMissed).length;
+        await nextTurn();
+      }
+      return { planned, missed };
+    },
     skipMissed: async () => {
-      const before = now() - (db.shared ? sharedLateMs : 0);
+      const before = missedBefore();
+      let skipped = 0;
       while (!closing.aborted) {
         const missed = await missedRepeats(db, before, missedPerStep);
         if (missed.length === 0) break;
         const at = now();
         await db.write(missed.map((due) => claimRun(due, nextRunOf(due, at))));
+        skipped += missed.length;
         await nextTurn();
       }
+      return skipped;
     },
     toDevices: async () => {
       const at = now();

@@ -1,35 +1,70 @@
 import type { Zone } from "../../query/zone.js";
-import type { Repeated } from "../../store/metadata/commands/due-schedules.js";
+import type { NextRun, OtherwisePlanned, Repeated } from "../../store/metadata/commands/due-schedules.js";
 import { scheduleTypes } from "../../store/metadata/commands/schedules.js";
+import { fingerprintOf } from "../../store/time-zones/rules.js";
 import { nextTime, parseCron } from "./cron.js";
 
 const minuteMs = 60_000;
 
-/** When a schedule that is due runs again: its first time after `now`, or null for never. */
-function nextRun(due: Omit<Repeated, "scheduleIntID">, zone: Zone, now: number): number | null {
-  const { scheduleType, IntervalMinute, crontab, nextAt } = due;
-  if (scheduleType !== scheduleTypes.repeated) return null;
-  if (IntervalMinute !== null) {
-    const interval = IntervalMinute * minuteMs;
-    return nextAt + Math.max(1, Math.floor((now - nextAt) / interval) + 1) * interval;
-  }
-  const cron = crontab === null ? null : parseCron(crontab);
-  return cron === null ? null : nextTime(cron, zone, Math.max(now, nextAt));
+/** When schedules run next, in the deployment's zone. Times in milliseconds since 1970. */
+interface NextRuns {
+  /** Which rules the times follow from. */
+  readonly zoneRules: string;
+  /** Of a schedule that is due: its first time after `now`. */
+  after(due: Repeated, now: number): NextRun;
+  /** Of a schedule that was planned by other rules of the zone. */
+  anew(planned: OtherwisePlanned, now: number): { readonly next: NextRun; readonly hasMissed: boolean };
 }
 
-/** Of many schedules that are due together, most share their expression. */
-export function createNextRuns(zone: Zone): (due: Repeated, now: number) => number | null {
-  let known = new Map<string, number | null>();
-  let knownAt = Number.NaN;
-  return (due, now) => {
-    if (due.crontab === null) return nextRun(due, zone, now);
-    const after = Math.max(now, due.nextAt);
-    if (after !== knownAt) known = new Map();
-    knownAt = after;
-    let next = known.get(due.crontab);
+export function createNextRuns(zone: Zone): NextRuns {
+  const zoneRules = fingerprintOf(zone.rules);
+  const cronTime = createCronTimes(zone);
+
+  return {
+    zoneRules,
+    after: ({ scheduleType, IntervalMinute, crontab, nextAt }, now) => {
+      if (scheduleType !== scheduleTypes.repeated) return unplanned(null);
+      if (IntervalMinute !== null) {
+        const interval = IntervalMinute * minuteMs;
+        return unplanned(nextAt + Math.max(1, Math.floor((now - nextAt) / interval) + 1) * interval);
+      }
+      if (crontab === null) return unplanned(null);
+      const ranWall = nextAt + zone.offsetAt(nextAt);
+      return { nextAt: cronTime(crontab, Math.max(now, nextAt)), ranWall, zoneRules };
+    },
+    anew: (planned, now) => {
+      const { crontab, ranWall, nextAt } = planned;
+      const since = plannedSince(planned, zone, now);
+      // What has run by the clock of the old rules does not run once more where the new ones show that time again.
+      const first = cronTime(crontab, since);
+      const isPast = first !== null && first <= now;
+      const next = isPast ? cronTime(crontab, now) : first;
+      return { next: { nextAt: next, ranWall, zoneRules }, hasMissed: isPast || nextAt <= now };
+    },
+  };
+}
+
+const unplanned = (nextAt: number | null): NextRun => ({ nextAt, ranWall: null, zoneRules: null });
+
+/** From when on a schedule has not run, by the clock of the zone as it is now. */
+function plannedSince({ ranWall, zoneRules, createAt }: OtherwisePlanned, zone: Zone, now: number): number {
+  if (ranWall !== null) return zone.fromWall(ranWall);
+  return zoneRules === null ? now : createAt;
+}
+
+const knownMax = 1000;
+
+/** Of many schedules that are looked at together, most share their expression. */
+function createCronTimes(zone: Zone): (crontab: string, after: number) => number | null {
+  const known = new Map<string, number | null>();
+  return (crontab, after) => {
+    const key = `${after} ${crontab}`;
+    let next = known.get(key);
     if (next === undefined) {
-      next = nextRun(due, zone, now);
-      known.set(due.crontab, next);
+      const cron = parseCron(crontab);
+      next = cron === null ? null : nextTime(cron, zone, after);
+      if (known.size >= knownMax) known.clear();
+      known.set(key, next);
     }
     return next;
   };

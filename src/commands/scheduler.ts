@@ -30,14 +30,28 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
   const { signal } = closing;
   const runs = createDueRuns(deps, signal);
   let timer: NodeJS.Timeout | undefined;
-  let skipped = false;
+  let hasCaughtUp = false;
   let failing = false;
 
   async function runDue(): Promise<void> {
-    if (!skipped) await runs.skipMissed();
-    skipped = true;
+    if (!hasCaughtUp) await catchUp();
+    hasCaughtUp = true;
     while (!signal.aborted && (await runs.toDevices())) await nextTurn();
     while (!signal.aborted && (await runs.toGroups())) await nextTurn();
+  }
+
+  /** What has changed while no service ran: the rules of the zone, and the time. */
+  async function catchUp(): Promise<void> {
+    const { planned, missed } = await runs.planAnew();
+    if (planned > 0) {
+      log.info("cron schedules are planned anew, by other rules of the time zone", { schedules: planned });
+    }
+    const skipped = missed + (await runs.skipMissed());
+    if (skipped > 0) {
+      log.warn("repeated schedules were due while no service ran, and wait for their next time", {
+        schedules: skipped,
+      });
+    }
   }
 
   const looks = repeatedFlight(async () => {

@@ -1,6 +1,7 @@
 import { readRequestMs } from "../../query/time-text.js";
 import type { Zone } from "../../query/zone.js";
 import { type NewSchedule, scheduleTypes } from "../../store/metadata/commands/schedules.js";
+import { fingerprintOf } from "../../store/time-zones/rules.js";
 import { invalid } from "../http/errors.js";
 import { nextTime, parseCron } from "./cron.js";
 
@@ -14,7 +15,10 @@ interface AskedTiming {
   readonly crontab?: string | null | undefined;
 }
 
-type Timing = Pick<NewSchedule, "scheduleType" | "crontabTime" | "IntervalMinute" | "crontab" | "nextAt">;
+type Timing = Pick<
+  NewSchedule,
+  "scheduleType" | "crontabTime" | "IntervalMinute" | "crontab" | "nextAt" | "zoneRules"
+>;
 
 const minuteMs = 60_000;
 
@@ -24,7 +28,7 @@ const minuteMs = 60_000;
  */
 export function timingOf(asked: AskedTiming, zone: Zone, now: number): Timing {
   const { scheduleType } = asked;
-  const unused = { scheduleType, crontabTime: null, IntervalMinute: null, crontab: null };
+  const unused = { scheduleType, crontabTime: null, IntervalMinute: null, crontab: null, zoneRules: null };
   if (scheduleType === scheduleTypes.once) {
     const crontabTime = readTime(asked.crontabTime, zone, now);
     return { ...unused, crontabTime, nextAt: crontabTime };
@@ -39,7 +43,7 @@ export function timingOf(asked: AskedTiming, zone: Zone, now: number): Timing {
   if (cron === null) throw invalid({ crontab: "must be a cron expression of five fields" });
   const nextAt = nextTime(cron, zone, now);
   if (nextAt === null) throw invalid({ crontab: "names no time of the next years" });
-  return { ...unused, crontab, nextAt };
+  return { ...unused, crontab, nextAt, zoneRules: fingerprintOf(zone.rules) };
 }
 
 function readTime(text: string | null | undefined, zone: Zone, now: number): number {

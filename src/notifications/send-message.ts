@@ -1,3 +1,4 @@
+import { storedZone } from "../../query/zone.js";
 import type { ContactType, OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
 import { blankSecrets } from "../contact-points/blank-secrets.js";
 import {
@@ -29,7 +30,8 @@ export async function renderMessage(
 ): Promise<MessageTexts> {
   const document = messageDocument(message, point.language);
   const templates = { subject: point.subjectTemplate, body: point.bodyTemplate };
-  const made = await renderer.render(point.tenant, templates, document, message.timezone);
+  const place = storedZone(message.timezone).name;
+  const made = await renderer.render(point.tenant, templates, document, place);
   const subject = made.subject ?? document.subject;
   const builtIn = point.type === "email" ? document.text : JSON.stringify({ ...document, subject });
   return { subject, body: made.body ?? builtIn };

@@ -2,6 +2,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { SandboxProgram } from "../../ingest/sandbox/sandbox.js";
 import { zone } from "../../query/zone.js";
+import { abbreviatedPlace } from "../../store/time-zones/abbreviations.js";
 import { liquidScript } from "./liquid-script.js";
 
 /** Bytes; liquidjs itself takes 4 MB of them. */
@@ -73,7 +74,11 @@ export const templateProgram: SandboxProgram = {
     },
     recodeText: (text, from, to) =>
       Buffer.from(String(text), from as BufferEncoding).toString(to as BufferEncoding),
-    zoneOffset: (name, time) => (Number.isFinite(time) ? zone(String(name)).offsetAt(time as number) : 0),
+    zoneOffset: (name, time) => {
+      if (!Number.isFinite(time)) return 0;
+      // A template may be older than the rule that abbreviations are no zones.
+      return zone(abbreviatedPlace(String(name)) ?? String(name)).offsetAt(time as number);
+    },
   },
   memoryBytesMax,
 };

@@ -902,7 +902,7 @@ export const examplesOfA: RecordedExamples = {
           ],
           meta: {
             count: 4,
-            limit: 100,
+            limit: 10,
             page: 1,
           },
         },
@@ -1145,7 +1145,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -1197,7 +1197,7 @@ export const examplesOfA: RecordedExamples = {
           ],
           meta: {
             count: 2,
-            limit: 5,
+            limit: 10,
             page: 1,
           },
         },
@@ -1326,6 +1326,7 @@ export const examplesOfA: RecordedExamples = {
               IntervalWeek: null,
               crontabTime: null,
               crontab: null,
+              nextAt: "2026-11-21 10:00:00",
               payload: "on",
               topic: "inbox",
               publishType: 0,
@@ -1776,6 +1777,7 @@ export const examplesOfA: RecordedExamples = {
               IntervalWeek: null,
               crontabTime: "2099-01-01 00:00:00",
               crontab: null,
+              nextAt: "2026-11-21 10:00:00",
               payload: "on",
               topic: "inbox",
               publishType: 1,
@@ -2173,8 +2175,8 @@ export const examplesOfA: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [4, 0, 0, 0],
-            points: [6, 0, 0, 0],
+            messages: [0, 0, 0, 0],
+            points: [0, 0, 0, 0],
           },
           refused: [],
           lag: {
@@ -2182,26 +2184,31 @@ export const examplesOfA: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 0.803,
-            p99Ms: 3.055,
+            p50Ms: 11.071,
+            p99Ms: 104.959,
           },
           disk: {
-            freeBytes: 76523474944,
+            freeBytes: 78836674560,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [4, 0, 0, 0],
-              points: [6, 0, 0, 0],
+              messages: [0, 0, 0, 0],
+              points: [0, 0, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 18.825215,
+            eventLoopDelayP99Ms: 112.066559,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
+            timezones: {
+              version: "2026f",
+              source: "built-in",
+              warning: null,
+            },
             startedAt: "2026-11-21 10:00:00",
           },
         },
@@ -2945,7 +2952,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "F9B6me",
+            value: "wCgq14",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -3149,6 +3156,7 @@ export const examplesOfA: RecordedExamples = {
               IntervalWeek: null,
               crontabTime: null,
               crontab: null,
+              nextAt: "2026-11-21 10:00:00",
               payload: "on",
               topic: "inbox",
               publishType: 0,
@@ -3255,6 +3263,11 @@ export const examplesOfA: RecordedExamples = {
           },
           allowedOrigins: ["https://intranet.example.com"],
           timezone: "UTC",
+          zone: {
+            name: "UTC",
+            offset: 0,
+            changes: [],
+          },
         },
       },
     ],
@@ -3436,6 +3449,40 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/timezones": {
+    "200": [
+      {
+        form: null,
+        value: {
+          version: "2026f",
+          source: "built-in",
+          items: ["Universal"],
+        },
+      },
+    ],
+  },
+  "get /api/v1/timezones/{name}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          name: "Asia/Kathmandu",
+          offset: 20476,
+          changes: [
+            {
+              time: -1577943676000,
+              offset: 19800,
+            },
+            {
+              time: 504901800000,
+              offset: 20700,
+            },
+          ],
+          version: "2026f",
+        },
+      },
+    ],
+  },
   "get /api/v1/users": {
     "200": [
       {
@@ -3482,8 +3529,13 @@ export const examplesOfA: RecordedExamples = {
         value: {
           status: "ok",
           version: "0.1.0",
-          commit: "4f6c0b7d2a91e83c5d0f1a2b3c4d5e6f70819203",
+          commit: null,
           engine: "embedded",
+          timezones: {
+            version: "2026f",
+            source: "built-in",
+            warning: null,
+          },
         },
       },
     ],
@@ -5386,7 +5438,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
         },
       },
@@ -5445,7 +5497,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
         },
       },

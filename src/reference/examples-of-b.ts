@@ -902,7 +902,7 @@ export const examplesOfB: RecordedExamples = {
           ],
           meta: {
             count: 4,
-            limit: 100,
+            limit: 10,
             page: 1,
           },
         },
@@ -1103,7 +1103,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -1159,7 +1159,7 @@ export const examplesOfB: RecordedExamples = {
           ],
           meta: {
             count: 2,
-            limit: 5,
+            limit: 10,
             page: 1,
           },
         },
@@ -1677,7 +1677,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/ptGeEe/inbox",
+              topic: "/groups/DW6TZI/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2111,8 +2111,8 @@ export const examplesOfB: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [4, 0, 0, 0],
-            points: [6, 0, 0, 0],
+            messages: [0, 0, 0, 0],
+            points: [0, 0, 0, 0],
           },
           refused: [],
           lag: {
@@ -2120,26 +2120,31 @@ export const examplesOfB: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 1.007,
-            p99Ms: 3.103,
+            p50Ms: 9.471,
+            p99Ms: 24.959,
           },
           disk: {
-            freeBytes: 76523433984,
+            freeBytes: 78849748992,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [4, 0, 0, 0],
-              points: [6, 0, 0, 0],
+              messages: [0, 0, 0, 0],
+              points: [0, 0, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 32.391167,
+            eventLoopDelayP99Ms: 162.791423,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
+            timezones: {
+              version: "2026f",
+              source: "built-in",
+              warning: null,
+            },
             startedAt: "2026-11-21 10:00:00",
           },
         },
@@ -2849,8 +2854,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "name of own-15",
-            value: 12,
+            label: "imported",
+            value: 13,
           },
         ],
       },
@@ -2897,7 +2902,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "lK8YAm",
+            value: "yFZC4o",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -3171,6 +3176,7 @@ export const examplesOfB: RecordedExamples = {
               IntervalWeek: null,
               crontabTime: null,
               crontab: null,
+              nextAt: "2026-11-21 10:00:00",
               payload: "on",
               topic: "inbox",
               publishType: 0,
@@ -3277,6 +3283,11 @@ export const examplesOfB: RecordedExamples = {
           },
           allowedOrigins: ["https://intranet.example.com"],
           timezone: "UTC",
+          zone: {
+            name: "UTC",
+            offset: 0,
+            changes: [],
+          },
         },
       },
     ],
@@ -3458,6 +3469,40 @@ export const examplesOfB: RecordedExamples = {
       },
     ],
   },
+  "get /api/v1/timezones": {
+    "200": [
+      {
+        form: null,
+        value: {
+          version: "2026f",
+          source: "built-in",
+          items: ["Universal"],
+        },
+      },
+    ],
+  },
+  "get /api/v1/timezones/{name}": {
+    "200": [
+      {
+        form: null,
+        value: {
+          name: "Asia/Kathmandu",
+          offset: 20476,
+          changes: [
+            {
+              time: -1577943676000,
+              offset: 19800,
+            },
+            {
+              time: 504901800000,
+              offset: 20700,
+            },
+          ],
+          version: "2026f",
+        },
+      },
+    ],
+  },
   "get /api/v1/users": {
     "200": [
       {
@@ -3504,8 +3549,13 @@ export const examplesOfB: RecordedExamples = {
         value: {
           status: "ok",
           version: "0.1.0",
-          commit: "4f6c0b7d2a91e83c5d0f1a2b3c4d5e6f70819203",
+          commit: null,
           engine: "embedded",
+          timezones: {
+            version: "2026f",
+            source: "built-in",
+            warning: null,
+          },
         },
       },
     ],
@@ -3526,7 +3576,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -4391,7 +4441,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 13,
+          id: 14,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
@@ -5346,7 +5396,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,

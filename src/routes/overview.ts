@@ -7,6 +7,7 @@ import { int, stampText } from "../http/schemas.js";
 import type { Figures } from "../live/figures.js";
 import { overviewOf, rateIntervalMs, shownRates } from "../live/overview.js";
 import type { Stamped } from "../views/context.js";
+import { zoneHealth, zoneHealthOf } from "../views/time-zones.js";
 import type { AppDeps } from "./deps.js";
 
 const perSecond = z
@@ -56,6 +57,7 @@ const overview = z
         degraded: z.record(z.string(), z.string()),
         version: z.string(),
         engine: z.enum(["embedded", "influxdb"]),
+        timezones: zoneHealth,
         startedAt: stampText,
       })
       .nullable()
@@ -87,7 +89,7 @@ export function overviewRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-function deploymentOf({ status, build, config }: AppDeps, all: Figures, { stamp }: Stamped): object {
+function deploymentOf({ status, build, config, now }: AppDeps, all: Figures, { stamp }: Stamped): object {
   const { eventLoopDelayP99Ms, startedAt } = status.figures();
   const notReady = status.notReady();
   return {
@@ -98,6 +100,7 @@ function deploymentOf({ status, build, config }: AppDeps, all: Figures, { stamp 
     degraded: { ...status.degraded(), ...(notReady === null ? {} : { uplinks: notReady }) },
     version: build.version,
     engine: engineOf(config),
+    timezones: zoneHealthOf(config.timeZones, now()),
     startedAt: stamp(startedAt),
   };
 }

@@ -62,6 +62,7 @@ const listed = z
     IntervalWeek: z.null(),
     crontabTime: stampOrNull,
     crontab: textOrNull,
+    nextAt: stampOrNull.openapi({ description: "when it runs next; null: never again" }),
     payload: z.string(),
     topic: z.string(),
     publishType: int,

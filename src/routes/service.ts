@@ -1,13 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime, wallText } from "../../query/time-text.js";
-import { zoneVersionWarning } from "../../store/time-zones/age.js";
 import { engineOf } from "../config/config.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { integer } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int, textOrNull } from "../http/schemas.js";
-import { sourceOf } from "../views/time-zones.js";
+import { int } from "../http/schemas.js";
+import { zoneHealth, zoneHealthOf } from "../views/time-zones.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
@@ -29,17 +28,11 @@ export function serviceRoutes(deps: AppDeps): Route[] {
           version: z.string(),
           commit: z.string().nullable(),
           engine: z.enum(["embedded", "influxdb"]),
-          timezones: z.object({
-            version: textOrNull.openapi({ description: "release of the IANA database", example: "2026f" }),
-            source: z.enum(["built-in", "TIMEZONE_DATA"]),
-            warning: textOrNull.openapi({ description: "null while the rules are recent" }),
-          }),
+          timezones: zoneHealth,
         }),
       },
       handle: () => {
-        const { timeZones } = config;
-        const warning = zoneVersionWarning(timeZones.version, now());
-        const timezones = { ...sourceOf(timeZones), warning };
+        const timezones = zoneHealthOf(config.timeZones, now());
         return { status: 200, body: { status: "ok", ...build, engine: engineOf(config), timezones } };
       },
     }),

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { zone } from "../../query/zone.js";
+import { storedZone, type Zone, zone } from "../../query/zone.js";
 import { ifNotFound } from "../../store/lib/errors.js";
 import { getDashboard } from "../../store/metadata/dashboards/dashboards.js";
 import type { Share } from "../../store/metadata/dashboards/shares.js";
@@ -7,6 +7,7 @@ import { type DashboardDocument, documentSchema } from "../dashboards/document.j
 import { type SharedDocument, sharedDocument } from "../dashboards/shared.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
+import { zoneRules, zoneShown } from "../views/time-zones.js";
 import type { AppDeps } from "./deps.js";
 import { answerPanel, panelQuery, panelSchema } from "./shared-panels.js";
 
@@ -21,9 +22,15 @@ const shown = z
     document: documentSchema,
     allowedOrigins: z.array(z.string()),
     timezone: z.string().openapi({ description: "IANA, or `browser`", example: "Asia/Shanghai" }),
+    zone: zoneRules,
   })
   .openapi("SharedDashboard");
 
+const zoneQuery = z.object({
+  timezone: z.string().optional().openapi({
+    description: "IANA time zone whose rules are wanted; absent: the dashboard's own, or the deployment's",
+  }),
+});
 const panelParams = z.object({
   panelID: z
     .string()
@@ -38,12 +45,15 @@ export function sharedRoutes(deps: AppDeps): Route[] {
       access: "share",
       tag,
       summary: "The dashboard of a share, by `Authorization: Share <token>`",
+      shape: { query: zoneQuery },
       answer: { status: 200, schema: shown },
-      handle: async ({ share }) => {
+      handle: async ({ share, query }) => {
         const one = granted(share);
+        const { allowedOrigins } = one;
         const { name, document } = await openShared(deps, one);
         const timezone = document.timezone === "deployment" ? deps.zone.name : document.timezone;
-        return { status: 200, body: { name, document, allowedOrigins: one.allowedOrigins, timezone } };
+        const place = query.timezone ? zone(query.timezone) : ownZone(document, deps.zone);
+        return { status: 200, body: { name, document, allowedOrigins, timezone, zone: zoneShown(place) } };
       },
     }),
     route({
@@ -63,9 +73,7 @@ export function sharedRoutes(deps: AppDeps): Route[] {
         if (panel === undefined || panel.type === "text") {
           throw new ApiError("DATA_NOT_FOUND", "cannot find a panel with data", { panelID: "unknown" });
         }
-        const { timezone } = document;
-        const isNamed = timezone !== "deployment" && timezone !== "browser";
-        const place = zone(query.timezone || (isNamed ? timezone : deps.zone.name));
+        const place = query.timezone ? zone(query.timezone) : ownZone(document, deps.zone);
         return answerPanel(
           deps,
           { tenant: one.tenant, document, place, variant, writing, request, hold },
@@ -75,6 +83,12 @@ export function sharedRoutes(deps: AppDeps): Route[] {
       },
     }),
   ];
+}
+
+/** The zone that a document names; where it is the browser's, the deployment's. */
+function ownZone({ timezone, variables }: SharedDocument, deploymentZone: Zone): Zone {
+  const named = variables.find(({ type }) => type === "timezone")?.value ?? timezone;
+  return named === "deployment" || named === "browser" ? deploymentZone : storedZone(named);
 }
 
 /** The frame lets nobody in without a share. */

@@ -3,16 +3,11 @@ import { zone, zoneFault } from "../../query/zone.js";
 import { timeZonesInUse } from "../../store/time-zones/in-use.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
-import { textOrNull } from "../http/schemas.js";
-import { sourceOf, zoneRules, zoneShown } from "../views/time-zones.js";
+import { sourceOf, zoneRules, zoneShown, zoneSource } from "../views/time-zones.js";
 
 /** The time zones that the service knows, and its rules, so that nobody needs others beside them. */
 
 const tag = "Service";
-const version = textOrNull.openapi({
-  description: "release of the IANA database; null where TIMEZONE_DATA does not say",
-  example: "2026f",
-});
 const params = z.object({
   name: z.string().openapi({
     param: { name: "name", in: "path" },
@@ -31,9 +26,7 @@ export function timeZoneRoutes(): Route[] {
       summary: "The names of all time zones, and which rules they go by",
       answer: {
         status: 200,
-        schema: z
-          .object({ version, source: z.enum(["built-in", "TIMEZONE_DATA"]), items: z.array(z.string()) })
-          .openapi("TimeZones"),
+        schema: zoneSource.extend({ items: z.array(z.string()) }).openapi("TimeZones"),
       },
       handle: () => {
         const zones = timeZonesInUse();
@@ -48,7 +41,7 @@ export function timeZoneRoutes(): Route[] {
       tag,
       summary: "When the clocks of a time zone change, up to 2100",
       shape: { params },
-      answer: { status: 200, schema: zoneRules.extend({ version }) },
+      answer: { status: 200, schema: zoneRules.extend(zoneSource.pick({ version: true }).shape) },
       errors: ["DATA_NOT_FOUND"],
       handle: ({ params: { name } }) => {
         const fault = zoneFault(name);

@@ -1,5 +1,4 @@
 import { createNarrowing, type Narrow } from "../../ingest/followers/narrowing.js";
-import { zone } from "../../query/zone.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { encodedRecord } from "../../store/journal/record-codecs.js";
 import { type Aside, type Follower, followers, type SetAside } from "../../store/journal/set-aside.js";
@@ -189,7 +188,7 @@ function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
       const start = {
         follower,
         node: shard,
-        zone: zone(config.timezone).rules,
+        timezone: config.timezone,
         earliest: config.oldestTime,
         oldest: oldest(),
         records: [...before, record].map(encodedRecord),

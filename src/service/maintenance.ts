@@ -19,6 +19,7 @@ import { createBacklog } from "./backlog.js";
 import type { Checks } from "./checks.js";
 import { createEventRetention } from "./event-retention.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
+import { zoneVersionsMs } from "./zone-versions.js";
 
 /**
  * The periodic jobs besides the pipelines: they save state, unlink old segments, and remove the points of deleted
@@ -45,6 +46,8 @@ interface MaintenanceDeps {
   readonly historySettled: () => Promise<void>;
   /** Checks whether the wall clock was set. */
   readonly watchClock: () => void;
+  /** Compares the time zone rules of this process with those of the others. */
+  readonly compareZones: () => Promise<void>;
   /** Moves on what is told of the last while. */
   readonly tick: () => void;
   readonly log: Logger;
@@ -134,6 +137,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       removing = removals.drain();
       return removing;
     }),
+    every(zoneVersionsMs, "compare the time zone rules of the nodes", deps.log, deps.compareZones),
     every(clockMs, "look at the clock", deps.log, deps.watchClock),
     every(tickMs, "count by seconds", deps.log, deps.tick),
     every(pointRetentionMs, "apply the points' retention", deps.log, createPointRetention(deps, held)),

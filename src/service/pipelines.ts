@@ -18,6 +18,7 @@ import { countsOf, createTelling } from "./live-telling.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
 import { createShardSet, type ShardSet, type ShardSetDeps } from "./shard-set.js";
+import { createZoneComparison } from "./zone-versions.js";
 
 export interface Pipelines {
   readonly ofShards: ByShard<ShardPipeline>;
@@ -137,6 +138,7 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     followed: metadata.followed,
     historySettled: gate.settled,
     monotonic,
+    compareZones: createZoneComparison({ config, db, note: status.note, log }),
     watchClock: createClockWatch(clock, log, status.clockJumped),
     tick: status.tick,
   });

@@ -13,6 +13,7 @@ export function scheduleListed(schedule: Schedule, { stamp, label }: Labelled) {
     IntervalWeek: null,
     crontabTime: stamp(schedule.crontabTime),
     crontab: schedule.crontab,
+    nextAt: stamp(schedule.nextAt),
     payload: payloadText(new Uint8Array(schedule.payload)),
     topic: schedule.topic,
     publishType: schedule.publishType,

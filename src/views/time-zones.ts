@@ -1,11 +1,29 @@
 import { z } from "@hono/zod-openapi";
 import type { Zone } from "../../query/zone.js";
+import { zoneVersionWarning } from "../../store/time-zones/age.js";
 import type { TimeZoneSource } from "../../store/time-zones/time-zones.js";
-import { int } from "../http/schemas.js";
+import { int, textOrNull } from "../http/schemas.js";
 
-/** Which rules the service goes by, as its answers say it. */
-export const sourceOf = ({ version, folder }: TimeZoneSource) =>
-  ({ version, source: folder === null ? "built-in" : "TIMEZONE_DATA" }) as const;
+/** Which rules the service goes by. */
+export const zoneSource = z.object({
+  version: textOrNull.openapi({
+    description: "release of the IANA database; null where TIMEZONE_DATA does not say",
+    example: "2026f",
+  }),
+  source: z.enum(["built-in", "TIMEZONE_DATA"]),
+});
+export const zoneHealth = zoneSource.extend({
+  warning: textOrNull.openapi({ description: "null while the rules are recent" }),
+});
+
+export function sourceOf({ version, folder }: TimeZoneSource): z.output<typeof zoneSource> {
+  return { version, source: folder === null ? "built-in" : "TIMEZONE_DATA" };
+}
+
+/** @param now milliseconds since 1970 */
+export function zoneHealthOf(zones: TimeZoneSource, now: number): z.output<typeof zoneHealth> {
+  return { ...sourceOf(zones), warning: zoneVersionWarning(zones.version, now) };
+}
 
 export const zoneRules = z
   .object({

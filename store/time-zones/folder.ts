@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { asError, StoreError } from "../lib/errors.js";
-import { createTimeZones, type TimeZones } from "./time-zones.js";
+import { createTimeZones, type TimeZones, type ZoneFiles } from "./time-zones.js";
 import { isTzif, readTzif, tzifParts } from "./tzif.js";
 
 /** Beside the zones: all of them with leap seconds, all of them once more, and what the machine itself goes by. */
@@ -16,6 +16,18 @@ const fileBytesMax = 1024 * 1024;
  * @throws StoreError INVALID for another folder, CORRUPT for a damaged file
  */
 export function openZoneFolder(folder: string): TimeZones {
+  return zonesOfFiles(readZoneFolder(folder));
+}
+
+/** The rules in files that have been read, by this thread or by the one that has started it. */
+export function zonesOfFiles(read: ZoneFiles): TimeZones {
+  const { files } = read;
+  return createTimeZones(read, read, files.keys(), (name) =>
+    readTzif(name, files.get(name) ?? new Uint8Array()),
+  );
+}
+
+function readZoneFolder(folder: string): ZoneFiles {
   if (readRules(folder, "UTC") === null) {
     throw new StoreError("INVALID", `${folder} is no zoneinfo folder: it has no compiled file UTC`);
   }
@@ -26,9 +38,19 @@ export function openZoneFolder(folder: string): TimeZones {
     tzifParts(name, bytes);
     files.set(name, bytes);
   }
-  return createTimeZones({ version: versionOf(folder), folder }, files.keys(), (name) =>
-    readTzif(name, files.get(name) ?? new Uint8Array()),
-  );
+  return { version: versionOf(folder), folder, files: inSharedMemory(files) };
+}
+
+function inSharedMemory(files: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
+  const memory = new SharedArrayBuffer([...files.values()].reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  const shared = [...files].map(([name, bytes]) => {
+    const copy = new Uint8Array(memory, at, bytes.length);
+    copy.set(bytes);
+    at += bytes.length;
+    return [name, copy] as const;
+  });
+  return new Map(shared);
 }
 
 /** Null for a file of something else. */

@@ -27,7 +27,7 @@ function openPacked({ version, zones, links }: PackedFile): TimeZones {
     const [target = "", name = ""] = link.split("|");
     lines.set(name, lines.get(target) ?? "");
   }
-  return createTimeZones({ version, folder: null }, lines.keys(), (name) =>
+  return createTimeZones({ version, folder: null }, null, lines.keys(), (name) =>
     readPackedZone(name, lines.get(name) ?? ""),
   );
 }

@@ -18,17 +18,18 @@ interface YearlyTime {
   readonly time: number;
 }
 
-const abbreviation = "(?:<[^>]+>|[A-Za-z]{3,})";
-const clock = "[+-]?\\d{1,3}(?::\\d{2}(?::\\d{2})?)?";
-const date = `(?:M\\d{1,2}\\.\\d\\.\\d|J?\\d{1,3})(?:/${clock})?`;
-const form = new RegExp(`^${abbreviation}(${clock})(?:${abbreviation}(${clock})?,(${date}),(${date}))?$`);
+const offsetsForm = /^(?:<[^>]+>|[A-Za-z]+)([-+\d:]+)(?:(?:<[^>]+>|[A-Za-z]+)([-+\d:]+)?)?$/;
+const dateForm = /^(?:M\d{1,2}\.\d\.\d|J?\d{1,3})(?:\/[-+]?\d[\d:]*)?$/;
 
 /** Undefined for a text that is no such rule. */
 export function readPosixRule(text: string): PosixRule | undefined {
-  const [, behind, summerBehind, begin, end] = form.exec(text) ?? [];
+  const [offsets = "", ...dates] = text.split(",");
+  const [, behind, summerBehind] = offsetsForm.exec(offsets) ?? [];
   if (behind === undefined) return undefined;
   const standard = -readClock(behind);
-  if (begin === undefined || end === undefined) return { standard, summer: null };
+  if (dates.length === 0) return { standard, summer: null };
+  const [begin = "", end = "", ...more] = dates;
+  if (!dateForm.test(begin) || !dateForm.test(end) || more.length > 0) return undefined;
   const offset = summerBehind === undefined ? standard + 3600 : -readClock(summerBehind);
   return { standard, summer: { offset, begin: readDate(begin), end: readDate(end) } };
 }

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** The offsets of one time zone from the beginning of time to the end of `lastYear`. */
 export interface ZoneRules {
   /** As the IANA database spells it, or `±HH:MM`. */
@@ -34,6 +36,12 @@ export function rulesOf(name: string, first: number, transitions: Iterable<Trans
     offsets.push(offset);
   }
   return { name, changes: Float64Array.from(changes), offsets: Int32Array.from(offsets) };
+}
+
+/** Short, and the same for the same offsets: by it a plan knows whether the rules have changed. */
+export function fingerprintOf({ changes, offsets }: ZoneRules): string {
+  const hash = createHash("sha256").update(String(changes)).update(String(offsets));
+  return hash.digest("base64url").slice(0, 16);
 }
 
 const offsetForm = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;

@@ -8,8 +8,15 @@ export interface TimeZoneSource {
   readonly folder: string | null;
 }
 
+/** The files of a zoneinfo folder by the names of their zones, in memory that threads share. */
+export interface ZoneFiles extends TimeZoneSource {
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
 /** The rules of all time zones. */
 export interface TimeZones extends TimeZoneSource {
+  /** Null: they came with the service. */
+  readonly files: ZoneFiles | null;
   /** The zones and links of the IANA database, ascending. */
   readonly names: readonly string[];
   /** The rules of a name, in any case, or of `±HH:MM`; undefined for what is neither. */
@@ -19,6 +26,7 @@ export interface TimeZones extends TimeZoneSource {
 /** @param read is called once for each name that is asked for */
 export function createTimeZones(
   { version, folder }: TimeZoneSource,
+  files: ZoneFiles | null,
   found: Iterable<string>,
   read: (name: string) => ZoneRules,
 ): TimeZones {
@@ -29,6 +37,7 @@ export function createTimeZones(
   return {
     version,
     folder,
+    files,
     names,
     rules: (asked) => {
       const name = spellings.get(asked.toLowerCase());

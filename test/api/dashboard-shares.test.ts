@@ -130,6 +130,7 @@ worldSuite("shares of dashboards", (test, world) => {
     assert.is(seen.status, 200, seen.text);
     assert.equal(seen.record as object, {
       ...{ name: dashboard.name, allowedOrigins: origins, timezone: "UTC" },
+      zone: { name: "UTC", offset: 0, changes: [] },
       document: documentBody([text], { variables: [] }),
     });
     assert.not.ok(seen.text.includes("secret-device"));

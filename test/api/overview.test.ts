@@ -75,6 +75,7 @@ worldSuite("overview", (test, world) => {
       "version",
       "engine",
       "startedAt",
+      "timezones",
     ]);
     assert.is(all.deployment?.engine, "embedded");
     assert.equal(all.deployment?.degraded, {});

@@ -16,6 +16,7 @@ const keys = [
   ...[
     "crontabTime",
     "crontab",
+    "nextAt",
     "payload",
     "topic",
     "publishType",

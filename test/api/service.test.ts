@@ -1,3 +1,4 @@
+import { packedTimeZones } from "../../store/time-zones/packed.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert } from "../suite.js";
 import { hasKeys, refused, worldSuite } from "../world.js";
@@ -7,7 +8,8 @@ worldSuite("service", (test, world) => {
 
   test("health and readiness need no login", async () => {
     const { version, commit, ...health } = (await anyone("/healthz")).record as Record<string, unknown>;
-    assert.equal(health, { status: "ok", engine: "embedded" });
+    const timezones = { version: packedTimeZones().version, source: "built-in", warning: null };
+    assert.equal(health, { status: "ok", engine: "embedded", timezones });
     assert.match(String(version), /^\d+\.\d+\.\d+$/);
     assert.ok(commit === null || /^[0-9a-f]{40}$/.test(String(commit)));
     assert.equal((await anyone("/readyz")).record, { status: "ok", degraded: {} });

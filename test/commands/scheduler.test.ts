@@ -7,6 +7,7 @@ import { type Scheduler, startScheduler } from "../../src/commands/scheduler.js"
 import { createLogger } from "../../src/observability/log.js";
 import { publishStatuses } from "../../store/metadata/commands/control-logs.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
+import { fingerprintOf } from "../../store/time-zones/rules.js";
 import { assert, cpuTime, suite, withTempDir } from "../suite.js";
 
 const start = Date.parse("2026-03-28T12:00:00Z");
@@ -28,7 +29,7 @@ interface Process {
   room: number;
 }
 
-async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Promise<Process> {
+async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0, logger = log): Promise<Process> {
   let time = from;
   const sent: number[] = [];
   const adopted: string[] = [];
@@ -55,7 +56,7 @@ async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Pr
       db,
       node,
       zone: zone(zoneName),
-      log,
+      log: logger,
       now: () => time,
       commands: commands as Commands,
       tasks: {
@@ -297,13 +298,105 @@ suite("schedules that are due", (test) => {
     });
   });
 
+  /** Cron schedules as an earlier process left them; `made` is when. */
+  async function leftBy(db: Db, zoneName: string, made: number, crontab = "10 21 * * *"): Promise<void> {
+    const cron = parseCron(crontab);
+    assert.ok(cron !== null);
+    const nextAt = nextTime(cron, zone(zoneName), made) ?? 0;
+    await schedule(db, { device: 1, crontab, nextAt });
+    await db.write([
+      {
+        sql: "update schedule set createAt = ?, zoneRules = ?",
+        args: [made, fingerprintOf(zone(zoneName).rules)],
+      },
+    ]);
+  }
+  const nextAt = async (db: Db) => new Date((await rows(db))[0]?.nextAt ?? 0).toISOString().slice(5, 16);
+
+  test("cron is planned anew once the zone is another one, and runs by it", async () => {
+    await withDb(async (db) => {
+      await leftBy(db, "UTC", start);
+      const one = await openProcess(db, start, "Asia/Kolkata");
+      // 21:10 in India, in place of 02:40.
+      assert.is(await nextAt(db), "03-28T15:40");
+      await one.at(start + 4 * 60 * minute);
+      assert.equal(one.sent, [1]);
+      assert.is(await nextAt(db), "03-29T15:40");
+      await one.scheduler.close();
+    });
+  });
+
+  test("what has run by the clock of one zone does not run again where another shows that time once more", async () => {
+    await withDb(async (db) => {
+      await leftBy(db, "Asia/Kolkata", start);
+      const early = await openProcess(db, start, "Asia/Kolkata");
+      await early.at(Date.parse("2026-03-28T15:40:00Z"));
+      assert.equal(early.sent, [1]);
+      await early.scheduler.close();
+      const late = await openProcess(db, Date.parse("2026-03-28T16:00:00Z"), "UTC");
+      await late.at(Date.parse("2026-03-28T23:00:00Z"));
+      assert.equal(late.sent, []);
+      assert.is(await nextAt(db), "03-29T21:10");
+      await late.scheduler.close();
+    });
+  });
+
+  test("what has not run is not skipped where another zone shows its time once more", async () => {
+    await withDb(async (db) => {
+      await leftBy(db, "Asia/Kolkata", Date.parse("2026-03-28T16:00:00Z"));
+      const one = await openProcess(db, Date.parse("2026-03-28T17:00:00Z"), "UTC");
+      assert.is(await nextAt(db), "03-28T21:10");
+      await one.scheduler.close();
+    });
+  });
+
+  test("a time that passes by the change of rules is skipped, and the log says so", async () => {
+    await withDb(async (db) => {
+      await leftBy(db, "UTC", start, "0 20 * * *");
+      const lines: string[] = [];
+      const logger = createLogger(
+        "info",
+        (line) => lines.push(line),
+        () => start,
+      );
+      const one = await openProcess(db, start + 4 * 60 * minute, "Asia/Kolkata", 0, logger);
+      assert.is(await nextAt(db), "03-29T14:30");
+      assert.equal(one.sent, []);
+      assert.equal(
+        lines.map((line) => JSON.parse(line)).map(({ level, schedules }) => [level, schedules]),
+        [
+          ["info", 1],
+          ["warn", 1],
+        ],
+      );
+      await one.scheduler.close();
+      const again = await openProcess(db, start + 5 * 60 * minute, "Asia/Kolkata", 0, logger);
+      assert.is(lines.length, 2);
+      await again.scheduler.close();
+    });
+  });
+
+  test("intervals and one-offs stay as they are; those of a version that noted no rules are planned anew", async () => {
+    await withDb(async (db) => {
+      await schedule(db, { device: 1, nextAt: start + 7 * minute });
+      await schedule(db, { device: 2, IntervalMinute: 10, nextAt: start + 9 * minute });
+      await schedule(db, { device: 3, crontab: "0 * * * *", nextAt: start + 8 * minute });
+      const one = await openProcess(db, start, "Asia/Kolkata");
+      assert.equal(
+        (await rows(db)).map(({ nextAt }) => nextAt),
+        [start + 7 * minute, start + 9 * minute, start + 30 * minute],
+      );
+      await one.scheduler.close();
+    });
+  });
+
   test("a thousand in one second among a hundred thousand", async () => {
     await withDb(async (db) => {
       await schedule(db, { device: 1, nextAt: start + 86_400_000, count: 100_000 });
-      await schedule(db, { device: 1, crontab: "*/5 * * * *", nextAt: start + minute, count: 1000 });
+      await schedule(db, { device: 1, crontab: "*/5 * * * *", nextAt: start + 5 * minute, count: 1000 });
       const one = await openProcess(db, start, "Europe/Berlin");
       const spent = cpuTime();
-      await one.at(start + minute);
+      await one.at(start + 5 * minute);
       const tookMs = spent();
       assert.is(one.sent.length, 1000);
       assert.is(await logs(db), 1000);

@@ -30,9 +30,9 @@ const byField: Readonly<Record<string, string>> = {
 
 const generated: Readonly<Record<string, string>> = { productID: "k3Xb9Q", groupID: "w7Hn2c" };
 
-/** Long rows of numbers are shown by their last. */
+/** Long rows of numbers and of names are shown by their last. */
 const shown = (all: readonly unknown[]): readonly unknown[] =>
-  all.length > 100 && all.every((one) => typeof one === "number") ? all.slice(-4) : all;
+  all.length > 100 && all.every((one) => typeof one !== "object") ? all.slice(-4) : all;
 
 /** Of a request only what it has from an earlier answer. */
 export function standIns(value: unknown, isRequest: boolean, field = ""): unknown {

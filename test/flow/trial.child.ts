@@ -1,6 +1,5 @@
 /** Trials of records in a process whose threads are poisoned too; prints the verdicts. */
 
-import { zone } from "../../query/zone.js";
 import { runTrial } from "../../src/service/trial/trial.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { encodedRecord } from "../../store/journal/record-codecs.js";
@@ -23,7 +22,7 @@ async function verdictOn(follower: Follower, payload: string, bounds?: { heap?: 
   const start = {
     follower,
     node: 0,
-    zone: zone("UTC").rules,
+    timezone: "UTC",
     earliest: earliestTime,
     oldest: 0,
     records,

@@ -12,10 +12,11 @@ import type { WindowUnit } from "../../store/series/series.js";
 import { assert, suite } from "../suite.js";
 
 const units: readonly WindowUnit[] = ["minute", "hour", "day", "week", "month", "year"];
+/** Whose rules of today luxon has too, by the Node.js that runs this; zone.test.ts looks at all others. */
 const zones = [
   ..."UTC America/New_York Europe/Moscow Europe/London Europe/Lisbon Asia/Shanghai Asia/Kolkata".split(" "),
-  ..."America/Santiago America/Sao_Paulo Australia/Lord_Howe Pacific/Apia Africa/Casablanca".split(" "),
-  ..."Asia/Kathmandu America/Havana Africa/Cairo Asia/Beirut Pacific/Chatham America/St_Johns".split(" "),
+  ..."America/Santiago America/Sao_Paulo Australia/Lord_Howe Pacific/Apia".split(" "),
+  ..."Asia/Kathmandu Africa/Cairo Asia/Beirut Pacific/Chatham America/St_Johns".split(" "),
   ..."America/Asuncion Asia/Amman Asia/Gaza Atlantic/Azores America/Scoresbysund Asia/Tehran".split(" "),
   ..."America/Juneau Asia/Manila Pacific/Kwajalein America/Toronto America/Goose_Bay".split(" "),
 ];

@@ -1,74 +1,89 @@
 import fc from "fast-check";
-import { IANAZone } from "luxon";
-import { zone } from "../../query/zone.js";
+import { windowEnd, windowStart } from "../../query/windows.js";
+import { storedZone, type Zone, zone, zoneFault } from "../../query/zone.js";
+import { timeZonesInUse } from "../../store/time-zones/in-use.js";
 import { assert, suite } from "../suite.js";
+import { type OracleUnit, oracle, testWithOracle } from "./zone-oracle.js";
 
-const names = Intl.supportedValuesOf("timeZone");
-const anyZone = fc.constantFrom(...names);
-const from = Date.UTC(1950, 0, 1);
-const to = Date.UTC(2100, 0, 1);
-const anyInstant = fc.integer({ min: from, max: to });
+const names = timeZonesInUse().names;
 const hourMs = 3_600_000;
-
-/** Milliseconds ahead of UTC, by luxon. */
-function offsetOf(name: string, utc: number): number {
-  return Math.round(IANAZone.create(name).offset(utc) * 60_000);
-}
-
-/** Every instant with this wall time, by luxon; earliest first. */
-function instantsOf(name: string, wall: number): number[] {
-  const offsets = new Set([-26, 26].map((hours) => offsetOf(name, wall + hours * hourMs)));
-  const found = [...offsets].map((offset) => wall - offset);
-  return found.filter((utc) => utc + offsetOf(name, utc) === wall).sort((a, b) => a - b);
-}
+const dayMs = 24 * hourMs;
+const first = Date.UTC(1684, 7, 2);
+const last = Date.UTC(2255, 4, 30);
 
 const utc = (text: string): number => Date.parse(`${text.replace(" ", "T")}Z`);
 const iso = (instant: number): string => new Date(instant).toISOString().slice(0, 16);
 
+/** All changes of a zone, in milliseconds. */
+function changesOf(place: Zone): number[] {
+  const found: number[] = [];
+  for (let at = place.nextChange(first, last); at < last; at = place.nextChange(at, last)) found.push(at);
+  return found;
+}
+
 suite("time zones", (test) => {
-  test("offsets are luxon's", () => {
-    fc.assert(
-      fc.property(anyZone, anyInstant, (name, instant) => {
-        assert.is(zone(name).offsetAt(instant), offsetOf(name, instant), `${name} ${iso(instant)}`);
+  testWithOracle(test, "doubled and missing local times of all zones are Python's", () => {
+    const walls: Record<string, number[]> = {};
+    for (const name of names) {
+      const place = zone(name);
+      walls[name] = changesOf(place).flatMap((change) => {
+        const [before, after] = [place.offsetAt(change - 1), place.offsetAt(change)];
+        const [low, high] = [Math.min(before, after), Math.max(before, after)];
+        return [low - 1000, low, (low + high) / 2, high - 1000, high].map((offset) =>
+          Math.floor((change + offset) / 1000),
+        );
+      });
+    }
+    const right = oracle.instants(walls);
+    const wrong = names.flatMap((name) =>
+      (walls[name] ?? []).flatMap((wall, i) => {
+        const instant = zone(name).fromWall(wall * 1000) / 1000;
+        return instant === right[name]?.[i]
+          ? []
+          : [`${name} ${iso(wall * 1000)}: ${instant - (right[name]?.[i] ?? 0)}`];
       }),
-      { numRuns: 3000 },
     );
+    assert.equal(wrong.slice(0, 20), []);
+    assert.ok(Object.values(walls).flat().length > 300_000);
+  });
+
+  testWithOracle(test, "days, weeks, months and years of all zones are Python's, in any year", () => {
+    const units: readonly OracleUnit[] = ["day", "week", "month", "year"];
+    const within = fc.integer({ min: first + 3 * 366 * dayMs, max: last - 3 * 366 * dayMs });
+    const cases = names.flatMap((name) => {
+      const changes = changesOf(zone(name)).filter(
+        (at) => at > first + 3 * 366 * dayMs && at < last - 3 * 366 * dayMs,
+      );
+      const near = changes.length === 0 ? [] : fc.sample(fc.constantFrom(...changes), 4);
+      const times = [...fc.sample(within, 4), ...near.flatMap((at) => [at - 1000, at, at + 12 * hourMs])];
+      return times.flatMap((at) => units.map((unit) => [name, unit, Math.floor(at / 1000)] as const));
+    });
+    const right = oracle.windows(cases);
+    const wrong = cases.flatMap(([name, unit, at], i) => {
+      const place = zone(name);
+      const ours = [windowStart(unit, place, at * 1000) / 1000, windowEnd(unit, place, at * 1000) / 1000];
+      const [start, end] = right[i] ?? [];
+      return ours[0] === start && ours[1] === end
+        ? []
+        : [`${name} ${unit} ${iso(at * 1000)}: ${ours} not ${right[i]}`];
+    });
+    assert.equal(wrong.slice(0, 20), []);
+    assert.ok(cases.length > 30_000, `${cases.length}`);
   });
 
   test("the next change is where the offset changes first", () => {
+    const anyInstant = fc.integer({ min: first, max: last });
     fc.assert(
-      fc.property(
-        anyZone,
-        anyInstant,
-        fc.array(fc.double({ min: 0, max: 1, noNaN: true })),
-        (name, start, parts) => {
-          const end = start + 300 * 24 * hourMs;
-          const place = zone(name);
-          const change = place.nextChange(start, end);
-          const before = offsetOf(name, start);
-          const within = parts.map((part) => start + Math.floor((change - 1 - start) * part));
-          for (const at of [...within, change - 1]) assert.is(offsetOf(name, at), before, name);
-          if (change === end) return;
-          assert.is.not(offsetOf(name, change), before, name);
-          assert.is(place.offsetAt(change), offsetOf(name, change));
-          assert.is(place.offsetAt(change - 1), before);
-        },
-      ),
-      { numRuns: 600 },
-    );
-  });
-
-  test("a wall time means its first instant, a missing one moves forward by the gap", () => {
-    const nearHours = fc.integer({ min: -4 * 60, max: 4 * 60 });
-    fc.assert(
-      fc.property(anyZone, anyInstant, nearHours, (name, start, minutes) => {
+      fc.property(fc.constantFrom(...names), anyInstant, fc.array(fc.nat(1e6)), (name, start, parts) => {
+        const end = start + 300 * dayMs;
         const place = zone(name);
-        const change = place.nextChange(start, start + 300 * 24 * hourMs);
-        const wall = change + place.offsetAt(change) + minutes * 60_000;
-        const [first = wall - offsetOf(name, wall - 26 * hourMs)] = instantsOf(name, wall);
-        assert.is(place.fromWall(wall), first, `${name} ${iso(wall)}`);
+        const change = place.nextChange(start, end);
+        const before = place.offsetAt(start);
+        const within = parts.map((part) => start + Math.floor(((change - 1 - start) * part) / 1e6));
+        for (const at of [...within, change - 1]) assert.is(place.offsetAt(at), before, name);
+        if (change < end) assert.is.not(place.offsetAt(change), before, name);
       }),
-      { numRuns: 1500 },
+      { numRuns: 2000 },
     );
   });
 
@@ -84,6 +99,14 @@ suite("time zones", (test) => {
     ["an hour back for good", "Europe/Moscow", "2014-10-26 01:30", "2014-10-25T21:30"],
     ["no summer time", "Asia/Shanghai", "2026-07-01 00:00", "2026-06-30T16:00"],
     ["half-hour zone", "Asia/Kolkata", "2026-07-01 00:00", "2026-06-30T18:30"],
+    ["as of 2026f", "Africa/Casablanca", "2026-11-20 12:00", "2026-11-20T12:00"],
+    ["as of 2026f", "America/Edmonton", "2026-11-20 06:00", "2026-11-20T12:00"],
+    ["as of 2026f", "America/Vancouver", "2026-11-20 05:00", "2026-11-20T12:00"],
+    ["as of 2026f", "America/Winnipeg", "2026-11-20 07:00", "2026-11-20T12:00"],
+    ["as of 2026f", "America/Havana", "2026-11-20 08:00", "2026-11-20T12:00"],
+    ["in two hundred years", "Europe/Berlin", "2226-07-01 12:00", "2226-07-01T10:00"],
+    ["an offset", "+05:45", "2026-11-20 05:45", "2026-11-20T00:00"],
+    ["an offset", "-00:30", "2026-11-20 00:00", "2026-11-20T00:30"],
   ];
   for (const [what, name, wall, instant] of cases) {
     test(`${what}: ${name} ${wall}`, () => assert.is(iso(zone(name).fromWall(utc(wall))), instant));
@@ -94,7 +117,46 @@ suite("time zones", (test) => {
     assert.equal(wall, { year: 1959, month: 12, day: 31, hour: 23, minute: 15, second: 30 });
   });
 
-  test("what is no time zone is refused", () => {
-    for (const name of ["", "Mars/Olympus", "Europe"]) assert.throws(() => zone(name), /cannot use the time/);
+  test("names in any case mean what IANA spells so", () => {
+    assert.is(zone("asia/SHANGHAI").name, "Asia/Shanghai");
+    assert.is(zone("prc").name, "PRC");
+  });
+
+  test("what is no time zone is refused, with the mend", () => {
+    const places: Readonly<Record<string, RegExp>> = {
+      BST: /Asia\/Dhaka or Europe\/London/,
+      cst: /America\/Chicago or Asia\/Shanghai/,
+      IST: /Asia\/Kolkata or Europe\/Dublin or Asia\/Jerusalem/,
+      PST: /America\/Los_Angeles or Asia\/Manila/,
+    };
+    for (const [name, mend] of Object.entries(places)) {
+      assert.throws(() => zone(name), mend);
+      assert.match(zoneFault(name) ?? "", mend);
+    }
+    const others = [
+      "",
+      "Mars/Olympus",
+      "Europe",
+      "Factory",
+      "GMT+8",
+      "UTC+8",
+      "SystemV/EST5",
+      "US/Pacific-New",
+    ];
+    for (const name of [...others, "+8", "+0800", "+24:00", "+08:60", "08:00", "constructor", "__proto__"]) {
+      assert.throws(() => zone(name), /is not an IANA time zone/, name);
+    }
+  });
+
+  test("IANA's own short names stay", () => {
+    const own = "EST MST HST CET EET MET WET EST5EDT CST6CDT GMT UTC UCT Zulu GB PRC ROC ROK Cuba Etc/GMT+8";
+    for (const name of own.split(" ")) assert.is(zoneFault(name), null, name);
+  });
+
+  test("records that name an abbreviation keep what it has meant; an unknown name is UTC", () => {
+    assert.is(storedZone("CST").name, "America/Chicago");
+    assert.is(storedZone("ist").name, "Asia/Kolkata");
+    assert.is(storedZone("Europe/Berlin").name, "Europe/Berlin");
+    assert.is(storedZone("SystemV/EST5").name, "UTC");
   });
 });

@@ -35,6 +35,8 @@ const open: Readonly<Record<string, string>> = {
 const bounded: Readonly<Record<string, string>> = {
   "GET /metrics": "one line a figure",
   "GET /api/v1/time": "a constant",
+  "GET /api/v1/timezones": "a constant",
+  "GET /api/v1/timezones/{name}": "two changes a year up to 2100",
   "GET /api/v1/overview": "counts, and two figures for each second of ten minutes",
   "GET /api/v1/inbox": "one message",
   "GET /api/v1/me": "one record",

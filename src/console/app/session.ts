@@ -1,6 +1,7 @@
 /** Who is logged in. The token is in a cookie that no script reads. */
 import { batch, signal } from "@preact/signals";
 import { ApiFailure, call, whenLoggedOut } from "./api.js";
+import { loadZone, readZonesBy, type ShownZone } from "./charts/zone.js";
 import { missedAt } from "./live/missed.js";
 
 export interface Me {
@@ -55,11 +56,25 @@ export function followOtherWindows(): void {
   };
 }
 
+readZonesBy((name) =>
+  call<ShownZone>("GET", `/timezones/${encodeURIComponent(name)}`).catch((error: unknown) => {
+    if (error instanceof ApiFailure && error.status === 404) return null;
+    throw error;
+  }),
+);
+
+/** Nothing is shown without the rules of its zone. */
+async function readMe(): Promise<Me> {
+  const found = await call<Me>("GET", "/me");
+  await loadZone(found.timezone);
+  return found;
+}
+
 /** Asks who is logged in, until the service answers. */
 export async function openSession(): Promise<void> {
   for (let delayMs = 500; ; delayMs = Math.min(delayMs * 2, 5000)) {
     try {
-      enter(await call<Me>("GET", "/me"));
+      enter(await readMe());
       return;
     } catch (error) {
       // What is on the screen of somebody who was logged in is kept, whatever the answer is.
@@ -77,7 +92,7 @@ export async function openSession(): Promise<void> {
 /** @throws ApiFailure */
 export async function logIn(username: string, password: string): Promise<void> {
   await call("POST", "/login", { body: { username, password, cookie: true } });
-  const found = await call<Me>("GET", "/me");
+  const found = await readMe();
   windows?.postMessage(found.userIntID);
   enter(found);
 }

@@ -13,7 +13,7 @@ export const shownHeaders = (): Readonly<Record<string, string>> => ({
 /** The zone that the address names, or else the deployment's. */
 export function shownZone(): string {
   const { tz = "" } = query.value;
-  return tz !== "" && isZone(tz) ? tz : (me.value?.timezone ?? "UTC");
+  return isZone(tz) ? tz : (me.value?.timezone ?? "UTC");
 }
 
 /** `2026-11-24 14:30:00` */

@@ -1,4 +1,3 @@
-import type { ZoneRules } from "../../../store/time-zones/rules.js";
 import type { ReadBatch } from "./batch-builder.js";
 import type { FilePosition, HistoryFile } from "./read-history.js";
 import type { TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
@@ -10,7 +9,7 @@ export interface ImportStart {
   readonly position: FilePosition | null;
   readonly bounds: TimeBounds;
   /** The zone of times without an offset. */
-  readonly zone: ZoneRules;
+  readonly timezone: string;
 }
 
 export type FromImport =

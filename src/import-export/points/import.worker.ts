@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { zoneBy } from "../../../query/zone.js";
+import { zone } from "../../../query/zone.js";
 import { FormatError } from "../format-error.js";
 import type { ReadBatch } from "./batch-builder.js";
 import type { FromImport, ImportStart, ToImport } from "./import-messages.js";
@@ -10,7 +10,7 @@ import type { TargetAnswer } from "./row-taker.js";
 /** Reads one history file in its own thread, because parsing keeps a core busy for minutes. */
 
 const batchesMax = 3;
-const { file, position, bounds, zone } = workerData as ImportStart;
+const { file, position, bounds, timezone } = workerData as ImportStart;
 const port = parentPort;
 if (port === null) throw new Error("import.worker runs in a worker thread only");
 
@@ -36,7 +36,7 @@ try {
   await readHistory(
     file,
     position,
-    { local: localTimeIn(zoneBy(zone)), bounds },
+    { local: localTimeIn(zone(timezone)), bounds },
     {
       resolve: (names) =>
         new Promise((resolve) => {

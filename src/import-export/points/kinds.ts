@@ -1,7 +1,6 @@
 import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { aheadMaxMicros } from "../../../ingest/decode/points.js";
-import { zone } from "../../../query/zone.js";
 import { latestTime } from "../../../store/lib/time-range.js";
 import type { Task } from "../../../store/metadata/tasks.js";
 import { type TaskContext, TaskFailure, type TaskKind } from "../../tasks/task-kind.js";
@@ -56,7 +55,7 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
           errorsRoom,
           from,
           signal,
-          zone: zone(deps.timezone).rules,
+          timezone: deps.timezone,
           bounds: boundsOf(deps),
           saved: (state) => save(context, statePath, state, size),
         });

@@ -55,7 +55,7 @@ const heapMegabytesMax = 128;
  */
 export async function runImport(deps: ImportDeps, run: ImportRun): Promise<ImportState> {
   const { series } = deps;
-  const { file, bounds, zone, from, signal } = run;
+  const { file, bounds, timezone, from, signal } = run;
   const errors = await openErrorList(run.errorsPath, from?.errors ?? noErrors, run.errorsRoom);
   const writer = createBatchWriter(deps, run, errors);
   let { offset, line } = from ?? { offset: 0, line: 1 };
@@ -92,7 +92,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   const exit = new Promise<void>((resolve) => {
     exited = resolve;
   });
-  const start: ImportStart = { file, bounds, zone, position: from === null ? null : { offset, line } };
+  const start: ImportStart = { file, bounds, timezone, position: from === null ? null : { offset, line } };
   const thread = startThread<FromImport, ToImport>(new URL("./import.worker.js", import.meta.url), {
     start,
     heapMegabytesMax,

@@ -2,14 +2,12 @@ import type { Follower } from "../../../store/journal/set-aside.js";
 import type { StoreErrorCode } from "../../../store/lib/errors.js";
 import type { SqlValue } from "../../../store/metadata/db/db.js";
 import type { SavedRows } from "../../../store/mqtt-sessions/session-rows.js";
-import type { ZoneRules } from "../../../store/time-zones/rules.js";
 
 /** The input of a thread that processes one record where it can do no harm. */
 export interface TrialStart {
   readonly follower: Follower;
   readonly node: number;
-  /** Of times without an offset. */
-  readonly zone: ZoneRules;
+  readonly timezone: string;
   /** Times before this are refused; microseconds. */
   readonly earliest: number;
   /** The oldest time of a point that is kept, microseconds; 0 = no limit. */

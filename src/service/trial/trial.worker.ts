@@ -6,7 +6,7 @@ import { createDirectory } from "../../../ingest/directory/directory.js";
 import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
-import { zoneBy } from "../../../query/zone.js";
+import { zone } from "../../../query/zone.js";
 import { peekRecord } from "../../../store/journal/frame.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { systemClock } from "../../../store/lib/clock.js";
@@ -94,8 +94,13 @@ const store = {
   savedID: async () => 0,
 } as unknown as SessionStore;
 
+<<<<<<< HEAD
 const local = localTimeIn(zoneBy(start.zone));
 const vault = { seal: () => new Uint8Array(0), open: () => "", openUnplaced: () => "" };
+=======
+const local = localTimeIn(zone(start.timezone));
+const vault = { seal: () => new Uint8Array(0), open: () => "" };
+>>>>>>> h3
 const directory = createDirectory({ db, vault }, 100);
 const meter = createMeter();
 const common = {

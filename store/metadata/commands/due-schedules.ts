@@ -77,6 +77,42 @@ export function dueForGroups(db: Db, now: number, limit: number): Promise<DueFor
 
 export type Repeated = Pick<Due, "scheduleIntID" | "scheduleType" | "IntervalMinute" | "crontab" | "nextAt">;
 
+/** When a schedule runs next, milliseconds since 1970; null: never again. */
+export interface NextRun {
+  readonly nextAt: number | null;
+  /** Of a cron schedule: the wall-clock time of the run before, as if it were UTC; else null. */
+  readonly ranWall: number | null;
+  /** Of a cron schedule: the rules of the zone that nextAt follows from; else null. */
+  readonly zoneRules: string | null;
+}
+
+/** A cron schedule whose next run follows from other rules. */
+export interface OtherwisePlanned extends Repeated {
+  readonly crontab: string;
+  readonly ranWall: number | null;
+  /** Null: not noted. */
+  readonly zoneRules: string | null;
+  readonly createAt: number;
+}
+
+/**
+ * Cron schedules whose next run follows from other rules than `zoneRules`, ascending from behind an id. Those that are
+ * due between `dueBefore` and `now` are left to a process that may be about to run them.
+ */
+export function otherwisePlanned(
+  db: Db,
+  { zoneRules, dueBefore, now }: { zoneRules: string; dueBefore: number; now: number },
+  after: number,
+  limit: number,
+): Promise<OtherwisePlanned[]> {
+  return db.all<OtherwisePlanned>(
+    `select id scheduleIntID, scheduleType, IntervalMinute, crontab, nextAt, ranWall, zoneRules, createAt
+     from schedule where id > ? and crontab is not null and scheduleType = ${scheduleTypes.repeated}
+       and zoneRules is not ? and (nextAt > ? or nextAt < ?) order by id limit ?`,
+    [after, zoneRules, now, dueBefore, limit],
+  );
+}
+
 /** Repeated schedules that were due before a time. */
 export function missedRepeats(db: Db, before: number, limit: number): Promise<Repeated[]> {
   return db.all<Repeated>(
@@ -94,22 +130,23 @@ export async function nextDueAt(db: Db): Promise<number | null> {
   return row?.at ?? null;
 }
 
-/** Claims one run and stores when the next is due, or null for never. Of several processes only one changes the row. */
+/** Claims or plans one run and stores when the next is due. Of several processes only one changes the row. */
 export function claimRun(
   { scheduleIntID, nextAt }: Pick<Due, "scheduleIntID" | "nextAt">,
-  next: number | null,
+  next: NextRun,
 ): Statement {
   return {
-    sql: `update schedule set nextAt = ?1, scheduleType = iif(?1 is null, ${scheduleTypes.ended}, scheduleType)
+    sql: `update schedule set nextAt = ?1, scheduleType = iif(?1 is null, ${scheduleTypes.ended}, scheduleType),
+        ranWall = ?4, zoneRules = ?5
       where id = ?2 and nextAt = ?3`,
-    args: [next, scheduleIntID, nextAt],
+    args: [next.nextAt, scheduleIntID, nextAt, next.ranWall, next.zoneRules],
   };
 }
 
 /** A run for a device; its log is written in the same transaction. */
 interface DeviceRun {
   readonly due: DueForDevice;
-  readonly next: number | null;
+  readonly next: NextRun;
   readonly log: NewControlLog;
 }
 
@@ -139,7 +176,7 @@ export async function claimGroupRun(
   db: Db,
   now: number,
   due: DueForGroup,
-  next: number | null,
+  next: NextRun,
   task: Pick<Task, "id" | "kind" | "input" | "node">,
 ): Promise<Task | null> {
   const made = newTask(actorOf(due), now, task);

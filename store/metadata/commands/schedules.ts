@@ -26,6 +26,8 @@ export interface Schedule {
   readonly IntervalMinute: number | null;
   readonly crontabTime: number | null;
   readonly crontab: string | null;
+  /** When it runs next; null: never again. */
+  readonly nextAt: number | null;
   readonly payload: ArrayBuffer;
   readonly topic: string;
   readonly publishType: number;
@@ -41,7 +43,8 @@ export interface Schedule {
 
 const listing: Listing = {
   bytes: bytesOf("r.payload"),
-  select: `r.id, r.scheduleName, r.scheduleType, r.IntervalMinute, r.crontabTime, r.crontab, r.payload, r.topic,
+  select: `r.id, r.scheduleName, r.scheduleType, r.IntervalMinute, r.crontabTime, r.crontab, r.nextAt, r.payload,
+    r.topic,
     r.publishType, r.deviceIntID, d.deviceName, r.groupIntID, g.groupName, r.createUser, r.userIntID,
     r.createAt, r.updateAt`,
   from: `schedule r left join device d on d.id = r.deviceIntID
@@ -63,6 +66,7 @@ const listing: Listing = {
     IntervalWeek: never("integer"),
     crontabTime: time("crontabTime"),
     crontab: text("crontab"),
+    nextAt: time("nextAt"),
     // The payload is bytes that are shown as text.
     payload: { column: "r.payload", type: "text", where: "r.payload = cast(? as blob)" },
     ...stamps,
@@ -104,12 +108,14 @@ export interface NewSchedule {
   readonly needAck: number;
   /** When it is due next. */
   readonly nextAt: number;
+  /** Of a cron schedule: the rules of the zone that nextAt follows from; else null. */
+  readonly zoneRules: string | null;
 }
 
 /** @throws StoreError REFERENCED if the device or group has just been deleted */
 export async function createSchedule(db: Db, actor: Actor, now: number, input: NewSchedule): Promise<void> {
-  const { payload, ...audit } = input;
-  const columns: Record<string, SqlValue> = { ...audit, payload };
+  const { payload, zoneRules, ...audit } = input;
+  const columns: Record<string, SqlValue> = { ...audit, zoneRules, payload };
   await db.write(insertStatements("schedule", actor, now, columns, audit));
 }
 

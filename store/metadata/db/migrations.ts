@@ -19,6 +19,7 @@ import { resourcesSchema } from "./schema-resources.js";
 import { sealingSchema } from "./schema-sealing.js";
 import { searchSchema } from "./schema-search.js";
 import { startNoticeSchema } from "./schema-start-notice.js";
+import { timeZonesSchema } from "./schema-time-zones.js";
 import type { Db, Statement } from "./sql.js";
 
 /** Additions for commands beyond their logs: which process issued a message, and which messages wait for a receipt. */
@@ -82,6 +83,7 @@ export const migrations: readonly (readonly string[])[] = [
   notificationIDsSchema,
   startNoticeSchema,
   sealingSchema,
+  timeZonesSchema,
 ];
 
 export const schemaVersion = migrations.length;

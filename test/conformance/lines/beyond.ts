@@ -1,4 +1,4 @@
-import { array, both, empty, type Form, holding, is, json, matching, page, some } from "../form.js";
+import { array, both, empty, type Form, holding, is, json, matching, page, some, text } from "../form.js";
 import { type Given, type Line, lines } from "../line.js";
 import { accepted } from "../records.js";
 
@@ -187,6 +187,13 @@ export const beyondLines = lines("Beyond the interface", [
     }),
     line("subscriptions of all", `GET /${owner}/subscriptions`, 200, page(json)),
   ]),
+  line("time zones", "GET /timezones", 200, holding({ source: is("built-in"), items: some(text) })),
+  line(
+    "when the clocks of a time zone change",
+    "GET /timezones/Asia%2FKathmandu",
+    200,
+    holding({ name: is("Asia/Kathmandu"), offset: is(20_476) }),
+  ),
   line("every schedule", "GET /schedule_publish", 200, page(json), {
     given: [
       {

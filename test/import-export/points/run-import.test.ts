@@ -8,7 +8,6 @@ import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createSeriesRefs } from "../../../query/series-refs.js";
-import { zone } from "../../../query/zone.js";
 import { ApiError } from "../../../src/http/errors.js";
 import { createHistoryGate } from "../../../src/import-export/points/gate.js";
 import { readState } from "../../../src/import-export/points/kinds.js";
@@ -57,7 +56,7 @@ suite("imports within their bounds", (test) => {
       {
         file: { path, format },
         tenant: 1,
-        zone: zone("UTC").rules,
+        timezone: "UTC",
         from: null,
         errorsPath: join(dir.path, "errors.csv"),
         errorsRoom,

@@ -1,7 +1,7 @@
 /** What stands on a chart beside its lines, drawn on the same canvas. */
 import type uPlot from "uplot";
 import { isOutlined, shapes, type Tone } from "../shell/Status.js";
-import { clockChanges } from "./clock-changes.js";
+import { clockChanges } from "./zone.js";
 
 /** A dashed rule across the chart. */
 export interface Limit {
@@ -61,6 +61,9 @@ const shapePixels = 10;
 const spanPixelsMin = 2;
 const reachPixels = shapePixels / 2 + 1;
 
+/** On a longer axis changes of the clock stand too close to be read. */
+const longestSeconds = 400 * 86_400;
+
 /** Under the lines: what lasted, where the clock changes, what is unfinished. */
 export function drawUnder(
   plot: uPlot,
@@ -72,7 +75,8 @@ export function drawUnder(
   if (min == null || max == null) return;
   draw(plot, color, (area) => {
     for (const span of spans) drawSpan(area, span);
-    for (const { time, minutes } of clockChanges(zone, min * 1000, max * 1000)) {
+    const isReadable = max - min <= longestSeconds;
+    for (const { time, minutes } of isReadable ? clockChanges(zone, min * 1000, max * 1000) : []) {
       const at = area.x(time);
       strike(area, "--edge", [1, 4], at, 0, at, area.height);
       write(area, "--muted", `${minutes > 0 ? "+" : "−"}${Math.abs(minutes) / 60} h`, at + 4, 12);

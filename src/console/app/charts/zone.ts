@@ -1,77 +1,81 @@
-/** Wall clocks of time zones, for axes, tables and pickers. Times are milliseconds since 1970. */
+/**
+ * Wall clocks of time zones, for axes, tables and pickers, by the rules that the service has: a browser's own may be older.
+ * Times are milliseconds since 1970.
+ */
+import { signal } from "@preact/signals";
 
-const formatters = new Map<string, Intl.DateTimeFormat>();
-
-function formatterOf(zone: string): Intl.DateTimeFormat {
-  let found = formatters.get(zone);
-  if (found === undefined) {
-    found = new Intl.DateTimeFormat("en-US", {
-      timeZone: zone,
-      calendar: "iso8601",
-      hourCycle: "h23",
-      year: "numeric",
-      month: "2-digit",
-      day: "2-digit",
-      hour: "2-digit",
-      minute: "2-digit",
-      second: "2-digit",
-      era: "short",
-    });
-    formatters.set(zone, found);
-  }
-  return found;
+/** A zone as the API shows it: how many seconds it is ahead of UTC, at first and from each change on. */
+export interface ShownZone {
+  readonly offset: number;
+  readonly changes: readonly { readonly time: number; readonly offset: number }[];
 }
 
-export function isZone(zone: string): boolean {
+/** Those that are known by their names; null: asked for, or none. */
+const known = new Map<string, ShownZone | null>([["UTC", { offset: 0, changes: [] }]]);
+/** One more with each that has come, so that what is drawn is drawn again. */
+const learned = signal(0);
+
+export function learnZone(name: string, zone: ShownZone): void {
+  if (known.get(name)) return;
+  known.set(name, zone);
+  learned.value++;
+}
+
+/** Rejects if no answer comes; resolves to null for a name that is no zone. */
+type ReadZone = (name: string) => Promise<ShownZone | null>;
+let readZone: ReadZone = async () => null;
+
+/** Where rules come from. */
+export function readZonesBy(read: ReadZone): void {
+  readZone = read;
+}
+
+/** Asks for the rules of a zone; false: there is no such one. Rejects if no answer comes. */
+export async function loadZone(name: string): Promise<boolean> {
+  if (known.get(name)) return true;
+  known.set(name, null);
   try {
-    formatterOf(zone);
-    return true;
-  } catch {
-    return false;
+    const found = await readZone(name);
+    if (found !== null) learnZone(name, found);
+    return found !== null;
+  } catch (error) {
+    known.delete(name);
+    throw error;
   }
 }
 
-const minuteMs = 60_000;
-/** Since then every clock has been moved at whole minutes, by whole minutes. */
-const wholeMinutesSince = Date.UTC(1973, 0, 1);
-/** By zone and minute: a chart that moves asks for the same ones with every frame. */
-const offsets = new Map<string, Map<number, number>>();
-const offsetsMax = 10_000;
-
-/** What the wall clock of the zone shows at a time, as if it were UTC. */
-export function wallOf(zone: string, time: number): number {
-  if (!(time >= wholeMinutesSince)) return computedWall(zone, time);
-  let known = offsets.get(zone);
-  if (known === undefined || known.size >= offsetsMax) {
-    known = new Map();
-    offsets.set(zone, known);
-  }
-  const minute = Math.floor(time / minuteMs);
-  let offset = known.get(minute);
-  if (offset === undefined) {
-    offset = computedWall(zone, minute * minuteMs) - minute * minuteMs;
-    known.set(minute, offset);
-  }
-  return time + offset;
-}
-
-function computedWall(zone: string, time: number): number {
-  const second = Math.floor(time / 1000) * 1000;
-  const parts = new Map(
-    formatterOf(zone)
-      .formatToParts(second)
-      .map(({ type, value }) => [type, value]),
-  );
-  const number = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.get(type));
-  const year = parts.get("era")?.startsWith("B") === true ? 1 - number("year") : number("year");
-  const wall = new Date(0);
-  wall.setUTCFullYear(year, number("month") - 1, number("day"));
-  wall.setUTCHours(number("hour"), number("minute"), number("second"));
-  return wall.getTime() + (time - second);
+/** Whether its rules are here. If they are not they are asked for, and what has called is drawn again. */
+export function isZone(name: string): boolean {
+  learned.value;
+  if (name !== "" && !known.has(name)) loadZone(name).catch(() => undefined);
+  return !!known.get(name);
 }
 
 /** How far the wall clock is ahead of UTC. */
-export const offsetOf = (zone: string, time: number): number => wallOf(zone, time) - time;
+export function offsetOf(name: string, time: number): number {
+  const { offset = 0, changes = [] } = known.get(name) ?? {};
+  let [low, high] = [0, changes.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((changes[middle]?.time ?? 0) <= time) low = middle + 1;
+    else high = middle;
+  }
+  return (changes[low - 1]?.offset ?? offset) * 1000;
+}
+
+/** When the clock of a zone is put forward or back within [from, to], and by how much. */
+export function clockChanges(
+  name: string,
+  from: number,
+  to: number,
+): readonly { readonly time: number; readonly minutes: number }[] {
+  return (known.get(name)?.changes ?? [])
+    .filter(({ time }) => time >= from && time <= to)
+    .map(({ time }) => ({ time, minutes: (offsetOf(name, time) - offsetOf(name, time - 1)) / 60_000 }));
+}
+
+/** What the wall clock of the zone shows at a time, as if it were UTC. */
+export const wallOf = (zone: string, time: number): number => time + offsetOf(zone, time);
 
 const dayMs = 86_400_000;
 

@@ -31,7 +31,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const zone = isZone(tz) && tz !== "" ? tz : zoneOf(document, deploymentZone);
+  const zone = isZone(tz) ? tz : zoneOf(document, deploymentZone);
   const refreshed = useSignal(0);
   const told = useSignal<ReadonlyMap<string, number>>(new Map());
   const round = useSignal(0);
@@ -118,6 +118,7 @@ function useRefresh(seconds: number, refresh: () => void): void {
 /** The document's zone; a variable of type timezone comes before it. */
 function zoneOf({ timezone, variables }: DashboardDocument, deploymentZone: string): string {
   const named = variables.find(({ type }) => type === "timezone")?.value ?? timezone;
-  if (named === "browser") return Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return named !== "deployment" && isZone(named) ? named : deploymentZone;
+  // The browser knows where it is; when clocks change there the service says.
+  const zone = named === "browser" ? Intl.DateTimeFormat().resolvedOptions().timeZone : named;
+  return zone !== "deployment" && isZone(zone) ? zone : deploymentZone;
 }

@@ -2,15 +2,17 @@
 import { signal } from "@preact/signals";
 import { ApiFailure } from "../api.js";
 import { useAsk } from "../ask.js";
+import { readZonesBy } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { path } from "../router.js";
 import { BoardView } from "./BoardView.js";
 import { Grid } from "./Grid.js";
-import { readShared, shareSource } from "./share-source.js";
+import { readShared, readZoneOfShare, shareSource } from "./share-source.js";
 
 const lookMs = 10_000;
 
 const token = signal(location.hash.slice(1));
+readZonesBy((name) => readZoneOfShare(token.value, name));
 addEventListener("hashchange", () => {
   token.value = location.hash.slice(1);
 });
@@ -32,15 +34,14 @@ export function SharedPage() {
       <p class="notice warn">{t("state.away")}</p>
     );
   }
-  const { name, document, timezone } = data;
-  const zone = timezone === "browser" ? Intl.DateTimeFormat().resolvedOptions().timeZone : timezone;
+  const { name, document, zone } = data;
   return (
     <main class="page shared">
       <header>
         <h1>{name}</h1>
       </header>
       {failure !== null && <p class="notice warn">{t("state.away")}</p>}
-      <BoardView document={document} deploymentZone={zone} sourceOf={() => shareSource(given, document)}>
+      <BoardView document={document} deploymentZone={zone.name} sourceOf={() => shareSource(given, document)}>
         {(board) => <Grid panels={document.panels} board={board} />}
       </BoardView>
     </main>

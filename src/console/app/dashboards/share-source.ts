@@ -1,6 +1,7 @@
 /** What a share answers of its panels; its token is in the address behind #, which browsers keep to themselves. */
 
-import { call } from "../api.js";
+import { ApiFailure, call } from "../api.js";
+import { learnZone, type ShownZone } from "../charts/zone.js";
 import { createQueue } from "../in-parallel.js";
 import { shownHeaders } from "../shown.js";
 import type { DashboardDocument } from "./document.js";
@@ -9,8 +10,8 @@ import type { AlertRow, PanelSource, SeriesAnswer } from "./source.js";
 interface Shared {
   readonly name: string;
   readonly document: DashboardDocument;
-  /** IANA, or `browser`. */
-  readonly timezone: string;
+  /** The zone that was asked for, or else its own. */
+  readonly zone: ShownZone & { readonly name: string };
 }
 
 /** Below what an address may ask of a share: 4 at once, 20 a second. */
@@ -19,8 +20,20 @@ const queue = createQueue(3, 1000 / 15);
 const headersOf = (token: string) => ({ Authorization: `Share ${token}` });
 
 /** @throws ApiFailure */
-export function readShared(token: string, signal: AbortSignal): Promise<Shared> {
-  return call<Shared>("GET", "/shared", { headers: headersOf(token), signal });
+export async function readShared(token: string, signal: AbortSignal): Promise<Shared> {
+  const shared = await call<Shared>("GET", "/shared", { headers: headersOf(token), signal });
+  learnZone(shared.zone.name, shared.zone);
+  return shared;
+}
+
+/** The rules of another zone; null: there is no such one. @throws ApiFailure */
+export async function readZoneOfShare(token: string, timezone: string): Promise<ShownZone | null> {
+  try {
+    return (await call<Shared>("GET", "/shared", { headers: headersOf(token), query: { timezone } })).zone;
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status === 400) return null;
+    throw error;
+  }
 }
 
 export function shareSource(token: string, document: DashboardDocument): PanelSource {

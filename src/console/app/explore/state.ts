@@ -41,7 +41,7 @@ export function stateOf(query: Readonly<Record<string, string>>, defaultZone: st
     metrics: listOf(m).map(Number).filter(Number.isSafeInteger),
     unit: units.find((one) => one === u) ?? "real",
     aggregate: aggregates.find((one) => String(one) === a) ?? mean,
-    zone: tz !== "" && isZone(tz) ? tz : defaultZone,
+    zone: isZone(tz) ? tz : defaultZone,
     from,
     to,
     compare: comparisons.find((one) => one === c) ?? null,

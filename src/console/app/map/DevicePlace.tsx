@@ -34,7 +34,7 @@ interface PlaceProps {
 
 function Place({ id, placed, again }: PlaceProps) {
   const { from = "-24h", to = "now", tz = "" } = query.value;
-  const zone = tz !== "" && isZone(tz) ? tz : (me.value?.timezone ?? "UTC");
+  const zone = isZone(tz) ? tz : (me.value?.timezone ?? "UTC");
   const now = useSignal(Date.now());
   const span = spanOf({ start: from, end: to }, now.value, zone);
   const draft = useSignal<LngLat | null>(null);

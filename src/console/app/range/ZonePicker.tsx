@@ -1,5 +1,16 @@
-import { isZone, offsetText } from "../charts/zone.js";
+import { signal } from "@preact/signals";
+import { call } from "../api.js";
+import { loadZone, offsetText } from "../charts/zone.js";
 import { t } from "../i18n.js";
+import { me } from "../session.js";
+
+const names = signal<readonly string[]>([]);
+
+/** Whoever sees a share may type one. */
+async function loadNames(): Promise<void> {
+  if (me.value === null || names.value.length > 0) return;
+  names.value = (await call<{ readonly items: readonly string[] }>("GET", "/timezones")).items;
+}
 
 interface ZonePickerProps {
   readonly zone: string;
@@ -16,14 +27,16 @@ export function ZonePicker({ zone, onZone }: ZonePickerProps) {
         aria-keyshortcuts="z"
         list="zones"
         value={zone}
-        onChange={(event) => {
-          if (isZone(event.currentTarget.value)) onZone(event.currentTarget.value);
-          else event.currentTarget.value = zone;
+        onFocus={() => void loadNames().catch(() => undefined)}
+        onChange={async ({ currentTarget: input }) => {
+          const { value } = input;
+          if (await loadZone(value).catch(() => false)) onZone(value);
+          else input.value = zone;
         }}
       />
       <span class="mono muted">{offsetText(zone, Date.now())}</span>
       <datalist id="zones">
-        {Intl.supportedValuesOf("timeZone").map((one) => (
+        {names.value.map((one) => (
           <option key={one} value={one} />
         ))}
       </datalist>

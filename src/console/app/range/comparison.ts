@@ -1,6 +1,5 @@
 /** An earlier time beside a later one: by the wall clock, so that noon lies on noon whatever the clocks did between. */
-import { clockChanges } from "../charts/clock-changes.js";
-import { offsetOf, timeOf, wallOf } from "../charts/zone.js";
+import { clockChanges, offsetOf, timeOf, wallOf } from "../charts/zone.js";
 import { spanOf } from "./range.js";
 
 interface Span {

@@ -211,7 +211,7 @@ function LastBackup({ at }: { readonly at: number }) {
   );
 }
 
-function About({ version, engine, startedAt }: NonNullable<HealthAnswer["deployment"]>) {
+function About({ version, engine, timezones, startedAt }: NonNullable<HealthAnswer["deployment"]>) {
   return (
     <section class="counts">
       <h2>{t("overview.deployment")}</h2>
@@ -226,6 +226,11 @@ function About({ version, engine, startedAt }: NonNullable<HealthAnswer["deploym
         </dd>
         <dt>{t("explore.zone")}</dt>
         <dd>{me.value?.timezone}</dd>
+        <dt>{t("health.zones")}</dt>
+        <dd>
+          {timezones.version ?? "?"}
+          {timezones.warning !== null && <p class="notice warn">{t("health.zonesOld")}</p>}
+        </dd>
       </dl>
     </section>
   );

@@ -21,6 +21,7 @@ export interface DeploymentFigures {
   readonly degraded: Readonly<Record<string, string>>;
   readonly version: string;
   readonly engine: string;
+  readonly timezones: { readonly version: string | null; readonly warning: string | null };
   readonly startedAt: number;
 }
 

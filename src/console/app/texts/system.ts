@@ -37,6 +37,11 @@ export const systemTexts = {
   "health.backup": ["last complete backup", "最近完整备份"],
   "health.version": ["Version", "版本"],
   "health.engine": ["Points are kept in", "数据点存储引擎"],
+  "health.zones": ["Time zone rules", "时区规则"],
+  "health.zonesOld": [
+    "Old or unknown: update them (TIMEZONE_DATA)",
+    "版本过旧或未知，请更新（TIMEZONE_DATA）",
+  ],
   "health.since": ["Running since", "启动时间"],
   "task.kind": ["Kind", "类型"],
   "task.state": ["State", "状态"],
