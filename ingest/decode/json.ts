@@ -36,7 +36,7 @@ export function readJson(received: Buffer, context: JsonContext, take: Sink, ref
     refuse("format", 1);
     return false;
   }
-  const repeated = countRepeatedNames(text, parsed);
+  const repeated = countRepeatedNames(payload, parsed);
   if (repeated > 0) refuse("duplicate", repeated);
   if (!Array.isArray(parsed)) readObject(parsed, context, take, refuse);
   else if (isPack(parsed, context.knows)) readPack(parsed, context, take, refuse);

@@ -1,25 +1,24 @@
 import { endOfText } from "./json-bounds.js";
 
+const [quote, backslash, colon, space] = [0x22, 0x5c, 0x3a, 0x20];
+/** Deeper nothing is read: what is nested so is no value. */
+const levels = 64;
+
 /**
  * How many members of JSON objects JSON.parse has dropped, because a later one of the same object has their name
- * (RFC 8259 §4). Only those that may be values: of objects nested deeper nothing is read.
+ * (RFC 8259 §4).
+ * @param payload what was parsed, in UTF-8
  */
-export function countRepeatedNames(json: string, parsed: unknown): number {
+export function countRepeatedNames(payload: Uint8Array, parsed: unknown): number {
   const names = namesIn(parsed, levels);
-  let colons = 0;
-  for (let at = 0; at < json.length; at++) if (json.charCodeAt(at) === colon) colons++;
-  // Each member has a colon; texts may have others.
-  return colons === names ? 0 : membersIn(json) - names;
+  const members = membersOfPlain(payload) ?? membersIn(Buffer.from(payload).toString("utf8"));
+  return members > names ? members - names : 0;
 }
 
-/** Telemetry, its entries, their values, and the value form. */
-const levels = 5;
-
-const [quote, colon] = [0x22, 0x3a];
-const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
-
+/** Infinite for what is nested too deeply. */
 function namesIn(value: unknown, depth: number): number {
-  if (typeof value !== "object" || value === null || depth === 0) return 0;
+  if (typeof value !== "object" || value === null) return 0;
+  if (depth === 0) return Number.POSITIVE_INFINITY;
   let names = 0;
   if (Array.isArray(value)) {
     for (const one of value) if (typeof one === "object") names += namesIn(one, depth - 1);
@@ -33,15 +32,27 @@ function namesIn(value: unknown, depth: number): number {
   return names;
 }
 
-/** Members as they are written, as deep as `namesIn` counts them. */
+/**
+ * The colons that follow a quote: within a text that quote has a backslash before it. Null where a member's colon may
+ * follow something else.
+ */
+function membersOfPlain(payload: Uint8Array): number | null {
+  let members = 0;
+  for (let at = 2; at < payload.length; at++) {
+    if (payload[at] !== colon) continue;
+    const before = payload[at - 1] as number;
+    if (before === quote && payload[at - 2] !== backslash) members++;
+    else if (before === quote || before <= space) return null;
+  }
+  return members;
+}
+
 function membersIn(json: string): number {
-  let [members, depth] = [0, 0];
+  let members = 0;
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (code === quote) at = endOfText(json, at);
-    else if (code === colon) members += depth <= levels ? 1 : 0;
-    else if (code === openBrace || code === openBracket) depth++;
-    else if (code === closeBrace || code === closeBracket) depth--;
+    else if (code === colon) members++;
   }
   return members;
 }

@@ -70,8 +70,8 @@ export function readPack(
   refuse: Refuse,
 ): void {
   const base: Base = { name: "", time: 0, unit: undefined, value: 0, sum: null, units: null };
-  for (const [at, record] of records.entries()) {
-    const entry = toEntry(record);
+  for (let at = 0; at < records.length; at++) {
+    const entry = toEntry(records[at]);
     if (entry !== null && !isUnderstood(entry)) {
       refuse("shape", records.length - at);
       return;
@@ -131,13 +131,13 @@ function readEntry(
   if (!rebase(entry, base)) return "shape";
   const { n = "", t = 0 } = entry;
   if (typeof n !== "string") return "shape";
-  const label = valueLabels.find((one) => entry[one] !== undefined);
+  const label = labelOf(entry);
   // A record may hold base values only.
   if (label === undefined)
     return n === "" && entry.u === undefined ? refuseUnlabelled(entry, refuse) : "shape";
   const key = keyOf(base.name, n, context.knows);
   if (key === "") return "shape";
-  refuseBeside(label, key, entry, refuse);
+  if (label !== "s") refuseBeside(label, key, entry, refuse);
   const value = recordValue(label, entry, base);
   const { u: unit = base.unit } = entry;
   // The unit of a sum is another one: that of the values, times a second.
@@ -155,7 +155,16 @@ function refuseUnlabelled(entry: Entry, refuse: Refuse): null {
 
 const knownLabels: ReadonlySet<string> = new Set(labels.values());
 
-/** A record has one value. */
+/** Of its value. */
+function labelOf({ v, vs, vb, vd, s }: Entry): ValueLabel | undefined {
+  if (v !== undefined) return "v";
+  if (vs !== undefined) return "vs";
+  if (vb !== undefined) return "vb";
+  if (vd !== undefined) return "vd";
+  return s === undefined ? undefined : "s";
+}
+
+/** A record has one value: what stands under a later label is none. */
 function refuseBeside(label: ValueLabel, key: string, entry: Entry, refuse: Refuse): void {
   for (const other of valueLabels) {
     if (other !== label && entry[other] !== undefined) refuse("unknown", 1, `${key}.${other}`, entry[other]);
