@@ -11,8 +11,8 @@ const levels = 64;
  */
 export function countRepeatedNames(payload: Uint8Array, parsed: unknown): number {
   const names = namesIn(parsed, levels);
-  const members = membersOfPlain(payload) ?? membersIn(Buffer.from(payload).toString("utf8"));
-  return members > names ? members - names : 0;
+  if (mostMembersOf(payload) <= names) return 0;
+  return Math.max(0, membersIn(Buffer.from(payload).toString("utf8")) - names);
 }
 
 /** Infinite for what is nested too deeply. */
@@ -33,16 +33,16 @@ function namesIn(value: unknown, depth: number): number {
 }
 
 /**
- * The colons that follow a quote: within a text that quote has a backslash before it. Null where a member's colon may
- * follow something else.
+ * The colons that follow a quote: those of members, and of texts that begin with one. Infinite where a member's colon
+ * may follow something else.
  */
-function membersOfPlain(payload: Uint8Array): number | null {
+function mostMembersOf(payload: Uint8Array): number {
   let members = 0;
   for (let at = 2; at < payload.length; at++) {
     if (payload[at] !== colon) continue;
     const before = payload[at - 1] as number;
     if (before === quote && payload[at - 2] !== backslash) members++;
-    else if (before === quote || before <= space) return null;
+    else if (before === quote || before <= space) return Number.POSITIVE_INFINITY;
   }
   return members;
 }
