@@ -25,10 +25,14 @@ export const envelopeKey = "Telemetry";
  */
 export function readJson(received: Buffer, context: JsonContext, take: Sink, refuse: Refuse): boolean {
   const payload = bareJson(received);
-  const members = scanFlat(payload);
-  if (members >= 0) {
-    readFlat(members, context, take);
-    return false;
+  const objects = scanFlat(payload);
+  if (objects >= 0) {
+    for (let i = 0, from = 0; i < objects; i++) {
+      const end = flat.ends[i] as number;
+      readFlat(from, end, context, take);
+      from = end;
+    }
+    return objects > 1;
   }
   const text = textOf(payload);
   const parsed = text === null ? undefined : parse(text);
@@ -78,18 +82,19 @@ function parse(text: string): unknown {
   }
 }
 
-function readFlat(members: number, { timeKey, local, knows }: JsonContext, take: Sink): void {
+/** One object of those that were read. */
+function readFlat(from: number, end: number, { timeKey, local, knows }: JsonContext, take: Sink): void {
   const { keys, values, times, isTimed } = flat;
   let timeAt = -1;
   let otherAt = -1;
-  for (let i = 0; i < members; i++) {
+  for (let i = from; i < end; i++) {
     const key = keys[i] as string;
     if (key === timeKey) timeAt = i;
     else if (key === "time" || key === "TimeStamp") otherAt = i;
   }
   if (timeAt < 0 && otherAt >= 0 && !knows(keys[otherAt] as string)) timeAt = otherAt;
   const common = timeAt < 0 ? undefined : timeOf(values[timeAt], local);
-  for (let i = 0; i < members; i++) {
+  for (let i = from; i < end; i++) {
     if (i !== timeAt) take(keys[i] as string, values[i], isTimed ? timeOf(times[i], local, common) : common);
   }
 }
