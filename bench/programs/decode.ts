@@ -25,6 +25,11 @@ export async function benchDecode(options: BenchOptions): Promise<Figure[]> {
       options,
     ),
     ...jsonFigures(
+      "3 values and a time as text",
+      (i) => ({ time: new Date(1.7e12 + i).toISOString(), temp: 20 + i / 7, hum: i, volt: 3.3 }),
+      options,
+    ),
+    ...jsonFigures(
       "3 values in the value form",
       (i) => ({ temp: { value: 20 + i / 7, time: 1.7e12 + i }, hum: { value: i }, volt: { value: 3.3 } }),
       options,

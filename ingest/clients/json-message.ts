@@ -1,5 +1,6 @@
 /** Messages that came as JSON, a line or a frame each: parsed once, and kept digit for digit. */
 import { isWithinJsonBounds, jsonLevelsMax, jsonPartsMax } from "../decode/json-bounds.js";
+import { faultText, findJsonFault } from "../decode/json-fault.js";
 import { rawMember } from "../decode/raw-member.js";
 import { numberOf } from "../decode/whole.js";
 import { payloadOf } from "./payloads.js";
@@ -15,11 +16,18 @@ export function membersOfJson(text: string): Members | string {
   try {
     parsed = JSON.parse(text);
   } catch {
-    return "is not JSON";
+    return notJson(text);
   }
   return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
     ? (parsed as Members)
     : "is no object";
+}
+
+/** Where it breaks: in a text of one line, as those of a batch are, the column says it. */
+function notJson(text: string): string {
+  const fault = findJsonFault(Buffer.from(text));
+  if (fault === null) return "is not JSON";
+  return `is not JSON: ${text.includes("\n") ? faultText(fault) : `column ${fault.column}: ${fault.why}`}`;
 }
 
 /** The payload of a message that `membersOfJson` has read from this text; a text says why there is none. */

@@ -120,6 +120,8 @@ function readMap(reader: Reader, length: number, depth: number): unknown {
     if (key === breakMark) return length === Number.POSITIVE_INFINITY ? map : broken;
     const value = readItem(reader, depth + 1);
     if (value === broken || value === breakMark) return broken;
+    // Of two members of one name none is the right one (RFC 8949 §5.6).
+    if (map.has(key)) return broken;
     map.set(key, value);
   }
   return map;

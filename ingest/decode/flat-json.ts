@@ -1,73 +1,112 @@
+import { isSame, readKey } from "./flat-keys.js";
 import { numberOf } from "./whole.js";
 
 /**
- * Most sensors send flat objects of numbers: `{"temp":21.5,"on":true}`, or `{"temp":{"value":21.5,"time":…}}`. These
- * are read from their bytes, without the objects that JSON.parse would make. Any other payload is left to JSON.parse,
- * as is every case of doubt.
+ * Most sensors send flat objects: `{"temp":21.5,"on":true,"mode":"eco"}`, or `{"temp":{"value":21.5,"time":…}}`. They
+ * and lists of them are read from their bytes, without the objects that JSON.parse would make. Any other payload is
+ * left to JSON.parse, as is every case of doubt.
  */
+
+type Scalar = number | bigint | boolean | string;
 
 /** The members that were read, in their order; valid until the next call. */
 export const flat = {
-  keys: new Array<string>(32).fill(""),
-  values: new Array<number | bigint | boolean>(32).fill(0),
+  keys: new Array<string>(128).fill(""),
+  values: new Array<Scalar>(128).fill(0),
   /** Whether `times` speaks of these members: some are in the value form. */
   isTimed: false,
   /** Undefined if a member has no time of its own. */
-  times: new Array<number | bigint | boolean | undefined>(32).fill(undefined),
+  times: new Array<Scalar | undefined>(128).fill(undefined),
+  /** Of each object the index after its last member. */
+  ends: new Array<number>(64).fill(0),
 };
 
+/** Of one object, and of all. */
 const membersMax = 32;
+const allMembersMax = 1024;
 const quote = 0x22;
 const space = 0x20;
 const comma = 0x2c;
 const colon = 0x3a;
+const bracketOpen = 0x5b;
+const backslash = 0x5c;
+const bracketClose = 0x5d;
 const braceOpen = 0x7b;
 const braceClose = 0x7d;
-const backslash = 0x5c;
 
-/** Where the reader stands; -1 once the payload is not a flat object. */
+/** Where the reader stands. */
 let at = 0;
+/** Members read so far. */
+let count = 0;
 
-/** How many members were put into `flat`, or -1 if the payload is not an object of numbers and booleans. */
+/** Reads an object of plain values, or a list of these, into `flat`; how many objects there are, or -1 for all else. */
 export function scanFlat(payload: Buffer): number {
-  if (payload[0] !== braceOpen) return -1;
-  at = 1;
+  const isList = payload[0] === bracketOpen;
+  at = isList ? 1 : 0;
+  count = 0;
   flat.isTimed = false;
-  for (let count = 0; count < membersMax; count++) {
+  for (let objects = 0; ; ) {
     skipSpaces(payload);
-    const key = readKey(payload);
-    if (key === null || isAmong(key, count)) return -1;
-    skipSpaces(payload);
-    if (payload[at++] !== colon) return -1;
-    skipSpaces(payload);
-    if (payload[at] === braceOpen) {
-      if (!readForm(payload, count, key)) return -1;
-    } else {
-      const value = readValue(payload);
-      if (value === null) return -1;
-      flat.values[count] = value;
-    }
-    flat.keys[count] = key;
+    if (!scanObject(payload)) return -1;
+    flat.ends[objects++] = count;
+    if (!isList) return at === payload.length ? objects : -1;
+    if (objects === 1 && mayBePack()) return -1;
     skipSpaces(payload);
     const next = payload[at++];
-    if (next === braceClose) return at === payload.length ? count + 1 : -1;
-    if (next !== comma) return -1;
+    if (next === bracketClose) return at === payload.length ? objects : -1;
+    if (next !== comma || count > allMembersMax) return -1;
   }
-  return -1;
+}
+
+/** Whether the first object has a name as a record of SenML has. */
+function mayBePack(): boolean {
+  for (let i = 0; i < count; i++) if (flat.keys[i] === "n" || flat.keys[i] === "bn") return true;
+  return false;
+}
+
+/** False if the payload is not one here. */
+function scanObject(payload: Buffer): boolean {
+  const first = count;
+  if (payload[at++] !== braceOpen) return false;
+  while (count - first < membersMax) {
+    skipSpaces(payload);
+    const key = readKey(payload, at);
+    if (key === null || isAmong(key, first)) return false;
+    at += key.length + 2;
+    skipSpaces(payload);
+    if (payload[at++] !== colon) return false;
+    skipSpaces(payload);
+    if (flat.isTimed) flat.times[count] = undefined;
+    if (payload[at] === braceOpen) {
+      if (!readForm(payload, key)) return false;
+    } else {
+      const value = readValue(payload);
+      if (value === null) return false;
+      flat.values[count] = value;
+    }
+    flat.keys[count++] = key;
+    skipSpaces(payload);
+    const next = payload[at++];
+    if (next === braceClose) return true;
+    if (next !== comma) return false;
+  }
+  return false;
 }
 
 /** `{"value": 21.5}`, perhaps with a `time`, in either order; false for any other object. */
-function readForm(payload: Buffer, count: number, name: string): boolean {
+function readForm(payload: Buffer, name: string): boolean {
   // A time is no data point, and has no value form.
   if (name === "time" || name === "TimeStamp") return false;
-  if (!flat.isTimed) flat.times.fill(undefined);
+  if (!flat.isTimed) flat.times.fill(undefined, 0, count + 1);
   flat.isTimed = true;
   at++;
   let hasValue = false;
   for (;;) {
     skipSpaces(payload);
-    const key = readKey(payload);
+    const key = readKey(payload, at);
+    if (key === null) return false;
     if (key === "value" ? hasValue : key !== "time" || flat.times[count] !== undefined) return false;
+    at += key.length + 2;
     skipSpaces(payload);
     if (payload[at++] !== colon) return false;
     skipSpaces(payload);
@@ -88,51 +127,10 @@ function skipSpaces(payload: Buffer): void {
   while (payload[at] === space) at++;
 }
 
-/** Whether the key has come before: of two the last counts, which is left to JSON.parse. */
-function isAmong(key: string, count: number): boolean {
-  for (let i = 0; i < count; i++) if (flat.keys[i] === key) return true;
+/** Whether the key has come before in its object: of two the last counts, which is left to JSON.parse. */
+function isAmong(key: string, first: number): boolean {
+  for (let i = first; i < count; i++) if (flat.keys[i] === key) return true;
   return false;
-}
-
-interface Known {
-  readonly bytes: Uint8Array;
-  readonly text: string;
-}
-
-/** The longest dataPointID: a longer key names no data point, and is not worth remembering. */
-const keyBytesMax = 64;
-
-/** Keys seen before, by a hash of their bytes: the same few come again and again. */
-const knownKeys = new Array<Known | undefined>(1024).fill(undefined);
-
-/** A short key of plain ASCII that does not begin with a digit: objects move keys that are numbers to the front. */
-function readKey(payload: Buffer): string | null {
-  if (payload[at] !== quote) return null;
-  const from = at + 1;
-  const first = payload[from] ?? 0;
-  if (first >= 0x30 && first <= 0x39) return null;
-  let hash = 0;
-  let end = from;
-  for (; ; end++) {
-    const byte = payload[end];
-    if (byte === quote) break;
-    if (byte === undefined || byte < space || byte > 0x7e || byte === backslash) return null;
-    if (end - from === keyBytesMax) return null;
-    hash = (hash * 31 + byte) & 0x3ff;
-  }
-  at = end + 1;
-  const known = knownKeys[hash];
-  if (known !== undefined && isSame(known.bytes, payload, from, end)) return known.text;
-  const bytes = Uint8Array.from(payload.subarray(from, end));
-  const text = Buffer.from(bytes).toString("latin1");
-  knownKeys[hash] = { bytes, text };
-  return text;
-}
-
-function isSame(bytes: Uint8Array, payload: Buffer, from: number, end: number): boolean {
-  if (bytes.length !== end - from) return false;
-  for (let i = 0; i < bytes.length; i++) if (bytes[i] !== payload[from + i]) return false;
-  return true;
 }
 
 const literals = [
@@ -140,13 +138,25 @@ const literals = [
   { bytes: Buffer.from("false"), value: false },
 ] as const;
 
-function readValue(payload: Buffer): number | bigint | boolean | null {
+function readValue(payload: Buffer): Scalar | null {
   const first = payload[at];
+  if (first === quote) return readText(payload);
   if (first !== 0x74 && first !== 0x66) return readNumber(payload);
   const { bytes, value } = literals[first === 0x74 ? 0 : 1];
   if (!isSame(bytes, payload, at, at + bytes.length)) return null;
   at += bytes.length;
   return value;
+}
+
+/** Of ASCII without escapes. */
+function readText(payload: Buffer): string | null {
+  const from = at + 1;
+  let end = from;
+  for (let byte = payload[end]; byte !== quote; byte = payload[++end]) {
+    if (byte === undefined || byte < space || byte > 0x7e || byte === backslash) return null;
+  }
+  at = end + 1;
+  return payload.toString("latin1", from, end);
 }
 
 /** So many digits are exact in a double, and so are these powers of ten: their quotient is rounded correctly. */

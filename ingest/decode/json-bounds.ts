@@ -29,8 +29,8 @@ function isBeyond(text: string): boolean {
   return false;
 }
 
-/** Its closing quote. */
-function endOfText(text: string, from: number): number {
+/** Where a text that begins with the quote at `from` has its closing one. */
+export function endOfText(text: string, from: number): number {
   let at = from + 1;
   for (let code = text.charCodeAt(at); code !== quote && at < text.length; code = text.charCodeAt(++at))
     if (code === backslash) at++;

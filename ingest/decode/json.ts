@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { bareJson } from "./bare-json.js";
 import { flat, scanFlat } from "./flat-json.js";
 import type { Refuse } from "./reasons.js";
+import { countRepeatedNames } from "./repeated-names.js";
 import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
 import { type LocalTime, readPointTime } from "./time.js";
@@ -24,14 +25,24 @@ export const envelopeKey = "Telemetry";
  */
 export function readJson(received: Buffer, context: JsonContext, take: Sink, refuse: Refuse): boolean {
   const payload = bareJson(received);
-  const members = scanFlat(payload);
-  if (members >= 0) {
-    readFlat(members, context, take);
+  const objects = scanFlat(payload);
+  if (objects >= 0) {
+    for (let i = 0, from = 0; i < objects; i++) {
+      const end = flat.ends[i] as number;
+      readFlat(from, end, context, take);
+      from = end;
+    }
+    return objects > 1;
+  }
+  const text = textOf(payload);
+  const parsed = text === null ? undefined : parse(text);
+  if (text === null || parsed === undefined) {
+    refuse("format", 1);
     return false;
   }
-  const parsed = parse(payload);
-  if (parsed === undefined) refuse("format", 1);
-  else if (!Array.isArray(parsed)) readObject(parsed, context, take, refuse);
+  const repeated = countRepeatedNames(payload, parsed);
+  if (repeated > 0) refuse("duplicate", repeated);
+  if (!Array.isArray(parsed)) readObject(parsed, context, take, refuse);
   else if (isPack(parsed, context.knows)) readPack(parsed, context, take, refuse);
   else readObjects(parsed, context, take, refuse);
   return Array.isArray(parsed);
@@ -49,16 +60,21 @@ export function readObjects(
 
 /** What a payload is that is read as JSON: null for what is not JSON in UTF-8. */
 export function jsonFormOf(payload: Buffer, knows: SenmlContext["knows"]): "json" | "senml" | null {
-  const parsed = parse(bareJson(payload));
+  const text = textOf(bareJson(payload));
+  const parsed = text === null ? undefined : parse(text);
   if (parsed === undefined) return null;
   return Array.isArray(parsed) && isPack(parsed, knows) ? "senml" : "json";
 }
 
-/** Undefined for what is not JSON in UTF-8; without what `bareJson` takes off. */
-export function parse(payload: Buffer): unknown {
+/** Null for what is not UTF-8. */
+function textOf(payload: Buffer): string | null {
   const text = payload.toString("utf8");
   // Bytes that are not UTF-8 have become U+FFFD; only a text with one is worth a second look.
-  if (text.includes("\ufffd") && !isUtf8(payload)) return undefined;
+  return text.includes("\ufffd") && !isUtf8(payload) ? null : text;
+}
+
+/** Undefined for what is not JSON. */
+function parse(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
@@ -66,18 +82,19 @@ export function parse(payload: Buffer): unknown {
   }
 }
 
-function readFlat(members: number, { timeKey, local, knows }: JsonContext, take: Sink): void {
+/** One object of those that were read. */
+function readFlat(from: number, end: number, { timeKey, local, knows }: JsonContext, take: Sink): void {
   const { keys, values, times, isTimed } = flat;
   let timeAt = -1;
   let otherAt = -1;
-  for (let i = 0; i < members; i++) {
+  for (let i = from; i < end; i++) {
     const key = keys[i] as string;
     if (key === timeKey) timeAt = i;
     else if (key === "time" || key === "TimeStamp") otherAt = i;
   }
   if (timeAt < 0 && otherAt >= 0 && !knows(keys[otherAt] as string)) timeAt = otherAt;
   const common = timeAt < 0 ? undefined : timeOf(values[timeAt], local);
-  for (let i = 0; i < members; i++) {
+  for (let i = from; i < end; i++) {
     if (i !== timeAt) take(keys[i] as string, values[i], isTimed ? timeOf(times[i], local, common) : common);
   }
 }

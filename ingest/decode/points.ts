@@ -183,7 +183,7 @@ function isOnStep({ from, size }: { readonly from: number; readonly size: number
 
 /** Of the points of one data point at one time, the message's own or one that was sent, the last one counts. */
 function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): void {
-  if (points.length - from <= comparedMax && !hasDuplicate(points, from)) return;
+  if (isWithoutDuplicates(points, from)) return;
   const seen = new Map<PointSeries, Set<number>>();
   let kept = points.length;
   for (let at = points.length - 1; at >= from; at--) {
@@ -200,18 +200,26 @@ function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): v
   refuse("duplicate", dropped);
 }
 
-/** So few points are compared with each other more quickly than a map of them is made. */
+/** So many points of one time are compared with each other more quickly than a map of them is made. */
 const comparedMax = 16;
 
-function hasDuplicate(points: readonly DecodedPoint[], from: number): boolean {
-  for (let at = from + 1; at < points.length; at++) {
+/** Lists in the order of time: only points that follow each other can have the same time. False in case of doubt. */
+function isWithoutDuplicates(points: readonly DecodedPoint[], from: number): boolean {
+  let begin = from;
+  let direction = 0;
+  for (let at = from; at < points.length; at++) {
     const { series, time } = points[at] as DecodedPoint;
-    for (let before = from; before < at; before++) {
-      const other = points[before] as DecodedPoint;
-      if (other.series === series && other.time === time) return true;
+    const step = Math.sign(time - (points[begin] as DecodedPoint).time);
+    if (step !== 0) {
+      if (step === -direction) return false;
+      direction = step;
+      begin = at;
+    } else if (at - begin >= comparedMax) return false;
+    for (let before = begin; before < at; before++) {
+      if ((points[before] as DecodedPoint).series === series) return false;
     }
   }
-  return false;
+  return true;
 }
 
 function discardFrom(points: DecodedPoint[], from: number, refuse: Refuse): readonly DecodedPoint[] {

@@ -71,8 +71,8 @@ export function readPack(
   refuse: Refuse,
 ): void {
   const base: Base = { name: "", time: 0, unit: undefined, value: 0, sum: null, units: null };
-  for (const [at, record] of records.entries()) {
-    const entry = toEntry(record);
+  for (let at = 0; at < records.length; at++) {
+    const entry = toEntry(records[at]);
     if (entry !== null && !isUnderstood(entry)) {
       refuse("shape", records.length - at);
       return;
@@ -130,17 +130,16 @@ function readEntry(
   refuse: Refuse,
 ): Reason | null {
   if (!rebase(entry, base)) return "shape";
-  const { n = "", t = 0 } = entry;
+  const { n = "", t = 0, u: unit = base.unit, v, vs, vb, vd, s } = entry;
   if (typeof n !== "string") return "shape";
-  const label = valueLabels.find((one) => entry[one] !== undefined);
+  const label = labelOf(v, vs, vb, vd, s);
   // A record may hold base values only.
   if (label === undefined)
     return n === "" && entry.u === undefined ? refuseUnlabelled(entry, refuse) : "shape";
   const key = keyOf(base.name, n, context.knows);
   if (key === "") return "shape";
-  refuseBeside(label, key, entry, refuse);
-  const value = recordValue(label, entry, base);
-  const { u: unit = base.unit } = entry;
+  if (isOneOfSeveral(v, vs, vb, vd, s)) refuseBeside(label, key, entry, refuse);
+  const value = recordValue(label, entry[label], base);
   // The unit of a sum is another one: that of the values, times a second.
   if (label !== "s" && typeof unit === "string" && contradicts(unit, key, base, context))
     refuse("unit", 1, key, `${value} ${unit}`);
@@ -156,7 +155,21 @@ function refuseUnlabelled(entry: Entry, refuse: Refuse): null {
 
 const knownLabels: ReadonlySet<string> = new Set(labels.values());
 
-/** A record has one value. */
+function labelOf(v: unknown, vs: unknown, vb: unknown, vd: unknown, s: unknown): ValueLabel | undefined {
+  if (v !== undefined) return "v";
+  if (vs !== undefined) return "vs";
+  if (vb !== undefined) return "vb";
+  if (vd !== undefined) return "vd";
+  return s === undefined ? undefined : "s";
+}
+
+function isOneOfSeveral(...values: readonly unknown[]): boolean {
+  let given = 0;
+  for (const value of values) if (value !== undefined) given++;
+  return given > 1;
+}
+
+/** A record has one value: what stands under a later label is none. */
 function refuseBeside(label: ValueLabel, key: string, entry: Entry, refuse: Refuse): void {
   for (const other of valueLabels) {
     if (other !== label && entry[other] !== undefined) refuse("unknown", 1, `${key}.${other}`, entry[other]);
@@ -187,8 +200,7 @@ function rebase(entry: Entry, base: Base): boolean {
 }
 
 /** Null for a value of another type than its label says. */
-function recordValue(label: ValueLabel, entry: Entry, base: Base): unknown {
-  const value = entry[label];
+function recordValue(label: ValueLabel, value: unknown, base: Base): unknown {
   switch (label) {
     case "v":
       return isNumber(value) ? exactSum(value, base.value) : null;

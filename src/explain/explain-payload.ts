@@ -1,5 +1,6 @@
 /** What becomes of a payload, as it is shown: the form, its points, what was refused and what would mend it. */
 import { type Explained, explainMessage, type FormName, type Refused } from "../../ingest/decode/explain.js";
+import { faultText, findJsonFault, type JsonFault } from "../../ingest/decode/json-fault.js";
 import type { DecodeRules, Message } from "../../ingest/decode/points.js";
 import { nearestName } from "../../ingest/decode/suggest.js";
 import { writeJson } from "../../ingest/decode/whole.js";
@@ -7,6 +8,7 @@ import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { shown } from "../../query/newest.js";
 import { createSlice } from "../../store/lib/turns.js";
 import { reasonTexts } from "./reason-texts.js";
+import { isTimeKey } from "./time-keys.js";
 
 /** Points, refusals and unknown keys that an answer shows of one message. */
 const pointsShownMax = 1_000;
@@ -22,13 +24,17 @@ export async function explainPayload(
 ) {
   const explained = explainMessage(device, message, rules);
   const { points, refused, fields } = explained;
+  const fault = explained.form === null ? findJsonFault(message.payload) : null;
+  const timeKeys = timeKeysOf(refused, message, rules);
   return {
-    form: formShown(explained, message),
+    form: formShown(explained, message, fault),
     isDiscarded: explained.isDiscarded,
     points: pointsShown(device, explained),
-    refused: refused.slice(0, refusedShownMax).map(refusedShown),
+    refused: refused
+      .slice(0, refusedShownMax)
+      .map((one) => refusedShown(one, textOf(one, fault, timeKeys, message))),
     isTruncated: points.length > pointsShownMax || refused.length > refusedShownMax,
-    unknownKeys: await unknownKeys(device, message, refused),
+    unknownKeys: await unknownKeys(device, message, refused, timeKeys),
     binary:
       fields?.map(({ dataPointID, fromBit, toBit }) => ({
         dataPointID,
@@ -40,15 +46,19 @@ export async function explainPayload(
   };
 }
 
-function formShown({ form, isEnvelope }: Explained, { payload, topic, isEntry }: Message) {
+function formShown(
+  { form, isEnvelope }: Explained,
+  { payload, topic, isEntry }: Message,
+  fault: JsonFault | null,
+) {
   const first = payload[0];
   const begins =
     first === undefined ? "it is empty" : `its first byte is 0x${first.toString(16).padStart(2, "0")}`;
   const why: Readonly<Record<FormName, string>> = {
     binary: `no binary data stream of the product carries messages up on the topic ${JSON.stringify(topic)}`,
-    cbor: `CBOR begins with a byte from 0x80 to 0x9f, or 0xd9: ${begins}`,
+    cbor: `CBOR begins with a byte from 0x80 to 0xbf, or 0xd9: ${begins}`,
     senml: "a SenML pack is an array whose first record has a base name (bn), or a name (n) and a value",
-    json: form === "senml" ? "the array is a SenML pack" : "it is not JSON in UTF-8",
+    json: form === "senml" ? "the array is a SenML pack" : notJson(fault),
   };
   const before: Readonly<Record<FormName | "none", readonly FormName[]>> = {
     binary: [],
@@ -61,8 +71,25 @@ function formShown({ form, isEnvelope }: Explained, { payload, topic, isEntry }:
     taken: form,
     isEnvelope,
     isEntry: isEntry === true,
+    fault,
     others: before[form ?? "none"].map((one) => ({ form: one, why: why[one] })),
   };
+}
+
+function notJson(fault: JsonFault | null): string {
+  return fault === null ? "it is not JSON in UTF-8" : `it is not JSON in UTF-8: ${faultText(fault)}`;
+}
+
+/** What mends it: for the payload where it breaks, for a time the name that counts, for the rest the reason's text. */
+function textOf(
+  { reason, key }: Refused,
+  fault: JsonFault | null,
+  timeKeys: ReadonlySet<string>,
+  message: Message,
+): string {
+  if (reason === "format" && fault !== null) return `${reasonTexts.format} At ${faultText(fault)}.`;
+  if (reason !== "unknown" || key === undefined || !timeKeys.has(key)) return reasonTexts[reason];
+  return `It is perhaps a time. A time counts under the name ${timeNameFor(message)}: give the key that name.`;
 }
 
 function pointsShown(device: DeviceEntry, { points, fields }: Explained) {
@@ -87,13 +114,13 @@ function pointsShown(device: DeviceEntry, { points, fields }: Explained) {
   });
 }
 
-function refusedShown({ reason, count, key, value }: Refused) {
+function refusedShown({ reason, count, key, value }: Refused, text: string) {
   return {
     key: key === undefined ? null : shortened(key, keyCharactersMax),
     value: value === undefined ? null : shortened(valueText(value), valueCharactersMax),
     reason,
     count,
-    text: reasonTexts[reason],
+    text,
   };
 }
 
@@ -110,8 +137,28 @@ function valueText(value: unknown): string {
   }
 }
 
+/** Keys that are no data point and perhaps hold the message's time under another name than counts. */
+function timeKeysOf(
+  refused: readonly Refused[],
+  { receivedAt }: Message,
+  { local }: Pick<DecodeRules, "local">,
+): ReadonlySet<string> {
+  const keys = new Set<string>();
+  for (const { reason, key, value } of refused.slice(0, refusedShownMax)) {
+    if (reason === "unknown" && key !== undefined && isTimeKey(key, value, local, receivedAt)) keys.add(key);
+  }
+  return keys;
+}
+
+const timeNameFor = ({ isEntry }: Message): string => (isEntry === true ? "TimeStamp" : "time");
+
 /** Each key once, with the data point that was perhaps meant; one that the topic's stream leaves out is itself. */
-async function unknownKeys(device: DeviceEntry, { topic }: Message, refused: readonly Refused[]) {
+async function unknownKeys(
+  device: DeviceEntry,
+  message: Message,
+  refused: readonly Refused[],
+  timeKeys: ReadonlySet<string>,
+) {
   const keys = new Set<string>();
   for (const { reason, key } of refused.slice(0, refusedShownMax)) {
     if (reason === "unknown" && key !== undefined) keys.add(key);
@@ -120,11 +167,12 @@ async function unknownKeys(device: DeviceEntry, { topic }: Message, refused: rea
   const slice = createSlice();
   const shownKeys: { key: string; suggestion: string | null; isInProduct: boolean }[] = [];
   const { points, streams } = device.product;
-  const known = streams.get(topic)?.points ?? points;
+  const known = streams.get(message.topic)?.points ?? points;
   for (const key of keys) {
     const isInProduct = points.has(key);
-    const suggestion =
-      isInProduct || key.length > 2 * keyCharactersMax ? null : nearestName(key, known.keys());
+    const isLong = key.length > 2 * keyCharactersMax;
+    const name = timeKeys.has(key) ? timeNameFor(message) : null;
+    const suggestion = isInProduct || isLong ? null : (name ?? nearestName(key, known.keys()));
     shownKeys.push({ key: shortened(key, keyCharactersMax), suggestion, isInProduct });
     if (slice.isOver()) await slice.next();
   }

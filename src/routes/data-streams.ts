@@ -46,11 +46,19 @@ const tag = "Data streams";
 /** The most data points of one stream. */
 const streamPointsMax = 1000;
 
+/** Policies have these; each device publishes in a space of its own, so that a stream needs none. */
+const variableHint =
+  "must not hold %d or %u: only policies replace them. A stream's topic is the same for every device of the product";
+
 const required = {
   streamName: name,
   streamType: code(...codesOf("streamType")),
   streamDataType: code(...codesOf("streamDataType")),
-  topic: z.string().max(1024).refine(isTopicName, "must be a topic without wildcards"),
+  topic: z
+    .string()
+    .max(1024)
+    .refine(isTopicName, "must be a topic without wildcards")
+    .refine((topic) => !/%[du]/.test(topic), variableHint),
 };
 const optional = { dataPoints: z.array(integer(1)).max(streamPointsMax), detail: text };
 export const dataStreamCreate = createBody(required, {

@@ -83,6 +83,35 @@ worldSuite("data streams", (test, world) => {
     assert.is((await post({ topic }, await makeProduct(world))).status, 201, "another product");
   });
 
+  test("a topic has no variables of policies: create and edit say so, in both variants", async () => {
+    const stream = await makeStream(world, await product());
+    for (const topic of ["v1/%d/raw", "%u", "a%dz"]) {
+      for (const variant of ["A", "B"]) {
+        const headers = { "Api-Variant": variant };
+        const named = {
+          productID: (await product()).productID,
+          streamName: unique("s"),
+          streamType: 1,
+          streamDataType: 1,
+        };
+        for (const reply of [
+          await world.call("POST", path, { ...named, topic }, { headers }),
+          await world.call("POST", "/api/v1/data_points", { ...named, topic }, { headers }),
+          await world.call("PUT", `${path}/${stream.id}`, { topic }, { headers }),
+          await world.call("PUT", `/api/v1/data_points/${stream.id}`, { topic }, { headers }),
+        ]) {
+          refused(reply, "PARAMETER_INVALID", "topic");
+          assert.match(reply.text, /only policies replace them/);
+        }
+      }
+    }
+    assert.is(
+      (await post({ topic: unique("100%") })).status,
+      201,
+      "a percent sign is a character like any other",
+    );
+  });
+
   test("types have labels; 3 and 4 need a product with a gateway", async () => {
     const { id } = await makeStream(world, await product(), { streamType: 2, streamDataType: "2" });
     const detail = (await world.call("GET", `${path}/${id}`)).record;

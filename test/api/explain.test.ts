@@ -7,6 +7,7 @@ interface Explained {
     readonly taken: string | null;
     readonly isEnvelope: boolean;
     readonly isEntry: boolean;
+    readonly fault: Readonly<Record<string, unknown>> | null;
     readonly others: readonly { readonly form: string; readonly why: string }[];
   };
   readonly stream: { readonly id: number; readonly streamName: string } | null;
@@ -115,6 +116,61 @@ worldSuite("what becomes of a message", (test, world) => {
     const array = await told([1]);
     assert.equal([array.form.taken, array.refused[0]?.reason], ["json", "shape"]);
     assert.is((await explained(world, device, { topic: "data", payload: "" })).refused[0]?.reason, "format");
+  });
+
+  test("what breaks JSON, and where; nothing is said of it where something else is meant", async () => {
+    const nan = await told('{"temp":1,\n"humidity":NaN}');
+    assert.equal(nan.form.fault, { byte: 22, line: 2, column: 12, why: "NaN is no number of JSON" });
+    assert.match(nan.form.others.at(-1)?.why ?? "", /line 2, column 12: NaN is no number of JSON$/);
+    assert.match(String(nan.refused[0]?.text), /At line 2, column 12: NaN is no number of JSON\.$/);
+    const latin = Buffer.from('{"temp":1,"u":"\xb0C"}', "latin1").toString("base64");
+    const found = await explained(world, device, { topic: "data", base64: latin });
+    assert.equal(found.form.fault, { byte: 15, line: 1, column: 16, why: "the byte 0xb0 is not UTF-8" });
+    assert.is((await told({ temp: 1 })).form.fault, null);
+    const cbor = await explained(world, device, { topic: "data", base64: "oWE=" });
+    assert.equal([cbor.form.taken, cbor.form.fault], ["cbor", null]);
+  });
+
+  test("a time under another name: which name counts, where the value may be one", async () => {
+    const iso = "2025-11-20T10:00:00Z";
+    const times: readonly (readonly [string, unknown])[] = [
+      ["Time", iso],
+      ["ts", 1_763_632_800_000],
+      ["timestamp", 1_763_632_800],
+      ["t", "1763632800"],
+      ["last_seen", iso],
+      ["DateTime", "2025-11-20 10:00:00"],
+      ["measuredAt", iso],
+      ["event_time_ms", 1_763_632_800_000],
+      ["时间", iso],
+    ];
+    for (const [key, value] of times) {
+      const found = await told({ [key]: value, temp: 1 });
+      assert.equal(found.unknownKeys, [{ key, suggestion: "time", isInProduct: false }]);
+      assert.match(String(found.refused[0]?.text), /perhaps a time.* under the name time/);
+    }
+    for (const [key, value] of [
+      ["t", 21.5],
+      ["Time", "soon"],
+      ["status", iso],
+      ["lat", 1_763_632_800],
+    ] as const) {
+      const {
+        unknownKeys,
+        refused: [first],
+      } = await told({ [key]: value });
+      assert.not.equal(unknownKeys[0]?.suggestion, "time", key);
+      assert.not.match(String(first?.text), /perhaps a time/);
+    }
+    const form = await told({ temp: { value: 1, timestamp: iso } });
+    assert.equal(form.unknownKeys, [{ key: "temp.timestamp", suggestion: "time", isInProduct: false }]);
+    const gateway = await makeGateway(world, product);
+    const child = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+    const payload = JSON.stringify({ Telemetry: [{ DeviceID: child.deviceID, ts: iso, temp: 1 }] });
+    const { entries } = await explained(world, gateway, { topic: "data", payload });
+    assert.equal(entries?.items[0]?.unknownKeys, [
+      { key: "ts", suggestion: "TimeStamp", isInProduct: false },
+    ]);
   });
 
   test("a binary stream: each field with its bytes and bits, as far as the payload goes", async () => {

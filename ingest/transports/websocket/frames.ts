@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { encode } from "cborg";
 import { exactMember, membersOfJson, payloadOfJson, tooManyParts } from "../../clients/json-message.js";
 import { payloadOf } from "../../clients/payloads.js";
+import { bareJson } from "../../decode/bare-json.js";
 import { readCbor } from "../../decode/cbor.js";
 import { plainOf } from "../../decode/cbor-plain.js";
 import { isWithinJsonBounds, jsonPartsMax } from "../../decode/json-bounds.js";
@@ -39,7 +40,7 @@ type Members = Readonly<Record<string, unknown>>;
 const keyForm = /^[\x20-\x7e]{1,128}$/;
 
 export function readFrame(bytes: Buffer, format: FrameFormat): ClientFrame | BadFrame {
-  const text = format === "json" ? bytes.toString("utf8") : null;
+  const text = format === "json" ? bareJson(bytes).toString("utf8") : null;
   const members = text === null ? membersOfCbor(bytes) : membersOfJson(text);
   if (typeof members === "string") return bad(null, members);
   const { ack, topic, username } = members;

@@ -94,13 +94,8 @@ const store = {
   savedID: async () => 0,
 } as unknown as SessionStore;
 
-<<<<<<< HEAD
-const local = localTimeIn(zoneBy(start.zone));
-const vault = { seal: () => new Uint8Array(0), open: () => "", openUnplaced: () => "" };
-=======
 const local = localTimeIn(zone(start.timezone));
-const vault = { seal: () => new Uint8Array(0), open: () => "" };
->>>>>>> h3
+const vault = { seal: () => new Uint8Array(0), open: () => "", openUnplaced: () => "" };
 const directory = createDirectory({ db, vault }, 100);
 const meter = createMeter();
 const common = {

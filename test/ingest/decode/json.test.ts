@@ -26,7 +26,7 @@ function read(payload: string | Uint8Array): { readings: Reading[]; refused: str
     Buffer.from(payload as string),
     context,
     (key, value, time) => readings.push({ key, value, time }),
-    (reason) => refused.push(reason),
+    (reason, count) => refused.push(reason === "duplicate" ? `${reason} ${count}` : reason),
   );
   return { readings, refused };
 }
@@ -53,7 +53,6 @@ const forms: readonly (readonly [string, Reading[]])[] = [
   ['{"place": [1, 2]}', [one("place", [1, 2])]],
   ['{"temp": {"value": {"value": 1}}}', [one("temp", { value: 1 })]],
   ['{"temp": null}', [one("temp", null)]],
-  ['{"temp": 1, "temp": 2}', [one("temp", 2)]],
   ['{"__proto__": 1, "constructor": 2}', [one("__proto__", 1), one("constructor", 2)]],
   ["{}", []],
   ["[]", []],
@@ -87,6 +86,22 @@ suite("JSON payloads", (test) => {
     test(`${name} is refused: ${reason}`, () =>
       assert.equal(read(payload), { readings: [], refused: [reason] }));
   }
+
+  test("of members with one name in an object the last counts, and the others are counted", () => {
+    const repeated: readonly (readonly [string, Reading[], number])[] = [
+      ['{"temp": 1, "temp": 2}', [one("temp", 2)], 1],
+      ['{"temp": 1, "hum": "a:b", "temp": "x\\":", "temp": 2}', [one("temp", 2), one("hum", "a:b")], 2],
+      ['[{"temp": 1, "te\\u006dp": 2}, {"temp": 3}]', [one("temp", 2), one("temp", 3)], 1],
+      ['{"time": 1, "time": 2, "temp": 3}', [one("temp", 3, 2)], 1],
+      ['{"temp": {"value": 1, "value": 2}}', [one("temp", 2)], 1],
+      ['{"x:y": "::", "place": {"longitude": 1, "a": [{"b": 1}]}}', [], 0],
+    ];
+    for (const [text, readings, count] of repeated) {
+      const found = read(text);
+      assert.equal(found.refused, count === 0 ? [] : [`duplicate ${count}`], text);
+      if (count > 0) assert.equal(found.readings, readings, text);
+    }
+  });
 
   test("entries of another shape cost themselves only, and each is told", () => {
     assert.equal(read('[{"temp": 1}, 5, {"hum": 2}, null, [{"temp": 3}]]'), {

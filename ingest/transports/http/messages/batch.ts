@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Publication, Refusal } from "../../../clients/client.js";
 import { exactMember, membersOfJson, payloadOfJson } from "../../../clients/json-message.js";
+import { bareJson } from "../../../decode/bare-json.js";
 import { type LocalTime, readPointTime, unreadableTime } from "../../../decode/time.js";
 import type { RecentBatches } from "../../../uplinks/repeats.js";
 import { type Answer, failure, refusals, unread } from "../requests/answers.js";
@@ -184,7 +185,7 @@ function* linesOf(bytes: Buffer): Generator<BatchText> {
   for (let at = 0; at < bytes.length; ) {
     const found = bytes.indexOf(newline, at);
     const end = found < 0 ? bytes.length : found;
-    const text = end - at > lineBytesMax ? null : bytes.toString("utf8", at, end).trim();
+    const text = end - at > lineBytesMax ? null : bareJson(bytes.subarray(at, end)).toString("utf8").trim();
     yield { line: ++line, bytes: end - at, text };
     at = end + 1;
   }

@@ -1,7 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { tooManyParts } from "../../../clients/json-message.js";
+import { bareJson } from "../../../decode/bare-json.js";
 import { scanFlat } from "../../../decode/flat-json.js";
 import { isWithinJsonBounds } from "../../../decode/json-bounds.js";
+import { faultText, findJsonFault } from "../../../decode/json-fault.js";
 import { payloadBytesMax } from "../../../uplinks/accept.js";
 import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
 import type { DeviceRequest } from "../requests/device-request.js";
@@ -36,17 +38,23 @@ function isJson(type: string | undefined): boolean {
 }
 
 /** Null for JSON of a shape that points are read from; "empty": an array without anything in it. */
-function faultOf(payload: Buffer): Answer | "empty" | null {
+function faultOf(received: Buffer): Answer | "empty" | null {
+  const payload = bareJson(received);
   if (scanFlat(payload) >= 0) return null;
   const text = isUtf8(payload) ? payload.toString("utf8") : null;
   if (text !== null && !isWithinJsonBounds(text))
     return failure(422, "FORMAT_INVALID", `the JSON ${tooManyParts}`);
   const parsed = text === null ? undefined : parse(text);
-  if (parsed === undefined) return failure(400, "BAD_REQUEST", "the body is not JSON in UTF-8");
+  if (parsed === undefined) return failure(400, "BAD_REQUEST", notJson(received));
   if (Array.isArray(parsed) && parsed.length === 0) return "empty";
   const entries: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   const isSound = entries.every((one) => typeof one === "object" && one !== null && !Array.isArray(one));
   return isSound ? null : failure(422, "FORMAT_INVALID", "the JSON is no object and no array of objects");
+}
+
+function notJson(body: Buffer): string {
+  const fault = findJsonFault(body);
+  return `the body is not JSON in UTF-8${fault === null ? "" : `: ${faultText(fault)}`}`;
 }
 
 function parse(text: string): unknown {

@@ -30,6 +30,10 @@ import { createWriteBuffer, type WriteBuffer } from "./write-buffer.js";
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
 const closeTimeoutMs = 1000;
+/** Clients that wait so long for an acknowledgement may send their message again. */
+const slowMs = 250;
+/** After so long without a pause, what lay in the socket has been read. */
+const catchUpMs = 1000;
 
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
 export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, AttachedConnection {
@@ -52,6 +56,10 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #client: MqttClient | null = null;
   #aliases: TopicAliases | null = null;
   #paused = false;
+  /** Monotonic, like all of these. */
+  #pausedAt = 0;
+  /** Until when what lay in the socket may be unread, after a long pause; 0: there was none. */
+  #behindUntil = 0;
   /**
    * The rest of what came in one read. Nothing of it is looked at before CONNACK [MQTT-3.1.4-6 of 5.0], while the
    * connection is held, or once this turn's time for reading is over.
@@ -132,6 +140,11 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     return this.#paused && this.#phase !== "closed";
   }
 
+  get isBehind(): boolean {
+    if (!this.#paused) return this.#behindUntil > 0;
+    return this.#behindUntil > 0 || this.#context.monotonic() - this.#pausedAt >= slowMs;
+  }
+
   get isClosed(): boolean {
     return this.#phase === "closed";
   }
@@ -186,11 +199,14 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   resumeIfRoom(): void {
     if (!this.#paused || this.#phase === "closed" || this.#hasMore || this.#isFull(0.5)) return;
     this.#paused = false;
+    const now = this.#context.monotonic();
+    if (now - this.#pausedAt >= slowMs) this.#behindUntil = now + catchUpMs;
     this.#stream.resume();
   }
 
   /** Called every second: ends a connection whose certificate has run out, or that is silent [MQTT-3.1.2-24]. */
   checkSilence(wall: number, monotonic: number): void {
+    if (!this.#paused && this.#behindUntil > 0 && monotonic > this.#behindUntil) this.#caughtUp();
     if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, wall)) {
       this.end("thrown_out");
     } else if (this.#isHeld || (this.#paused && (this.#isBusy(0.5) || this.#waitsForTurn))) {
@@ -199,6 +215,11 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     } else if (this.#keepAliveMs > 0 && monotonic - this.#heardAt > this.#keepAliveMs) {
       this.end(this.#phase === "open" ? "keep_alive" : "connect_timeout");
     }
+  }
+
+  #caughtUp(): void {
+    this.#behindUntil = 0;
+    this.#client?.caughtUp();
   }
 
   get frameBytesMax(): number {
@@ -324,6 +345,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #pause(): void {
     if (this.#paused || this.#phase === "closed") return;
     this.#paused = true;
+    this.#pausedAt = this.#context.monotonic();
     this.#stream.pause();
     // A connection that is held reads on when it is released.
     if (!this.#isHeld) this.#context.markPaused(this);
@@ -439,6 +461,8 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#client = client;
     this.#keepAliveMs = keepAlive * 1500;
     this.#heardAt = monotonic();
+    // How long CONNACK took says nothing of what follows it.
+    this.#pausedAt = this.#heardAt;
     presence.connected(this.entry.id, this.#ip, keepAlive, now());
     meter.connections++;
     this.#phase = "open";

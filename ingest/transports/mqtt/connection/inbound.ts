@@ -16,6 +16,7 @@ import type { ClientPacket, PublishPacket, Terms } from "../codec/packets.js";
 import { propertiesBytesMax } from "../codec/properties.js";
 import { Violation } from "../codec/reader.js";
 import { code } from "../codec/reasons.js";
+import { SentAgain } from "./sent-again.js";
 import type { WriteBuffer } from "./write-buffer.js";
 
 /** Taken and not acknowledged, per connection; beyond either bound it is not read. */
@@ -46,6 +47,8 @@ export interface InboundOwner {
   readonly origin: Origin;
   readonly terms: Terms;
   readonly isClosed: boolean;
+  /** Whether the client has been kept waiting, so that what it has sent may still be unread. */
+  readonly isBehind: boolean;
   end(reason: EndReason): void;
   holdBack(action: () => Promise<void>, first?: ClientPacket): void;
   markDirty(): void;
@@ -76,6 +79,7 @@ export class Inbound {
   readonly #state: SessionState;
   /** QoS 2 ids on their way to the disk. */
   #pending: Set<number> | null = null;
+  readonly #sentAgain = new SentAgain();
   /** What the connection before this one had sent; read from the journal when the first DUP needs it. */
   #taken: Taken | null = null;
   /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
@@ -103,6 +107,21 @@ export class Inbound {
       this.#inFlightMessages + this.#behind.length > inFlightMessagesMax * share ||
       this.#inFlightBytes > inFlightBytesMax * share
     );
+  }
+
+  /**
+   * Whether a message is one of this connection that is sent again before its PUBACK can have come: nothing is done, for
+   * one PUBACK answers both.
+   */
+  isSentAgain(packet: PublishPacket): boolean {
+    if (packet.qos !== 1 || !packet.dup || !this.#sentAgain.has(packet)) return false;
+    this.#context.meter.redelivered++;
+    return true;
+  }
+
+  /** All that the client had sent by the last acknowledgement has been read. */
+  caughtUp(): void {
+    this.#sentAgain.caughtUp();
   }
 
   /** False if it is held back, and comes again. @throws Violation if it is malformed */
@@ -241,9 +260,11 @@ export class Inbound {
       this.#inFlightMessages--;
       this.#inFlightBytes -= bytes;
       kept?.();
+      if (answer === "puback") this.#sentAgain.acknowledged(this.#owner.isBehind);
       if (answer !== null) this.#answer(answer, messageID);
       if (this.#behind.length > 0) this.#answerBehind();
     });
+    if (answer === "puback") this.#sentAgain.taken(packet);
   }
 
   /** [MQTT-3.3.4-7] of 5.0: a client that sends more than we announced is cut off with reason 0x93. */

@@ -160,6 +160,11 @@ export class MqttClient {
     return this.#inbound.isFull(share);
   }
 
+  /** All that the client had sent by the last acknowledgement has been read. */
+  caughtUp(): void {
+    this.#inbound.caughtUp();
+  }
+
   /** Retained messages on their way to a client that has yet to read them. */
   get handingOver(): Pick<Deliveries, "isHandingOver" | "isPaced" | "handOverSome" | "giveUpHandingOver"> {
     return this.#deliveries;
@@ -188,6 +193,7 @@ export class MqttClient {
   }
 
   #publish(packet: PublishPacket): void {
+    if (this.#inbound.isSentAgain(packet)) return;
     const limiter = this.#limiter;
     if (limiter !== null && !this.#isWithin(limiter, packet)) return;
     // A message that is held back comes again, and has been counted.

@@ -78,6 +78,7 @@ function guarded(version: Version, keepsAtOnce = true, access = denied) {
     origin: { device: { id: 1, access, device: { tenant: 1 } }, connection: 1, session: 1, ip: "" },
     terms: termsOf(version),
     isClosed: false,
+    isBehind: false,
     end: (reason: string) => answered.push(`end ${reason}`),
     holdBack: (action: () => Promise<void>, first: PublishPacket) => {
       answered.push("held back");
@@ -199,6 +200,19 @@ suite("MQTT, refusals", (test) => {
       assert.throws(() => inbound.publish(message(topic, qos, 60_000)), /may be unacknowledged/);
     }
     assert.equal([kept.length, answered.length], [receiveMaximum, 0]);
+  });
+
+  test("what is sent again before its PUBACK counts once against Receive Maximum, and has one PUBACK", () => {
+    const { inbound, kept, answered, commit } = guarded(5, false);
+    const again = (id: number) => inbound.isSentAgain({ ...message("yes", 1, id), dup: true });
+    for (let round = 0; round < 3; round++) {
+      for (let id = 1; id <= receiveMaximum; id++) inbound.publish(message("yes", 1, id));
+      for (let id = 1; id <= receiveMaximum; id++) assert.ok(again(id));
+      commit();
+      assert.equal([kept.length, answered.length], Array(2).fill(receiveMaximum * (round + 1)));
+    }
+    assert.not.ok(again(1), "after PUBACK the id is a new message");
+    assert.not.ok(inbound.isSentAgain({ ...message("yes", 2, 1), dup: true }), "QoS 2 has ids of its own");
   });
 
   test("a PUBREL that no message waits for makes no room below Receive Maximum, nor does one that comes twice", () => {
