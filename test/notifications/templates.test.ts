@@ -1,4 +1,8 @@
 /** Templates of tenants, in their thread. */
+import { on } from "node:events";
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { sampleMessage } from "../../src/notifications/alert-message.js";
 import { messageDocument } from "../../src/notifications/message-texts.js";
 import { sendMessage } from "../../src/notifications/send-message.js";
@@ -7,7 +11,8 @@ import {
   TemplateError,
   type TemplateRenderer,
 } from "../../src/notifications/templates.js";
-import { assert, rejects, suite } from "../suite.js";
+import { repositoryRoot } from "../repository.js";
+import { assert, rejects, suite, withTempDir } from "../suite.js";
 import { contactPoint, delivering } from "./senders.js";
 
 /** Sixteen characters, doubled by captures, which liquidjs itself charges for nothing. */
@@ -74,6 +79,19 @@ suite("templates of tenants", (test) => {
       assert.is(await render(2, "{{ status }}"), "firing", what);
     }
   });
+
+  test("the bundled thread needs nothing beside it: no package, no file", () =>
+    withTempDir(async (dir) => {
+      const script = join(dir, "renderer.worker.mjs");
+      await copyFile(join(repositoryRoot(), "dist/service/src/notifications/renderer.worker.js"), script);
+      const thread = new Worker(script);
+      const messages = on(thread, "message")[Symbol.asyncIterator]();
+      assert.equal((await messages.next()).value, ["ready"]);
+      const templates = { subject: "{{ status | upcase }}", body: "{{ 'é' | base64_encode }}" };
+      thread.postMessage({ templates, document, timezone: "Asia/Shanghai" });
+      assert.equal((await messages.next()).value, [{ subject: "FIRING", body: "w6k=" }]);
+      await thread.terminate();
+    }));
 
   test("a subject that fails is named, and nothing of one text stays for the next", async () => {
     const both = { subject: "{% decrement n %}{% assign x = 1 %}", body: "{% decrement n %}{{ x }}" };
