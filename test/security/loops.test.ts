@@ -203,6 +203,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/sessions/eviction": [4, "yields"],
   "ingest/sessions/lifecycle": [1, "limit: outgoingMessagesMax"],
   "ingest/sessions/subscribing": [4, "limit: platformBytesMax"],
+  "ingest/sandbox/sandbox": [3, "worker"],
   "ingest/sessions/changes": [7, "long"],
   "ingest/sessions/delivery": [5, "limit: retainedMessagesMax"],
   "ingest/sessions/deleted": [2, "startup"],
