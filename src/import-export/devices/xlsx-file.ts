@@ -79,7 +79,7 @@ async function readStrings(zip: XlsxPackage, name: string | null): Promise<Share
     close: (tag) => {
       wanted = false;
       if (tag === "rPh") phonetic = false;
-      if (tag === "si") strings.add(text.take());
+      if (tag === "si") strings.add(unescapeText(text.take()));
     },
   });
   return strings;
@@ -101,10 +101,9 @@ function sheetHandlers(workbook: Workbook, strings: SharedStrings, take: (row: F
   let phonetic = false;
   let rowCharacters = 0;
   let sheetCharacters = 0;
-  function measure(value: Cell): void {
-    if (typeof value !== "string") return;
-    rowCharacters += value.length;
-    sheetCharacters += value.length;
+  function measure({ length }: string): void {
+    rowCharacters += length;
+    sheetCharacters += length;
     if (rowCharacters > rowCharactersMax)
       throw new FormatError(`row ${number} holds more than ${rowCharactersMax} characters`);
     if (sheetCharacters > sheetCharactersMax)
@@ -132,9 +131,9 @@ function sheetHandlers(workbook: Workbook, strings: SharedStrings, take: (row: F
       if (tag === "rPh") phonetic = false;
       else if (tag === "row") take({ number, cells });
       else if (tag === "c" && cell !== null) {
-        const value = cellValue(cell, text.take(), workbook, strings);
-        measure(value);
-        place(cells, cell, value, number);
+        const content = cell.type === "s" ? strings.get(Number(text.take() || -1)) : text.take();
+        measure(content);
+        place(cells, cell, cellValue(cell, content, workbook), number);
         cell = null;
       }
     },
@@ -156,11 +155,12 @@ function place(cells: Cell[], { column }: RawCell, value: Cell, number: number):
   cells[column] = value;
 }
 
-function cellValue(cell: RawCell, text: string, workbook: Workbook, strings: SharedStrings): Cell {
+function cellValue(cell: RawCell, text: string, workbook: Workbook): Cell {
   const { type } = cell;
-  if (type === "inlineStr" || type === "str") return text === "" ? null : unescapeText(text);
   if (text === "") return null;
-  if (type === "s") return unescapeText(strings.get(Number(text))) || null;
+  // A shared text was read once, however many cells have it.
+  if (type === "s") return text;
+  if (type === "inlineStr" || type === "str") return unescapeText(text);
   if (type === "b") return text === "1" || text === "true";
   if (type !== "n") return text;
   const value = readNumber(text);
