@@ -12,14 +12,14 @@ import {
 } from "quickjs-emscripten-core";
 
 /** What JSON can write; undefined members are left out. */
-export type JSONValue = unknown;
+type JSONValue = unknown;
 
 type HostFunction = (...input: JSONValue[]) => JSONValue;
 
 export interface SandboxProgram {
   /** Scripts in the order in which they run, once; `call` calls the functions that they leave in the global scope. */
   readonly scripts: readonly { readonly name: string; readonly text: string }[];
-  /** Functions of ours that the program may call by these names; what they throw is thrown in the program. */
+  /** Functions of ours, of texts and numbers, that the program may call; what they throw is thrown in the program. */
   readonly hostFunctions?: Readonly<Record<string, HostFunction>>;
   /** Bytes of all that the program holds. */
   readonly memoryBytesMax: number;
@@ -158,7 +158,9 @@ function defineHostFunction(
   charge: (characters: number) => void,
 ): void {
   const readInput = (handle: QuickJSHandle): JSONValue => {
-    const length = context.typeof(handle) === "string" ? lengthOf(context, handle) : 0;
+    const type = context.typeof(handle);
+    if (type === "object" || type === "function") throw new Error("takes texts and numbers");
+    const length = type === "string" ? lengthOf(context, handle) : 0;
     if (length > hostTextLengthMax) throw new Error(`takes texts of at most ${hostTextLengthMax} characters`);
     charge(length);
     return context.dump(handle) as JSONValue;
@@ -175,12 +177,25 @@ function defineHostFunction(
 const lengthOf = (context: QuickJSContext, text: QuickJSHandle): number =>
   context.getProp(text, "length").consume((length) => context.getNumber(length));
 
-/** The engine's text of what was thrown, without its stack. */
+/** Characters of an error that are read; what is larger would be copied into the thread's own memory. */
+const thrownLengthMax = 1000;
+
+/** The text of what was thrown, with the name of an error of the engine before it. */
 function describeThrown(context: QuickJSContext, handle: QuickJSHandle): string {
-  const thrown: unknown = context.dump(handle);
-  if (typeof thrown !== "object" || thrown === null) return String(thrown);
-  const { name, message } = thrown as { name?: unknown; message?: unknown };
-  return name === "InternalError" ? `${name}: ${String(message)}` : String(message);
+  const textOf = (text: QuickJSHandle): string => {
+    if (context.typeof(text) !== "string") return "";
+    const length = lengthOf(context, text);
+    return length > thrownLengthMax ? `an error of ${length} characters` : context.getString(text);
+  };
+  if (context.typeof(handle) !== "object") return textOf(handle) || "what was thrown is no error";
+  try {
+    const [name, message] = ["name", "message"].map((field) =>
+      context.getProp(handle, field).consume(textOf),
+    );
+    return name === "InternalError" ? `${name}: ${message}` : message || "an error without a message";
+  } catch {
+    return "what was thrown cannot be read";
+  }
 }
 
 /** The engine's own stack may hold more than that of the thread, which then ends it. */

@@ -18,7 +18,57 @@ async function allAlerts(service: RunningService): Promise<readonly Rec[]> {
   return (await Promise.all(lists)).flat();
 }
 
+/** Doubles a text until V8 ends the process, if nothing ends the template before. */
+const bomb = `{% capture s %}0123456789abcdef{% endcapture %}${"{% capture s %}{{ s }}{{ s }}{% endcapture %}".repeat(24)}{{ s | replace: "0", "00" }}`;
+
 suite("notifications after kills", (test) => {
+  test("a template that once ended the process, and each start after it, ends nothing: its alert goes out", () =>
+    withTempDir(async (dir) => {
+      const hook = await openHook();
+      hook.answer = (response) => response.writeHead(503).end();
+      let service = await startService(dir, environment);
+      const [device] = await provision(service, 1);
+      const { body } = await service.call("GET", "/api/v1/data_points");
+      const [point] = body.items as readonly Rec[];
+      const rule = { alertName: "odd", dataPointIntID: point?.id, condition: "mod(dataPoint, 2) == 1" };
+      await service.make("/api/v1/alert_rules", rule);
+      const preview = await service.call("POST", "/api/v1/contact_points/preview", {
+        type: "webhook",
+        bodyTemplate: bomb,
+      });
+      assert.is(preview.status, 400);
+      const contact = { name: "hook", type: "webhook", settings: { url: hook.url }, bodyTemplate: bomb };
+      const { id } = await service.make("/api/v1/contact_points", contact);
+      await service.make("/api/v1/alert_routes", { name: "all", contactPoints: [id], wait: 0 });
+      const client = await connectAsync(service.mqtt, {
+        username: String(device?.deviceUsername),
+        password: String(device?.token),
+        clientId: "one",
+      });
+      await client.publishAsync("up", JSON.stringify({ n: 1 }), { qos: 1 });
+      await client.endAsync();
+      const log = async () =>
+        (await service.call("GET", "/api/v1/notifications")).body.items as readonly Rec[];
+      await until(async () => Number((await log())[0]?.attempts) > 0, { what: "the first attempt" });
+      for (let start = 0; start < 2; start++) {
+        await service.kill();
+        service = await startService(dir, environment);
+        const before = hook.received.length;
+        await until(() => hook.received.length > before, { what: "an attempt after a start" });
+      }
+      hook.answer = (response) => response.writeHead(200).end("thanks");
+      await until(async () => (await log())[0]?.status === "delivered", { what: "its delivery" });
+      const [only] = await log();
+      assert.match(
+        String(only?.answer),
+        /^cannot render the body template: takes more than 32 MiB of memory; .*: 200 OK thanks$/,
+      );
+      assert.is((JSON.parse(hook.received.at(-1)?.body ?? "") as Told).alerts.length, 1);
+      await nothingSetAside(service);
+      await service.stop();
+      await hook.close();
+    }));
+
   test(
     `${rounds} kills lose no beginning and no end of an alert, and a repeated message has the id of the first`,
     () =>

@@ -136,6 +136,112 @@ suite("deliveries", (test) => {
       await deliveries.close();
     }));
 
+  test("a message has the id of its first attempt at each, and no other message has it, of any deployment or after a restore", async () => {
+    const ids: string[] = [];
+    for (let deployment = 0; deployment < 2; deployment++) {
+      await withStore(async (store) => {
+        const tenant = await store.makeTenant();
+        const route = await store.makeRoute(tenant, [await store.makePoint(tenant)]);
+        let answer: Outcome = failed("503");
+        const { look, messages, deliveries } = deliveriesOf(store, { answer: () => answer });
+        for (let restored = 0; restored < 2; restored++) {
+          await store.notify(tenant, route);
+          answer = failed("503");
+          await look();
+          store.clock.pass(600_000);
+          answer = ok;
+          await look();
+          const [first, again] = messages.splice(0);
+          assert.is(first?.id, again?.id);
+          ids.push(first?.id ?? "");
+          // As a backup has it that was made before: the next message is the first again.
+          await store.db.write([
+            { sql: "delete from notification" },
+            { sql: "delete from sqlite_sequence where name = 'notification'" },
+          ]);
+        }
+        await deliveries.close();
+      });
+    }
+    const parts = ids.map((id) => /^tidemark-([0-9a-f]{16})-1-([0-9a-f]{16})$/.exec(id) ?? []);
+    const [one, restored, other] = parts.map(([, deployment]) => deployment);
+    assert.is(one, restored);
+    assert.is.not(one, other);
+    assert.is(new Set(parts.map(([, , key]) => key)).size, 4, ids.join(" "));
+  });
+
+  test("mail beyond its tenant's recipients within an hour waits with the reason, and goes out after it", () =>
+    withStore(async (store) => {
+      const [tenant, other] = [await store.makeTenant(), await store.makeTenant()];
+      const limits = { recipientsMax: 5, testsMax: 0 };
+      const mailTo = (count: number) => ({
+        type: "email" as const,
+        settings: { to: Array.from({ length: count }, (_, i) => `${i}@example.com`) },
+      });
+      const { look, attempts, messages, deliveries } = deliveriesOf(store, { limits });
+      const route = await store.makeRoute(tenant, [await store.makePoint(tenant, mailTo(3))]);
+      await store.notify(tenant, route);
+      await look();
+      await store.notify(tenant, route);
+      await store.notify(other, await store.makeRoute(other, [await store.makePoint(other, mailTo(5))]));
+      const tooMany = await store.makeRoute(tenant, [await store.makePoint(tenant, mailTo(6))]);
+      await store.notify(tenant, tooMany);
+      await store.notify(tenant, await store.makeRoute(tenant, [await store.makePoint(tenant)]));
+      await look();
+      // The second of the first three addresses waits; another tenant, and a webhook, do not.
+      assert.equal(attempts.splice(0).sort(), ["delivered", "delivered", "delivered", "failed", "limited"]);
+      const [, waiting, failing] = await store.logOf(tenant);
+      assert.equal([waiting?.status, waiting?.attempts], ["waiting", 1]);
+      assert.match(
+        String(waiting?.answer),
+        "as many recipients of mail as TENANT_MAIL_RECIPIENTS_PER_HOUR allows",
+      );
+      assert.equal(
+        [failing?.status, failing?.answer],
+        ["failed", "more addresses than TENANT_MAIL_RECIPIENTS_PER_HOUR allows, which is 5"],
+      );
+      const nextAt = waiting?.nextAt ?? 0;
+      assert.ok(
+        nextAt > store.clock.now() + 59 * 60_000 && nextAt <= store.clock.now() + 3_600_000,
+        `${nextAt}`,
+      );
+      while (store.clock.now() < nextAt) {
+        await look();
+        store.clock.pass(60_000);
+      }
+      assert.equal(attempts, []);
+      await look();
+      assert.equal(attempts, ["delivered"]);
+      assert.is(messages.length, 4);
+      await deliveries.close();
+    }));
+
+  test("an attempt that did not get through takes nothing of the quota; on a full disk mail goes out beside it", () =>
+    withStore(async (store) => {
+      const tenant = await store.makeTenant();
+      const mail = { type: "email", settings: { to: ["a@b.c"] } } as const;
+      await store.notify(tenant, await store.makeRoute(tenant, [await store.makePoint(tenant, mail)]));
+      let answer: Outcome = failed("no connection");
+      const limits = { recipientsMax: 1, testsMax: 1 };
+      const { look, attempts, disk, messages, deliveries } = deliveriesOf(store, {
+        answer: () => answer,
+        limits,
+      });
+      for (let i = 0; i < 3; i++) {
+        await look();
+        store.clock.pass(600_000);
+      }
+      answer = ok;
+      await look();
+      assert.equal(attempts, ["retried", "retried", "retried", "delivered"]);
+      await store.notify(tenant, await store.makeRoute(tenant, [await store.makePoint(tenant, mail)]));
+      disk.isFull = true;
+      await look();
+      assert.is(messages.length, 5);
+      disk.isFull = false;
+      await deliveries.close();
+    }));
+
   test("a contact point counts as failing until it takes a message, is switched off or deleted", () =>
     withStore(async (store) => {
       const tenant = await store.makeTenant();

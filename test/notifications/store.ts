@@ -12,6 +12,8 @@ import { createStillClock } from "../clock.js";
 import { unique } from "../factories.js";
 import { withTempDir } from "../suite.js";
 
+type NewContactPoint = Parameters<typeof createContactPoint>[3];
+
 export type NotificationStore = Awaited<ReturnType<typeof openStore>>;
 
 export const withStore = (use: (store: NotificationStore) => Promise<void>): Promise<void> =>
@@ -45,8 +47,8 @@ async function openStore(dir: string) {
     return Number(made?.lastInsertRowid);
   }
 
-  async function makePoint(tenant: number): Promise<number> {
-    const input = {
+  async function makePoint(tenant: number, fields: Partial<NewContactPoint> = {}): Promise<number> {
+    const input: NewContactPoint = {
       name: unique("contact"),
       type: "webhook",
       enable: 1,
@@ -55,7 +57,8 @@ async function openStore(dir: string) {
       subjectTemplate: null,
       bodyTemplate: null,
       secrets: { secret: "a secret of this contact point" },
-    } as const;
+      ...fields,
+    };
     return (await createContactPoint({ db, vault }, actorOf(tenant), clock.now(), input)).id;
   }
 

@@ -86,6 +86,8 @@ const zero: Readonly<Record<string, string>> = {
   TENANT_CONNECTIONS_MAX: "no limit",
   TENANT_MESSAGES_PER_SECOND: "no limit",
   TENANT_BYTES_PER_SECOND: "no limit",
+  TENANT_MAIL_RECIPIENTS_PER_HOUR: "no limit",
+  TENANT_TEST_RECIPIENTS_PER_HOUR: "no limit",
 };
 
 /** Settings that the table leaves out. */

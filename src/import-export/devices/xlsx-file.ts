@@ -2,7 +2,6 @@ import { readNumber } from "../../../store/lib/number-text.js";
 import { FormatError } from "../format-error.js";
 import {
   cellCharactersMax,
-  charactersOf,
   columnsMax,
   type FileCell,
   type FileRow,
@@ -80,7 +79,7 @@ async function readStrings(zip: XlsxPackage, name: string | null): Promise<Share
     close: (tag) => {
       wanted = false;
       if (tag === "rPh") phonetic = false;
-      if (tag === "si") strings.add(text.take());
+      if (tag === "si") strings.add(unescapeText(text.take()));
     },
   });
   return strings;
@@ -103,10 +102,9 @@ function sheetHandlers(workbook: Workbook, strings: SharedStrings, take: (row: F
   let phonetic = false;
   let rowCharacters = 0;
   let sheetCharacters = 0;
-  function measure(value: FileCell): void {
-    const characters = charactersOf(value);
-    rowCharacters += characters;
-    sheetCharacters += characters;
+  function measure({ length }: string): void {
+    rowCharacters += length;
+    sheetCharacters += length;
     if (rowCharacters > rowCharactersMax)
       throw new FormatError(`row ${number} holds more than ${rowCharactersMax} characters`);
     if (sheetCharacters > sheetCharactersMax)
@@ -135,9 +133,9 @@ function sheetHandlers(workbook: Workbook, strings: SharedStrings, take: (row: F
       if (tag === "rPh") phonetic = false;
       else if (tag === "row") take({ number, cells, sheet: workbook.sheetName });
       else if (tag === "c" && cell !== null) {
-        const value = cellValue(cell, text.take(), workbook, strings);
-        measure(value);
-        place(cells, cell, value, number);
+        const content = cell.type === "s" ? strings.get(Number(text.take() || -1)) : text.take();
+        measure(content);
+        place(cells, cell, cellValue(cell, content, workbook), number);
         cell = null;
       }
     },
@@ -159,12 +157,14 @@ function place(cells: FileCell[], { column }: RawCell, value: FileCell, number: 
   cells[column] = value;
 }
 
-function cellValue(cell: RawCell, text: string, workbook: Workbook, strings: SharedStrings): FileCell {
+function cellValue(cell: RawCell, text: string, workbook: Workbook): FileCell {
   const { type } = cell;
-  if (type === "inlineStr" || type === "str") return text === "" ? null : unescapeText(text);
   // Programs that write formulas without computing them leave the result to the next spreadsheet.
-  if (text === "") return cell.formula ? { kind: "formula", text } : null;
-  if (type === "s") return unescapeText(strings.get(Number(text))) || null;
+  if (text === "")
+    return cell.formula && type !== "inlineStr" && type !== "str" ? { kind: "formula", text } : null;
+  // A shared text was read once, however many cells have it.
+  if (type === "s") return text;
+  if (type === "inlineStr" || type === "str") return unescapeText(text);
   if (type === "b") return text === "1" || text === "true";
   if (type === "e") return { kind: "error", text };
   if (type === "d") return { kind: "date", text };

@@ -13,9 +13,11 @@ interface XmlHandlers {
 const markupCharactersMax = 4 * 1024 * 1024;
 /** The deepest nesting of elements; a sheet has five levels. The parser remembers every open element. */
 const depthMax = 64;
+/** A few characters may name a shared text of a million: what one step makes must fit into the thread's memory. */
+const stepCharacters = 512;
 
 /**
- * Reads XML a chunk at a time; calls `handlers` as it goes, and yields a step after each chunk. Refuses document types,
+ * Reads XML in steps; calls `handlers` as it goes, and yields after each step. Refuses document types,
  * and with them entities of the document's own. @throws FormatError
  */
 export async function* xmlEvents(source: Readable, handlers: XmlHandlers): AsyncGenerator<void> {
@@ -48,12 +50,14 @@ export async function* xmlEvents(source: Readable, handlers: XmlHandlers): Async
   source.once("error", (error) => broken.add(error));
   try {
     for await (const chunk of source) {
-      const text = chunk as string;
-      sinceEvent += text.length;
-      parser.write(text);
-      if (sinceEvent > markupCharactersMax)
-        throw new FormatError("the workbook's XML has an endless tag or text");
-      yield;
+      for (let at = 0; at < chunk.length; at += stepCharacters) {
+        const text = (chunk as string).slice(at, at + stepCharacters);
+        sinceEvent += text.length;
+        parser.write(text);
+        if (sinceEvent > markupCharactersMax)
+          throw new FormatError("the workbook's XML has an endless tag or text");
+        yield;
+      }
     }
     parser.close();
     yield;

@@ -1,4 +1,6 @@
 /** The pieces of an export's series, read from the store as the writing thread pulls them. */
+import { StoreError } from "../../../store/lib/errors.js";
+import { textsBytes } from "../../../store/lib/text-bytes.js";
 import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
 import type { ExportPlan, Piece } from "./export-messages.js";
 
@@ -8,6 +10,12 @@ const piecePoints = { least: 500, most: 32_768 } as const;
 /** Bytes in memory of the texts of all pieces under way, and of one piece. */
 const textBytesUnderWay = 16 << 20;
 const pieceTextBytes = { least: 16 << 10, most: 4 << 20 } as const;
+/**
+ * The most bytes of texts that the thread holds if a piece of each series is a single long one. With its row as JSON,
+ * where a character may take six, that is less than the thread's heap: V8 ends the whole process where a message does
+ * not fit into a thread.
+ */
+const textBytesHeldMax = 32 << 20;
 
 interface Pieces {
   /** The next piece of a series, or null after its last, with the buffers that go to the thread. */
@@ -25,6 +33,21 @@ export function openPieces(
 ): Pieces {
   const { pointsMax, bytesMax } = boundsOf(plan);
   const scans = new Map<number, AsyncGenerator<Columns>>();
+  /** Of each series the bytes of the piece that is written, and of the next. */
+  const held = new Map<number, readonly [number, number]>();
+  let heldBytes = 0;
+
+  /** @throws StoreError INVALID */
+  function hold(index: number, piece: Columns): void {
+    const [writtenBytes, nextBytes] = held.get(index) ?? [0, 0];
+    const bytes = piece.kind === "text" ? textsBytes(piece.values) : 0;
+    held.set(index, [nextBytes, bytes]);
+    heldBytes += bytes - writtenBytes;
+    if (heldBytes <= textBytesHeldMax) return;
+    const reason = `must be long: the texts of one row take more than ${textBytesHeldMax / 2 ** 20} MiB`;
+    throw new StoreError("INVALID", `cannot export: layout ${reason}`, { layout: reason });
+  }
+
   return {
     next: async (index) => {
       const ref = series[index];
@@ -34,8 +57,11 @@ export function openPieces(
       const { done, value } = await scan.next();
       if (done === true) {
         scans.delete(index);
+        for (const bytes of held.get(index) ?? []) heldBytes -= bytes;
+        held.delete(index);
         return { piece: null, buffers: [] };
       }
+      hold(index, value);
       return { piece: { times: value.times, values: value.values }, buffers: buffersOf(value) };
     },
     close: () => {

@@ -13,7 +13,8 @@ interface Export {
   readonly closed: () => void;
 }
 
-const heapMegabytesMax = 128;
+/** More than all that it is given takes, see export-pieces.ts. */
+const heapMegabytesMax = 256;
 /** A client that takes none of the waiting bytes for this long is given up. */
 const stallMs = 120_000;
 

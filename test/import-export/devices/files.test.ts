@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { csvFile } from "../../../src/import-export/devices/csv-file.js";
@@ -224,6 +226,33 @@ suite("table files", (test) => {
       const large = `<si><t>${"x".repeat(1_000_000)}</t></si>`;
       assert.match(await refusalOf(cells(3), large), /row 1 holds more than/);
       assert.match(await refusalOf(cells(2).repeat(300), large), /the sheet holds more than/);
+    });
+  });
+
+  test("xlsx: a long text in each of many cells, read in the memory of a transfer's thread, is one at a time", async () => {
+    await withTempDir(async (dir) => {
+      const rows = '<row><c t="s"><v>0</v></c></row>'.repeat(3000);
+      const module = new URL("../../../src/import-export/devices/xlsx-file.js", import.meta.url);
+      for (const [text, end] of [
+        ["x".repeat(1_000_000), "the sheet holds more than 536870912 characters"],
+        // Took half a minute, to be read anew in each cell.
+        ["_x0041_".repeat(140_000), "3000 rows"],
+      ] as const) {
+        const path = await writeBook(join(dir, "file"), bookParts(rows, `<si><t>${text}</t></si>`));
+        const script = `import { parentPort } from "node:worker_threads";
+          import { xlsxFile } from "${module}";
+          let rows = 0;
+          try {
+            for await (const _ of xlsxFile.read(${JSON.stringify(path)})) rows++;
+            parentPort.postMessage(rows + " rows");
+          } catch (error) {
+            parentPort.postMessage(error.message);
+          }`;
+        const thread = new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`), {
+          resourceLimits: { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 },
+        });
+        assert.equal(await once(thread, "message"), [end]);
+      }
     });
   });
 

@@ -16,9 +16,12 @@ globalThis.nest = (depth) => JSON.parse("[".repeat(depth) + "]".repeat(depth)).l
 globalThis.pattern = () => /^(a+)+$/.test("a".repeat(40) + "b");
 globalThis.long = (length) => "x".repeat(length);
 globalThis.fail = () => { throw new TypeError("no such thing"); };
+globalThis.failLong = () => { throw new Error("x".repeat(5000000)); };
+globalThis.failHidden = () => { throw { get message() { for (;;); } }; };
 globalThis.failOddly = () => { throw { toString: () => { throw 1; } }; };
 globalThis.count = () => (globalThis.counted = (globalThis.counted ?? 0) + 1);
 globalThis.reach = () => [typeof process, typeof require, typeof fetch, typeof WebAssembly, typeof Intl];
+globalThis.askObject = () => ours({ a: 1 });
 globalThis.ask = ({ given, times }) => { let last; for (let i = 0; i < times; i++) last = ours(given); return last; };
 `;
 
@@ -108,10 +111,12 @@ suite("sandbox", (test) => {
     assert.is(faultOf(sandbox, "long", 999).message, "makes more than 1000 characters");
     const thrown = faultOf(sandbox, "fail");
     assert.equal([thrown.fault, thrown.message], ["thrown", "no such thing"]);
-    assert.is(faultOf(sandbox, "failOddly").fault, "thrown");
+    assert.is(faultOf(sandbox, "failOddly").message, "an error without a message");
+    assert.is(faultOf(sandbox, "failLong").message, "an error of 5000000 characters");
     assert.match(faultOf(sandbox, "nothing").message, "not a function");
     assert.is(sandbox.call("count", null, limits), 1);
     assert.is(sandbox.call("count", null, limits), 2);
+    assert.match(faultOf(sandbox, "failHidden").fault, /steps|thrown/);
     const other = await open();
     assert.is(other.call("count", null, limits), 1);
     for (const one of [sandbox, other]) one.close();
@@ -122,6 +127,7 @@ suite("sandbox", (test) => {
     const answer = sandbox.call("ask", { given: "é\u2028", times: 1 }, limits);
     assert.equal(answer, ["é\u2028", '"\\u2028']);
     assert.is(faultOf(sandbox, "ask", { given: "fail", times: 1 }).message, "not for you");
+    assert.is(faultOf(sandbox, "askObject").message, "takes texts and numbers");
     const tooLong = faultOf(sandbox, "ask", { given: "x".repeat(mebibyte + 1), times: 1 });
     assert.match(tooLong.message, "takes texts of at most 1048576 characters");
     assert.is(faultOf(sandbox, "ask", { given: "x".repeat(100_000), times: 100 }).fault, "steps");
