@@ -5,7 +5,9 @@ import { addressBlock, canonicalAddress } from "../../ingest/access/address-bloc
 import type { Admitted } from "../../ingest/access/admission.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
+import type { Reservation } from "../../store/lib/reservation.js";
 import { nextTurn } from "../../store/lib/turns.js";
+import type { Holder, RequestBudget } from "../http/request-budget.js";
 
 /** How long a connection may take for each thing that it owes, in milliseconds. */
 export interface HttpTimes {
@@ -29,14 +31,11 @@ export interface HttpTimes {
 /** How a late connection is treated: told so (408), or closed silently. */
 type Overdue = "tell" | "close" | null;
 
-/** The holder of waiting bytes: the tenant of a caller with a right credential, else the address. */
-export type Holder = { readonly tenant: number } | { readonly address: string };
-
 interface HttpConnectionDeps {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
-  /** Changes the bytes that wait here by this many; false if there is no room for them. */
-  readonly hold: (holder: Holder, bytes: number) => boolean;
+  /** Where the bytes that wait here are counted. */
+  readonly requests: RequestBudget;
   /** Called when the connection ends for lack of that room. */
   readonly onUnheld: () => void;
   /** Called when a caller of this tenant has shown a right credential. */
@@ -90,9 +89,9 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   #authorized = false;
   /** Bytes parsed since the last request's headers and body were complete. */
   #headBytes = 0;
-  #held = 0;
-  /** The holder that they count for. */
+  /** The holder that waiting bytes count for: the tenant of the last right credential, else the address. */
   #holder: Holder;
+  #reservation: Reservation;
   /** When the present wait began: for a connection, a head, a body, or a pause between two requests. */
   #since: number;
   /** Bytes that a body of a declared length has yet to bring; too high by those that came with its head. */
@@ -114,6 +113,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.isSecure = client !== undefined;
     this.address = client?.address ?? canonicalAddress(socket.remoteAddress ?? "") ?? "";
     this.#holder = { address: this.address };
+    this.#reservation = deps.requests.open(this.#holder);
     this.#since = deps.monotonic();
     this.#lookedAt = this.#since;
     socket.on("data", (bytes: Buffer) => {
@@ -193,12 +193,12 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.#deps.onProven(this, tenant);
     if ("tenant" in this.#holder && this.#holder.tenant === tenant) return;
     const holder = { tenant };
-    if (this.#held > 0) {
-      // If the tenant's share has no room, the bytes stay counted where they are.
-      if (!this.#deps.hold(holder, this.#held)) return;
-      this.#deps.hold(this.#holder, -this.#held);
-    }
+    const reservation = this.#deps.requests.open(holder);
+    // If the tenant's share has no room, the bytes stay counted where they are.
+    if (!reservation.resize(this.#reservation.amount)) return;
+    this.#reservation.release();
     this.#holder = holder;
+    this.#reservation = reservation;
   }
 
   giveWay(): void {
@@ -295,13 +295,9 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     // What an upgraded one has read is less than its socket's buffer, and is not read on before it is taken.
     const waiting = this.#isUpgraded ? 0 : this.#headBytes + (this.#rest?.length ?? 0);
     const held = Math.max(0, waiting - heldFree);
-    if (held === this.#held) return;
-    const fits = this.#deps.hold(this.#holder, held - this.#held);
-    if (fits) this.#held = held;
-    else {
-      this.#deps.onUnheld();
-      this.destroy();
-    }
+    if (held === this.#reservation.amount || this.#reservation.resize(held)) return;
+    this.#deps.onUnheld();
+    this.destroy();
   }
 
   override _read(): void {
@@ -354,8 +350,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (this.#held > 0) this.#deps.hold(this.#holder, -this.#held);
-    this.#held = 0;
+    this.#reservation.release();
     this.#rest = null;
     this.#waiting.length = 0;
     this.#socket.destroy();
