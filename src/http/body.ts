@@ -8,9 +8,11 @@ import type { Reservation } from "../../store/lib/reservation.js";
 import { createSemaphore } from "../../store/lib/semaphore.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import { ApiError } from "./errors.js";
-import { parsedBytes } from "./json-cost.js";
+import { costOf } from "./json-cost.js";
 
 export const jsonBytesMax = 1024 * 1024;
+/** As many as are read in some 20 ms. */
+const jsonValuesMax = 200_000;
 /** For a body whose sender need not authenticate: a login with every character written as an escape. */
 export const publicBodyBytesMax = 16 * 1024;
 /** A longer one is parsed in a turn of the event loop that no other longer one shares. */
@@ -53,7 +55,11 @@ export async function readJsonBody(body: RequestBody, bytesMax = jsonBytesMax): 
   if (Number(headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
   const bytes = await readWhole(source, bytesMax, reservation);
   if (!Buffer.isBuffer(bytes)) throw bytes === "large" ? tooLarge() : bytes === "full" ? full() : broken();
-  if (!reservation.resize(reservation.amount + parsedBytes(bytes))) throw full();
+  const cost = costOf(bytes);
+  if (cost.values > jsonValuesMax) {
+    throw new ApiError("PAYLOAD_TOO_LARGE", `the body has more than ${jsonValuesMax} values`);
+  }
+  if (!reservation.resize(reservation.amount + cost.bytes)) throw full();
   return bytes.length <= shortBytes ? parse(bytes) : parseInTurn(bytes, tenant ?? 0);
 }
 

@@ -7,6 +7,7 @@ import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
 import type { IncomingSocket } from "../../ingest/transports/sockets/incoming-socket.js";
 import type { RequestBudget } from "../http/request-budget.js";
 import { HttpConnection, type HttpTimes } from "./http-connection.js";
+import type { RequestTurns } from "./request-turns.js";
 import type { Unread } from "./unread.js";
 
 /** The open connections, with or without TLS. */
@@ -29,16 +30,19 @@ interface ConnectionPoolDeps {
   readonly times: HttpTimes;
   readonly unread: Unread;
   readonly requests: RequestBudget;
+  readonly turns: RequestTurns;
   readonly http1: Server;
 }
 
 export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
-  const { meter, monotonic, admission, times, unread, requests, http1 } = deps;
+  const { meter, monotonic, admission, times, unread, requests, turns, http1 } = deps;
   const open = new Set<HttpConnection>();
   const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
   const common = {
     monotonic,
     requests,
+    turns,
+    onBegun: (connection: HttpConnection) => void http1.emit("connection", connection),
     onGivenWay: () => ended("gave_way"),
     onUnheld: () => ended("held_bytes"),
   };
@@ -50,7 +54,6 @@ export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
       open.delete(connection);
       meter.httpConnections--;
     });
-    http1.emit("connection", connection);
   }
 
   /** What the admission of the socket may ask of what it has become. */

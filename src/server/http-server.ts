@@ -85,6 +85,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
     times,
     unread,
     requests: deps.requests,
+    turns,
     http1: createHttp1Server(handling, {
       unread,
       idleMs: usualTimes.idleMs,
