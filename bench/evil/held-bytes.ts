@@ -114,17 +114,17 @@ export const heldBytes: readonly Attack[] = [
   },
   {
     name: "large questions",
-    what: "300 calls whose body is 99,000 empty lists",
+    what: "600 calls whose body is 49,000 empty lists",
     prepare: withFleet(1),
     run: async (target) => {
-      const json = Buffer.from(`[${"[],".repeat(99_000)}[]]`);
+      const json = Buffer.from(`[${"[],".repeat(49_000)}[]]`);
       const head = request("POST", `/api/v1/devices/${deviceAt(0).id}/explain`, [
         `Authorization: ${target.authorization}`,
         "Content-Type: application/json",
         `Content-Length: ${json.length}`,
       ]);
       const body = Buffer.concat([Buffer.from(head), json]);
-      await writeEach(300, target.httpPort, () => body);
+      await writeEach(600, target.httpPort, () => body);
       await pause(8_000);
     },
     release,

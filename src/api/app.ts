@@ -35,6 +35,11 @@ export function createApp(deps: AppDeps): Hono {
     variant: deps.config.apiVariant,
     writingOf: createWritings(createStamp(deps.zone)),
     room: deps.answers,
+    onSent: ({ env }, then) => {
+      const { outgoing } = (env ?? {}) as Partial<HttpBindings>;
+      if (outgoing === undefined || outgoing.destroyed) then();
+      else outgoing.once("close", then);
+    },
     requests: deps.requests,
     sourceOf: ({ env, req }) =>
       (env as Partial<HttpBindings> | undefined)?.incoming ??

@@ -11,8 +11,8 @@ import { ApiError } from "./errors.js";
 import { costOf } from "./json-cost.js";
 
 export const jsonBytesMax = 1024 * 1024;
-/** As many as are read in some 20 ms. */
-const jsonValuesMax = 200_000;
+/** As many as are read in some 10 ms. */
+const jsonValuesMax = 100_000;
 /** For a body whose sender need not authenticate: a login with every character written as an escape. */
 export const publicBodyBytesMax = 16 * 1024;
 /** A longer one is parsed in a turn of the event loop that no other longer one shares. */

@@ -38,6 +38,8 @@ interface FrameDeps {
   readonly writingOf: (headers: Headers) => Writing;
   /** Room for all answers to callers. */
   readonly room: AnswerRoom;
+  /** Calls `then` once the answer has been sent, or nobody waits for it any more. */
+  readonly onSent: (context: Context, then: () => void) => void;
   /** Where the bodies of all requests are counted. */
   readonly requests: RequestBudget;
   /** The body of a request that is not read yet. */
@@ -184,7 +186,8 @@ async function answerTo(
       : hold.make(making ?? "rows", () => handle(input as never));
   try {
     const answered = await oncePlaced(made, deps);
-    return await counted(answered, hold, isWrite ? hold.force : hold.take);
+    const onSent = (then: () => void) => deps.onSent(context, then);
+    return await counted(answered, hold, isWrite ? hold.force : hold.take, onSent);
   } catch (error) {
     hold.end();
     if (!(error instanceof KeptElsewhere)) throw error;
@@ -218,6 +221,7 @@ async function counted(
   answer: Answer,
   hold: AnswerHold,
   take: (bytes: number) => Promise<void> | void,
+  onSent: (then: () => void) => void,
 ): Promise<Answer> {
   const { held = 0 } = answer;
   let { body } = answer;
@@ -231,7 +235,10 @@ async function counted(
   if (hold.bytes > 0 && body instanceof ReadableStream) {
     return { ...answer, body: heldBody(body, hold, held > 0) };
   }
-  hold.end();
+  if (typeof body === "string") {
+    await take(bytesHeld(body));
+    onSent(hold.end);
+  } else hold.end();
   return body === answer.body
     ? answer
     : { ...answer, type: answer.type ?? jsonType, body: body as object | string };

@@ -62,6 +62,8 @@ const waitingRequestBytes = 4096;
 const unprovenBytesMax = 16 * 1024;
 /** How much of an answer is handed to the socket at once, so that progress is visible. */
 const sentAtOnce = 256 * 1024;
+/** How much is copied to be sent at once. */
+const joinedBytesMax = 16 * 1024;
 
 type Done = (error?: Error | null) => void;
 type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }[];
@@ -366,11 +368,21 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   override _writev(chunks: Chunks, done: Done): void {
     const bytes = chunks.reduce((sum, { chunk }) => sum + chunk.length, 0);
     if (bytes > sentAtOnce) return this.#sendEach(chunks, 0, done);
+    if (bytes > joinedBytesMax) return this.#sendTogether(chunks, done);
     // Joined, so that headers and a short body are one packet.
     const pieces = chunks.map(({ chunk, encoding }) =>
       typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk,
     );
     this.#send(Buffer.concat(pieces), "latin1", done);
+  }
+
+  /** Without a copy: a file that many are sent is in memory once. */
+  #sendTogether(chunks: Chunks, done: Done): void {
+    const last = chunks[chunks.length - 1] as Chunks[number];
+    this.#socket.cork();
+    for (const { chunk, encoding } of chunks.slice(0, -1)) this.#socket.write(chunk, encoding);
+    this.#send(last.chunk, last.encoding, done);
+    this.#socket.uncork();
   }
 
   #sendEach(chunks: Chunks, at: number, done: Done): void {

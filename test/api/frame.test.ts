@@ -35,6 +35,7 @@ function frameOf(deps: Partial<Parameters<typeof mountRoutes>[2]> = {}): Paramet
     onCaller: () => undefined,
     writingOf: createWritings(String),
     room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
+    onSent: (_, then) => then(),
     requests: createRequestBudget(),
     sourceOf: ({ req }) => Readable.fromWeb((req.raw.body ?? new Blob([]).stream()) as never),
     ...deps,
