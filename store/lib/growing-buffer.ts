@@ -15,6 +15,11 @@ export class GrowingBuffer {
     this.#bytesMax = bytesMax;
   }
 
+  /** What has been gathered, until more is. */
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
   get length(): number {
     return this.#length;
   }
