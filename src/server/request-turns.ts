@@ -24,13 +24,19 @@ export function createRequestTurns(now = (): number => performance.now()): Reque
   let turnEnds: number | null = null;
   let isWorking = false;
 
-  /** Runs in the loop's next turn; by then, everything that a request does at once, its promises included, is done. */
+  /** Runs in the loop's next turn. */
   function turn(): void {
     turnEnds = null;
-    const work = waiting.next();
-    if (work === undefined) return;
+    if (waiting.size === 0) return;
     openTurn();
-    run(work);
+    next();
+  }
+
+  function next(): void {
+    if (waiting.size === 0 || now() >= (turnEnds ?? 0)) return;
+    run(waiting.next() as () => void);
+    // By then, everything that the request does at once, its promises included, is done, and counts.
+    queueMicrotask(() => process.nextTick(next));
   }
 
   function run(work: () => void): void {
