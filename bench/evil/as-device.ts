@@ -21,7 +21,7 @@ export async function makeFleet(target: Target, count: number): Promise<FleetOfD
   return fleet;
 }
 
-function deviceAt(n: number): DeviceRecord {
+export function deviceAt(n: number): DeviceRecord {
   const device = fleet?.devices[n];
   if (device === undefined) throw new Error(`cannot attack: there is no device ${n}`);
   return device;

@@ -1,6 +1,7 @@
 import { asDevice } from "../evil/as-device.js";
 import { asUser } from "../evil/as-user.js";
 import { type Attack, pause, type Target } from "../evil/attack.js";
+import { heldBytes } from "../evil/held-bytes.js";
 import { createMemoryLimit } from "../evil/memory-limit.js";
 import type { Felt } from "../evil/neighbour.js";
 import { withoutCredentials } from "../evil/without-credentials.js";
@@ -12,7 +13,7 @@ import { type Child, startChild } from "../subjects/child.js";
 import { rssMB } from "../subjects/proc.js";
 import { startTidemark, type Tidemark } from "../subjects/tidemark.js";
 
-const attacks: readonly Attack[] = [...withoutCredentials, ...asDevice, ...asUser];
+const attacks: readonly Attack[] = [...withoutCredentials, ...heldBytes, ...asDevice, ...asUser];
 const limitBytes = 2 ** 30;
 const attackSeconds = 30;
 const rssMs = 100;

@@ -21,6 +21,8 @@ export interface Polled {
 
 /** Messages that one poll looks at. */
 const looksMax = 500;
+/** Polls of one device that wait at once. The oldest ends: who has lost its network has left it behind. */
+export const pollsMax = 8;
 
 /** Takes one message, or null once the waiting is over. */
 type Poll = (message: Polled | null) => void;
@@ -63,6 +65,11 @@ export class PolledInbox implements ClientLink {
 
   /** Hands the next message to `poll`; returns what takes the poll back. */
   wait(poll: Poll): () => void {
+    const [oldest] = this.#polls;
+    if (oldest !== undefined && this.#polls.size >= pollsMax) {
+      this.#polls.delete(oldest);
+      oldest(null);
+    }
     this.#polls.add(poll);
     return () => void this.#polls.delete(poll);
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { createProxies, type Proxies } from "../../ingest/access/proxies.js";
@@ -34,6 +35,15 @@ export function createApp(deps: AppDeps): Hono {
     variant: deps.config.apiVariant,
     writingOf: createWritings(createStamp(deps.zone)),
     room: deps.answers,
+    onSent: ({ env }, then) => {
+      const { outgoing } = (env ?? {}) as Partial<HttpBindings>;
+      if (outgoing === undefined || outgoing.destroyed) then();
+      else outgoing.once("close", then);
+    },
+    requests: deps.requests,
+    sourceOf: ({ env, req }) =>
+      (env as Partial<HttpBindings> | undefined)?.incoming ??
+      Readable.fromWeb((req.raw.body ?? new Blob([]).stream()) as never),
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.
       const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;

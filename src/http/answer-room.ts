@@ -1,6 +1,6 @@
 /**
  * A budget for the bytes that all responses in progress hold, shared by tenants, so that a client that does not read
- * its answer leaves room for others. Small responses are not counted and never wait.
+ * its answer leaves room for others. Small responses are counted, and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
 import { withDeadline } from "../../store/lib/abortable.js";
@@ -43,8 +43,8 @@ export interface AnswerRoom {
   takeNow(tenant: number, bytes: number): (() => void) | null;
 }
 
-/** An answer of at most this many bytes is not counted. */
-export const smallAnswerBytes = 64 * 1024;
+/** An answer of at most this many bytes is made whatever others hold: most, and those that say what is wrong. */
+export const smallAnswerBytes = 16 * 1024;
 /** Answers made at once: each reads a page, or pieces of series, before its size is known. */
 const madeAtOnce = 16;
 /** The part of the budget that answers may hold in addition, already made and waiting for room. */
@@ -95,12 +95,12 @@ export function createAnswerRoom(
   return {
     open: (tenant, signal) => createHold(shared, tenant, signal),
     takeNow: (tenant, wanted) => {
-      const more = wanted <= smallAnswerBytes ? 0 : wanted;
-      if (more > 0 && !bytes.tryEnter(tenant, more)) {
+      if (wanted <= smallAnswerBytes) bytes.force(tenant, wanted);
+      else if (!bytes.tryEnter(tenant, wanted)) {
         meter.answersRefused++;
         return null;
       }
-      let held = more;
+      let held = wanted;
       shared.measure();
       return () => {
         if (held > 0) bytes.leave(tenant, held);
@@ -125,7 +125,6 @@ const hasLeft = () => new ApiError("SERVICE_UNAVAILABLE", "nobody waits for the 
 
 function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal): AnswerHold {
   let held = 0;
-  let small = 0;
   let over = false;
   /** The turns in which the answer has a place while it is being made. */
   let inTurn: Semaphore<number> | null = null;
@@ -142,6 +141,10 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
     // The answer ended while it waited.
     if (over) give(held);
   }
+  function force(bytes: number): void {
+    room.bytes.force(tenant, bytes);
+    grow(bytes);
+  }
   async function enterTurn(turns: Semaphore<number>): Promise<void> {
     if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
     inTurn = turns;
@@ -152,37 +155,22 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
     inTurn = null;
     return turns;
   }
-  /** How many of these additional bytes are to be counted. */
-  function countable(bytes: number): number {
-    small += bytes;
-    if (held === 0 && small <= smallAnswerBytes) return 0;
-    const more = small;
-    small = 0;
-    return more;
-  }
-
   return {
     get bytes() {
       return held;
     },
     take: async (bytes) => {
-      const more = countable(bytes);
-      if (more === 0) return;
+      if (held + bytes <= smallAnswerBytes) return force(bytes);
       // An answer in progress goes before those that hold nothing yet, because they may wait for what it holds.
-      const enters = held > 0 ? room.bytes.tryGrow(tenant, more) : room.bytes.tryEnter(tenant, more);
+      const enters = held > 0 ? room.bytes.tryGrow(tenant, bytes) : room.bytes.tryEnter(tenant, bytes);
       if (!enters) {
         const turns = leaveTurn();
-        await room.wait(tenant, more, signal());
+        await room.wait(tenant, bytes, signal());
         if (turns !== null) await enterTurn(turns);
       }
-      grow(more);
+      grow(bytes);
     },
-    force: (bytes) => {
-      const more = countable(bytes);
-      if (more === 0) return;
-      room.bytes.force(tenant, more);
-      grow(more);
-    },
+    force,
     make: async (kind, work) => {
       if (kind === "outside") return work();
       await enterTurn(room.turns[kind]);

@@ -1,52 +1,82 @@
+import {
+  BodyError,
+  type PausableSource,
+  readPieces,
+  readWhole,
+} from "../../ingest/transports/http/requests/body-reader.js";
 import { codingOf } from "../../ingest/transports/http/requests/content-coding.js";
+import type { Reservation } from "../../store/lib/reservation.js";
+import { createSemaphore } from "../../store/lib/semaphore.js";
+import { nextTurn } from "../../store/lib/turns.js";
 import { ApiError } from "./errors.js";
+import { costOf } from "./json-cost.js";
 import { requireShallow } from "./json-depth.js";
 
 export const jsonBytesMax = 1024 * 1024;
+/** As many as are read in some 10 ms. */
+const jsonValuesMax = 100_000;
 /** For a body whose sender need not authenticate: a login with every character written as an escape. */
 export const publicBodyBytesMax = 16 * 1024;
+/** A longer one is parsed in a turn of the event loop that no other longer one shares. */
+const shortBytes = 64 * 1024;
 
-/**
- * The body as bytes. @throws ApiError PAYLOAD_TOO_LARGE as soon as it is known to be larger, BAD_REQUEST if it is cut
- * off
- */
-async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
-  const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the body is larger than ${bytesMax} bytes`);
-  const length = request.headers.get("content-length");
-  if (Number(length ?? 0) > bytesMax) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    // The server lets no more through than the length says; read so, no stream need be made for it.
-    if (length !== null) return Buffer.from(await request.arrayBuffer());
-    for await (const chunk of request.body ?? []) {
-      bytes += chunk.length;
-      if (bytes > bytesMax) throw tooLarge();
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    throw new ApiError("BAD_REQUEST", "the body is broken or incomplete");
-  }
-  return Buffer.concat(chunks);
+/** The body of a request that is not read yet. */
+export interface RequestBody {
+  readonly headers: Headers;
+  readonly source: PausableSource;
+  /** Where it is counted while it is held. */
+  readonly reservation: Reservation;
+  /** Among whom those with long bodies take turns. */
+  readonly tenant: number | undefined;
 }
 
 const unpacked = { "Accept-Encoding": "identity" };
 
-/** @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, PARAMETER_INVALID if nested too deeply */
-export async function readJsonBody(request: Request, bytesMax = jsonBytesMax): Promise<unknown> {
-  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json") {
+const full = () =>
+  new ApiError(
+    "SERVICE_UNAVAILABLE",
+    "too many bytes of requests are under way, try again later",
+    {},
+    { "Retry-After": "1" },
+  );
+const broken = () => new ApiError("BAD_REQUEST", "the body is broken or incomplete");
+
+/** The content type in lower case, without its parameters; empty without one. */
+export function mediaTypeOf(headers: Headers): string {
+  return headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+}
+
+/**
+ * The value of a body of JSON. It stays reserved, as large as it is in memory, until the reservation is released.
+ * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, SERVICE_UNAVAILABLE, PARAMETER_INVALID if
+ * nested too deeply
+ */
+export async function readJsonBody(body: RequestBody, bytesMax = jsonBytesMax): Promise<unknown> {
+  const { headers, source, reservation, tenant } = body;
+  if (mediaTypeOf(headers) !== "application/json") {
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be application/json");
   }
-  if (codingOf(request.headers.get("content-encoding")) !== "identity")
+  if (codingOf(headers.get("content-encoding")) !== "identity") {
     throw new ApiError(
       "UNSUPPORTED_MEDIA_TYPE",
       "a body of JSON must have no Content-Encoding",
       {},
       unpacked,
     );
-  const bytes = await readBody(request, bytesMax);
+  }
+  const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the body is larger than ${bytesMax} bytes`);
+  if (Number(headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
+  const bytes = await readWhole(source, bytesMax, reservation);
+  if (!Buffer.isBuffer(bytes)) throw bytes === "large" ? tooLarge() : bytes === "full" ? full() : broken();
+  const cost = costOf(bytes);
+  if (cost.values > jsonValuesMax) {
+    throw new ApiError("PAYLOAD_TOO_LARGE", `the body has more than ${jsonValuesMax} values`);
+  }
+  if (!reservation.resize(reservation.amount + cost.bytes)) throw full();
+  return bytes.length <= shortBytes ? parse(bytes) : parseInTurn(bytes, tenant ?? 0);
+}
+
+function parse(bytes: Buffer): unknown {
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -55,4 +85,26 @@ export async function readJsonBody(request: Request, bytesMax = jsonBytesMax): P
   }
   requireShallow(json);
   return json;
+}
+
+const parsing = createSemaphore<number>(1);
+
+async function parseInTurn(bytes: Buffer, tenant: number): Promise<unknown> {
+  await parsing.enter(tenant, 1, { signal: null, left: broken });
+  try {
+    await nextTurn();
+    return parse(bytes);
+  } finally {
+    parsing.leave(tenant, 1);
+  }
+}
+
+/** The bytes of the body as they come. @throws ApiError SERVICE_UNAVAILABLE, BAD_REQUEST if it is cut off */
+export async function* piecesOf({ source, reservation }: RequestBody): AsyncGenerator<Buffer, void> {
+  try {
+    yield* readPieces(source, reservation);
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    throw error.failure === "full" ? full() : broken();
+  }
 }

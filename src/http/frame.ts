@@ -5,12 +5,13 @@ import type { Share } from "../../store/metadata/dashboards/shares.js";
 import type { Logger } from "../observability/log.js";
 import { type AnswerHold, type AnswerRoom, bytesHeld, heldBody } from "./answer-room.js";
 import type { Authenticator, Use } from "./auth.js";
-import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
+import { jsonBytesMax, publicBodyBytesMax, type RequestBody, readJsonBody } from "./body.js";
 import { type Access, type Caller, mayCall } from "./caller.js";
 import { ApiError, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
 import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 import { KeeperLost, KeptElsewhere } from "./kept-elsewhere.js";
+import type { RequestBudget } from "./request-budget.js";
 import { type Answer, jsonType, type Route, type Variant } from "./route.js";
 import { isPersonal, requireSameOrigin, type SessionCookies } from "./session-cookie.js";
 import type { ShareAccess } from "./share-access.js";
@@ -37,6 +38,12 @@ interface FrameDeps {
   readonly writingOf: (headers: Headers) => Writing;
   /** Room for all answers to callers. */
   readonly room: AnswerRoom;
+  /** Calls `then` once the answer has been sent, or nobody waits for it any more. */
+  readonly onSent: (context: Context, then: () => void) => void;
+  /** Where the bodies of all requests are counted. */
+  readonly requests: RequestBudget;
+  /** The body of a request that is not read yet. */
+  readonly sourceOf: (context: Context) => RequestBody["source"];
 }
 
 /** Registers the routes: authentication, validation, errors and headers in one place. */
@@ -106,7 +113,7 @@ interface Asker {
   readonly share: Share | null;
 }
 
-/** @param isAgain the node that was to answer has gone */
+/** Serves it; what its body takes is reserved until then. */
 async function serveTo(
   asker: Asker,
   context: Context,
@@ -114,6 +121,31 @@ async function serveTo(
   one: Route,
   variant: Variant,
   address: string,
+): Promise<Answer> {
+  const { tenant } = asker.caller ?? asker.share ?? { tenant: undefined };
+  const reservation = deps.requests.open(tenant === undefined ? { address } : { tenant });
+  const upload = {
+    headers: context.req.raw.headers,
+    source: deps.sourceOf(context),
+    reservation,
+    tenant,
+  };
+  try {
+    return await answerTo(asker, context, deps, one, variant, address, upload);
+  } finally {
+    reservation.release();
+  }
+}
+
+/** @param isAgain the node that was to answer has gone */
+async function answerTo(
+  asker: Asker,
+  context: Context,
+  deps: FrameDeps,
+  one: Route,
+  variant: Variant,
+  address: string,
+  upload: RequestBody,
   isAgain = false,
 ): Promise<Answer> {
   const { caller, again, share } = asker;
@@ -124,13 +156,13 @@ async function serveTo(
   const request = context.req.raw;
   // The signal is lazy, because making one is costly and only answers that wait need it.
   const signal = () => request.signal;
-  const tenant = (caller ?? share)?.tenant;
+  const { tenant } = upload;
   const hold = tenant === undefined ? null : deps.room.open(tenant, signal);
   const asked = {
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),
   };
-  const json = body && (await readJsonBody(request, bytesMax));
+  const json = body && (await readJsonBody(upload, bytesMax));
   const input = {
     caller,
     share,
@@ -140,6 +172,7 @@ async function serveTo(
     callerAgain: again,
     isSecure: () => deps.isSecure(context),
     request,
+    upload,
     hold,
     hangUp: () => deps.hangUp(context),
     ...asked,
@@ -154,14 +187,15 @@ async function serveTo(
       : hold.make(making ?? "rows", () => handle(input as never));
   try {
     const answered = await oncePlaced(made, deps);
-    return await counted(answered, hold, isWrite ? hold.force : hold.take);
+    const onSent = (then: () => void) => deps.onSent(context, then);
+    return await counted(answered, hold, isWrite ? hold.force : hold.take, onSent);
   } catch (error) {
     hold.end();
     if (!(error instanceof KeptElsewhere)) throw error;
     return deps.askNode(context, error.node, json).catch((failure: unknown) => {
       // What only reads may be asked for again (RFC 9110 §9.2.2), of whoever has it by now.
       if (!(failure instanceof KeeperLost) || method !== "get" || isAgain) throw failure;
-      return serveTo(asker, context, deps, one, variant, address, true);
+      return answerTo(asker, context, deps, one, variant, address, upload, true);
     });
   }
 }
@@ -188,6 +222,7 @@ async function counted(
   answer: Answer,
   hold: AnswerHold,
   take: (bytes: number) => Promise<void> | void,
+  onSent: (then: () => void) => void,
 ): Promise<Answer> {
   const { held = 0 } = answer;
   let { body } = answer;
@@ -201,7 +236,10 @@ async function counted(
   if (hold.bytes > 0 && body instanceof ReadableStream) {
     return { ...answer, body: heldBody(body, hold, held > 0) };
   }
-  hold.end();
+  if (typeof body === "string") {
+    await take(bytesHeld(body));
+    onSent(hold.end);
+  } else hold.end();
   return body === answer.body
     ? answer
     : { ...answer, type: answer.type ?? jsonType, body: body as object | string };

@@ -2,6 +2,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { Share } from "../../store/metadata/dashboards/shares.js";
 import type { AnswerHold, Making } from "./answer-room.js";
+import type { RequestBody } from "./body.js";
 import type { Access, Caller } from "./caller.js";
 import type { ErrorCode } from "./errors.js";
 import type { Writing } from "./writing.js";
@@ -34,6 +35,8 @@ interface RouteInput<Params, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly request: Request;
+  /** The body, for a handler that reads it itself. */
+  readonly upload: RequestBody;
   readonly address: string;
   /**
    * Looks at the caller's credential once more, for an answer that lasts. @throws ApiError if it no longer holds

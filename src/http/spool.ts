@@ -3,6 +3,7 @@ import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createInflate } from "node:zlib";
 import { acceptedCodings, codingOf } from "../../ingest/transports/http/requests/content-coding.js";
+import { mediaTypeOf, piecesOf, type RequestBody } from "./body.js";
 import { type DiskClaim, diskFull, guarded } from "./disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
@@ -25,23 +26,28 @@ const form = "multipart/form-data";
  * Writes the body to disk, unpacked if it is gzip.
  * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, SERVICE_UNAVAILABLE, RESOURCE_LIMITED
  */
-export async function spoolBody(request: Request, spool: Spool): Promise<void> {
+export async function spoolBody(body: RequestBody, spool: Spool): Promise<void> {
   const { types, bytesMax, room, path } = spool;
-  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+  const { headers } = body;
+  const type = mediaTypeOf(headers);
   const guard = guarded(room);
   try {
-    if (type === form) return await receiveFile(request, { field: "file", bytesMax, path, through: [guard] });
+    if (type === form) return await receiveFile(body, { field: "file", bytesMax, path, through: [guard] });
     if (!types.includes(type)) {
       throw new ApiError("UNSUPPORTED_MEDIA_TYPE", `the body must be ${[...types, form].join(" or ")}`);
     }
     const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the file is larger than ${bytesMax} bytes`);
-    const unpack = unpackers(request.headers.get("content-encoding"));
-    if (unpack.length === 0 && Number(request.headers.get("content-length") ?? 0) > bytesMax)
-      throw tooLarge();
-    const body = Readable.fromWeb((request.body ?? new Blob([]).stream()) as never);
+    const unpack = unpackers(headers.get("content-encoding"));
+    if (unpack.length === 0 && Number(headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
     // The file is read again after a restart, and must then have its full length.
     const file = createWriteStream(path, { flush: true });
-    await pipeline([body, ...unpack, limited(bytesMax, tooLarge), guard, file]);
+    await pipeline([
+      Readable.from(piecesOf(body), { objectMode: false }),
+      ...unpack,
+      limited(bytesMax, tooLarge),
+      guard,
+      file,
+    ]);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     if (isDiskError(error)) {

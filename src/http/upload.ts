@@ -2,6 +2,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { type Duplex, Readable, Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
+import { mediaTypeOf, piecesOf, type RequestBody } from "./body.js";
 import { ApiError, invalid } from "./errors.js";
 
 /** Bytes that a form may hold besides its file: boundaries, headers, small fields. */
@@ -30,17 +31,17 @@ interface Upload {
 
 /**
  * Writes the one file of a multipart form to disk as it arrives. @throws ApiError UNSUPPORTED_MEDIA_TYPE,
- * PAYLOAD_TOO_LARGE, BAD_REQUEST, PARAMETER_INVALID without the file
+ * PAYLOAD_TOO_LARGE, BAD_REQUEST, SERVICE_UNAVAILABLE, PARAMETER_INVALID without the file
  */
-export async function receiveFile(request: Request, upload: Upload): Promise<void> {
-  const type = request.headers.get("content-type") ?? "";
-  if (type.split(";")[0]?.trim().toLowerCase() !== "multipart/form-data") {
+export async function receiveFile(body: RequestBody, upload: Upload): Promise<void> {
+  const { headers } = body;
+  if (mediaTypeOf(headers) !== "multipart/form-data") {
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be multipart/form-data");
   }
   const { field, bytesMax, path } = upload;
   const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the file is larger than ${bytesMax} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > bytesMax + overheadBytesMax) throw tooLarge();
-  const form = openForm(type);
+  if (Number(headers.get("content-length") ?? 0) > bytesMax + overheadBytesMax) throw tooLarge();
+  const form = openForm(headers.get("content-type") ?? "");
   let file: WriteStream | null = null;
   let written: Promise<void> | null = null;
   for (const bound of ["partsLimit", "filesLimit", "fieldsLimit"] as const) {
@@ -55,10 +56,9 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
     written = pipeline([stream, limited(bytesMax, tooLarge), ...(upload.through ?? []), file]);
     written.catch((error: Error) => form.destroy(error));
   });
-  const body = Readable.fromWeb((request.body ?? new ReadableStream()) as never);
   try {
     await pipeline(
-      request.body === null ? Readable.from([]) : body,
+      Readable.from(piecesOf(body), { objectMode: false }),
       limited(bytesMax + overheadBytesMax, tooLarge),
       inPieces(),
       form,

@@ -22,6 +22,7 @@ import type { Catalog } from "../devices/catalog.js";
 import type { BuildInfo } from "../host/build-info.js";
 import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
+import type { RequestBudget } from "../http/request-budget.js";
 import type { SessionCookies } from "../http/session-cookie.js";
 import type { ShareAccess } from "../http/share-access.js";
 import type { KeptLogs } from "../journal-lists/kept-logs.js";
@@ -81,6 +82,8 @@ export interface AppDeps {
   readonly shares: ShareAccess;
   /** Bytes that all responses in progress may hold together. */
   readonly answers: AnswerRoom;
+  /** Bytes that all requests in progress may hold together. */
+  readonly requests: RequestBudget;
   /** Signs the certificates of devices. */
   readonly authority: Authority;
   readonly log: Logger;

@@ -85,12 +85,12 @@ export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[
       upload: { type: "multipart/form-data", schema: form },
       answer: { status: 202, schema: accepted },
       errors: ["FORMAT_INVALID", "RESOURCE_LIMITED", "SERVICE_UNAVAILABLE"],
-      handle: async ({ caller, request }) => {
+      handle: async ({ caller, upload: body }) => {
         const upload = `upload-${randomUUID()}`;
         const path = join(tasks.dir, upload);
         try {
           const through = [guarded(tasks.space.claim(caller.tenant, upload))];
-          await receiveFile(request, { field: "file", bytesMax: importBytesMax, path, through });
+          await receiveFile(body, { field: "file", bytesMax: importBytesMax, path, through });
           const input: ImportInput = { upload, format: await checkFile(path) };
           return taskStarted(await tasks.start(caller, devicesImport, input));
         } catch (error) {

@@ -69,12 +69,12 @@ export function historyRoutes(deps: AppDeps): Route[] {
       upload: { type: [...types, "multipart/form-data"], schema: file },
       answer: { status: 202, schema: accepted },
       errors: ["BAD_REQUEST", "FORMAT_INVALID", "RESOURCE_LIMITED", "SERVICE_UNAVAILABLE"],
-      handle: async ({ caller, request }) => {
+      handle: async ({ caller, request, upload: body }) => {
         const upload = `history-${randomUUID()}`;
         const path = join(tasks.dir, upload);
         try {
           const room = tasks.space.claim(caller.tenant, upload);
-          await spoolBody(request, { types, bytesMax: config.importBytesMax, room, path });
+          await spoolBody(body, { types, bytesMax: config.importBytesMax, room, path });
           const input: HistoryImportInput = { upload, format: await formatOf(path, request) };
           await checkHistory({ path, format: input.format });
           return {

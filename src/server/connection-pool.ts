@@ -1,13 +1,13 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { addressBlock } from "../../ingest/access/address-block.js";
 import type { Admission, Admitted } from "../../ingest/access/admission.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
 import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
 import type { IncomingSocket } from "../../ingest/transports/sockets/incoming-socket.js";
-import { createShares, type Shares } from "../../store/lib/shares.js";
-import { type Holder, HttpConnection, type HttpTimes } from "./http-connection.js";
+import type { RequestBudget } from "../http/request-budget.js";
+import { HttpConnection, type HttpTimes } from "./http-connection.js";
+import type { RequestTurns } from "./request-turns.js";
 import type { Unread } from "./unread.js";
 
 /** The open connections, with or without TLS. */
@@ -29,30 +29,21 @@ interface ConnectionPoolDeps {
   readonly admission: Admission<Admitted>;
   readonly times: HttpTimes;
   readonly unread: Unread;
+  readonly requests: RequestBudget;
+  readonly turns: RequestTurns;
   readonly http1: Server;
 }
 
-/**
- * Bytes held of requests that have not arrived whole, and of those that follow an unanswered one: for all
- * unauthenticated connections, shared by addresses, and for all others, shared by tenants.
- */
-const heldBytesMax = { unauthenticated: 16 * 1024 * 1024, callers: 32 * 1024 * 1024 } as const;
-
 export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
-  const { meter, monotonic, admission, times, unread, http1 } = deps;
-  const held = {
-    unauthenticated: createShares<string>(heldBytesMax.unauthenticated),
-    callers: createShares<number>(heldBytesMax.callers),
-  };
+  const { meter, monotonic, admission, times, unread, requests, turns, http1 } = deps;
   const open = new Set<HttpConnection>();
   const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
   const common = {
     monotonic,
+    requests,
+    turns,
+    onBegun: (connection: HttpConnection) => void http1.emit("connection", connection),
     onGivenWay: () => ended("gave_way"),
-    hold: (holder: Holder, bytes: number): boolean =>
-      "tenant" in holder
-        ? change(held.callers, holder.tenant, bytes)
-        : change(held.unauthenticated, addressBlock(holder.address), bytes),
     onUnheld: () => ended("held_bytes"),
   };
 
@@ -63,7 +54,6 @@ export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
       open.delete(connection);
       meter.httpConnections--;
     });
-    http1.emit("connection", connection);
   }
 
   /** What the admission of the socket may ask of what it has become. */
@@ -112,11 +102,4 @@ export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
       for (const connection of open) connection.destroy();
     },
   };
-}
-
-/** @param bytes the change; negative to shrink */
-function change<Name>(shares: Shares<Name>, name: Name, bytes: number): boolean {
-  if (bytes > 0) return shares.take(name, bytes);
-  shares.give(name, -bytes);
-  return true;
 }

@@ -5,7 +5,11 @@ import { addressBlock, canonicalAddress } from "../../ingest/access/address-bloc
 import type { Admitted } from "../../ingest/access/admission.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
+import type { Reservation } from "../../store/lib/reservation.js";
 import { nextTurn } from "../../store/lib/turns.js";
+import type { Holder, RequestBudget } from "../http/request-budget.js";
+import { HeadCutter } from "./head-piece.js";
+import { laneOf, type RequestTurns } from "./request-turns.js";
 
 /** How long a connection may take for each thing that it owes, in milliseconds. */
 export interface HttpTimes {
@@ -29,34 +33,37 @@ export interface HttpTimes {
 /** How a late connection is treated: told so (408), or closed silently. */
 type Overdue = "tell" | "close" | null;
 
-/** The holder of waiting bytes: the tenant of a caller with a right credential, else the address. */
-export type Holder = { readonly tenant: number } | { readonly address: string };
-
 interface HttpConnectionDeps {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
-  /** Changes the bytes that wait here by this many; false if there is no room for them. */
-  readonly hold: (holder: Holder, bytes: number) => boolean;
+  /** Where the bytes that wait here are counted. */
+  readonly requests: RequestBudget;
   /** Called when the connection ends for lack of that room. */
   readonly onUnheld: () => void;
   /** Called when a caller of this tenant has shown a right credential. */
   readonly onProven: (connection: HttpConnection, tenant: number) => void;
   /** Called when another connection takes its place. */
   readonly onGivenWay: () => void;
+  /** Called with its first bytes: from then on it is read as HTTP. */
+  readonly onBegun: (connection: HttpConnection) => void;
+  readonly turns: RequestTurns;
 }
 
 /**
- * Bytes that are handed to the parser at once: a turn of the event loop parses no more requests than fit one
- * piece. A long head and a body are cheap to parse, but other requests may follow them; a body of a declared
- * length is handed on as it arrives.
+ * Bytes that are handed to the parser at once: of one head alone, of a body in chunks what holds a few hundred of them.
+ * A body of a declared length is handed on as it arrives, and so is what an upgraded connection brings, up to a bound.
  */
-const pieceBytes = { head: 1024, longHead: 4096, body: 8192 } as const;
+const pieceBytes = { head: 1024, longHead: 4096, chunks: 4096, upgraded: 16 * 1024 } as const;
 /** Bytes that a connection may hold without being counted: the headers of an ordinary request. */
 const heldFree = 4096;
+/** What a request takes that has been parsed and waits for the one before it. */
+const waitingRequestBytes = 4096;
 /** What an upgraded connection may send before its client has shown a right credential: the frame with it. */
 const unprovenBytesMax = 16 * 1024;
 /** How much of an answer is handed to the socket at once, so that progress is visible. */
 const sentAtOnce = 256 * 1024;
+/** How much is copied to be sent at once. */
+const joinedBytesMax = 16 * 1024;
 
 type Done = (error?: Error | null) => void;
 type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }[];
@@ -75,8 +82,13 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   readonly #deps: HttpConnectionDeps;
   /** Bytes read from the socket, not parsed yet. */
   #rest: Buffer | null = null;
+  /** Somebody reads it as HTTP. */
+  #isBegun = false;
   /** The parser wants more. */
   #wanted = false;
+  /** What has been read waits for its turn. */
+  #isInLine = false;
+  readonly #heads = new HeadCutter();
   /** Requests that came while another was being answered. */
   readonly #waiting: (() => void)[] = [];
   #answering: ServerResponse | null = null;
@@ -90,12 +102,12 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   #authorized = false;
   /** Bytes parsed since the last request's headers and body were complete. */
   #headBytes = 0;
-  #held = 0;
-  /** The holder that they count for. */
+  /** The holder that waiting bytes count for: the tenant of the last right credential, else the address. */
   #holder: Holder;
+  #reservation: Reservation;
   /** When the present wait began: for a connection, a head, a body, or a pause between two requests. */
   #since: number;
-  /** Bytes that a body of a declared length has yet to bring; too high by those that came with its head. */
+  /** Bytes that a body of a declared length has yet to bring. */
   #bodyLeft = 0;
   /** The body in progress: how long it was waited for, and how many bytes came. */
   #body = { waitedMs: 0, bytes: 0 };
@@ -114,6 +126,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.isSecure = client !== undefined;
     this.address = client?.address ?? canonicalAddress(socket.remoteAddress ?? "") ?? "";
     this.#holder = { address: this.address };
+    this.#reservation = deps.requests.open(this.#holder);
     this.#since = deps.monotonic();
     this.#lookedAt = this.#since;
     socket.on("data", (bytes: Buffer) => {
@@ -126,7 +139,8 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
       if (this.#rest !== null) socket.pause();
     });
     socket.on("end", () => {
-      if (this.#rest === null) this.push(null);
+      if (!this.#isBegun) this.destroy();
+      else if (this.#rest === null) this.push(null);
     });
     socket.on("error", (error) => this.destroy(error));
     socket.on("close", () => this.destroy());
@@ -173,7 +187,10 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** Handles the request once everything before it on this connection is answered. */
   handle(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     this.#last = request;
-    this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
+    const { "content-length": length, "transfer-encoding": coding } = request.headers;
+    this.#bodyLeft = Number(length ?? 0);
+    // Its body is not handed on before somebody reads it.
+    if (this.#bodyLeft > 0 || coding !== undefined) request.on("resume", () => this.#feed());
     const begin = (): void => {
       this.#answering = response;
       this.#authorized = false;
@@ -193,12 +210,12 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.#deps.onProven(this, tenant);
     if ("tenant" in this.#holder && this.#holder.tenant === tenant) return;
     const holder = { tenant };
-    if (this.#held > 0) {
-      // If the tenant's share has no room, the bytes stay counted where they are.
-      if (!this.#deps.hold(holder, this.#held)) return;
-      this.#deps.hold(this.#holder, -this.#held);
-    }
+    const reservation = this.#deps.requests.open(holder);
+    // If the tenant's share has no room, the bytes stay counted where they are.
+    if (!reservation.resize(this.#reservation.amount)) return;
+    this.#reservation.release();
     this.#holder = holder;
+    this.#reservation = reservation;
   }
 
   giveWay(): void {
@@ -257,51 +274,85 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.#feed();
   }
 
-  /** Hands on bytes that were read, unless a request that has arrived whole is in progress. */
+  /** Hands on bytes that were read as far as somebody takes them, the parser's in the client's turn. */
   #feed(): void {
-    while (this.#rest !== null && this.#wanted && !this.destroyed) {
-      const coming = this.#bodyComes || this.#isUpgraded;
-      if (this.#waiting.length > 0 || (this.#answering !== null && !coming)) break;
-      const head = this.#headBytes < pieceBytes.head ? pieceBytes.head : pieceBytes.longHead;
-      const size = this.#isUpgraded
-        ? this.#rest.length
-        : coming
-          ? Math.max(pieceBytes.body, this.#bodyLeft)
-          : head;
-      const piece = this.#rest.length <= size ? this.#rest : this.#rest.subarray(0, size);
-      this.#rest = piece === this.#rest ? null : this.#rest.subarray(size);
-      if (this.#isUpgraded && !this.#authorized) this.#unprovenBytes += piece.length;
-      if (this.#unprovenBytes > unprovenBytesMax && !this.#authorized) {
-        this.#deps.onUnheld();
-        return void this.destroy();
-      }
-      if (coming) this.#bodyLeft -= piece.length;
-      else {
-        if (this.#headBytes === 0 && this.#answering === null && this.#last !== null) {
-          this.#since = this.#deps.monotonic();
-        }
-        this.#headBytes += piece.length;
-      }
-      this.#wanted = this.push(piece);
-    }
+    while (this.#mayGoOn && this.#feedSome());
     this.#count();
     if (this.destroyed || this.#rest !== null) return;
     if (this.#socket.readableEnded) this.push(null);
     else if (this.#socket.isPaused()) this.#socket.resume();
   }
 
+  /** A request that has arrived whole is answered before the next is parsed; its body waits until it is read. */
+  get #mayGoOn(): boolean {
+    if (this.#rest === null || this.destroyed) return false;
+    if (!this.#isBegun) return true;
+    if (!this.#wanted || this.#waiting.length > 0) return false;
+    if (this.#isUpgraded) return true;
+    return this.#bodyComes ? this.#last?.readableFlowing === true : this.#answering === null;
+  }
+
+  /** Whether some was handed on; if not, it will be in the client's turn. */
+  #feedSome(): boolean {
+    // Neither makes objects of what it is handed.
+    if (this.#isUpgraded || (this.#isBegun && this.#bodyComes && this.#bodyLeft > 0)) this.#handOn();
+    else if (!this.#isInLine) {
+      this.#isInLine = true;
+      let isLater = false;
+      this.#deps.turns.begin(laneOf(this.client, targetOf(this.#rest)), () => {
+        this.#isInLine = false;
+        if (this.#mayGoOn) this.#handOn();
+        if (isLater) this.#feed();
+      });
+      isLater = true;
+    }
+    return !this.#isInLine;
+  }
+
+  #handOn(): void {
+    if (!this.#isBegun) {
+      this.#isBegun = true;
+      return this.#deps.onBegun(this);
+    }
+    const rest = this.#rest as Buffer;
+    const size = this.#sizeOfNext(rest);
+    const piece = rest.length <= size ? rest : rest.subarray(0, size);
+    this.#rest = piece === rest ? null : rest.subarray(size);
+    if (this.#isUpgraded && !this.#authorized) {
+      this.#unprovenBytes += piece.length;
+      if (this.#unprovenBytes > unprovenBytesMax) {
+        this.#deps.onUnheld();
+        return void this.destroy();
+      }
+    }
+    this.#wanted = this.push(piece);
+  }
+
+  #sizeOfNext(rest: Buffer): number {
+    if (this.#isUpgraded) return pieceBytes.upgraded;
+    if (this.#bodyComes) {
+      if (this.#bodyLeft === 0) return pieceBytes.chunks;
+      const size = Math.min(this.#bodyLeft, rest.length);
+      this.#bodyLeft -= size;
+      return size;
+    }
+    if (this.#headBytes === 0 && this.#last !== null) this.#since = this.#deps.monotonic();
+    const size = this.#heads.next(
+      rest,
+      this.#headBytes < pieceBytes.head ? pieceBytes.head : pieceBytes.longHead,
+    );
+    this.#headBytes += size;
+    return size;
+  }
+
   #count(): void {
     if (this.destroyed) return;
     // What an upgraded one has read is less than its socket's buffer, and is not read on before it is taken.
-    const waiting = this.#isUpgraded ? 0 : this.#headBytes + (this.#rest?.length ?? 0);
-    const held = Math.max(0, waiting - heldFree);
-    if (held === this.#held) return;
-    const fits = this.#deps.hold(this.#holder, held - this.#held);
-    if (fits) this.#held = held;
-    else {
-      this.#deps.onUnheld();
-      this.destroy();
-    }
+    const bytes = this.#isUpgraded ? 0 : this.#headBytes + (this.#rest?.length ?? 0);
+    const held = Math.max(0, bytes + this.#waiting.length * waitingRequestBytes - heldFree);
+    if (held === this.#reservation.amount || this.#reservation.resize(held)) return;
+    this.#deps.onUnheld();
+    this.destroy();
   }
 
   override _read(): void {
@@ -317,11 +368,21 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   override _writev(chunks: Chunks, done: Done): void {
     const bytes = chunks.reduce((sum, { chunk }) => sum + chunk.length, 0);
     if (bytes > sentAtOnce) return this.#sendEach(chunks, 0, done);
+    if (bytes > joinedBytesMax) return this.#sendTogether(chunks, done);
     // Joined, so that headers and a short body are one packet.
     const pieces = chunks.map(({ chunk, encoding }) =>
       typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk,
     );
     this.#send(Buffer.concat(pieces), "latin1", done);
+  }
+
+  /** Without a copy: a file that many are sent is in memory once. */
+  #sendTogether(chunks: Chunks, done: Done): void {
+    const last = chunks[chunks.length - 1] as Chunks[number];
+    this.#socket.cork();
+    for (const { chunk, encoding } of chunks.slice(0, -1)) this.#socket.write(chunk, encoding);
+    this.#send(last.chunk, last.encoding, done);
+    this.#socket.uncork();
   }
 
   #sendEach(chunks: Chunks, at: number, done: Done): void {
@@ -354,8 +415,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (this.#held > 0) this.#deps.hold(this.#holder, -this.#held);
-    this.#held = 0;
+    this.#reservation.release();
     this.#rest = null;
     this.#waiting.length = 0;
     this.#socket.destroy();
@@ -368,4 +428,10 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     if (this.writableFinished) this.destroy();
     else this.once("finish", () => this.destroy());
   }
+}
+
+/** The target of a request whose first bytes these are, as far as health checks go; empty otherwise. */
+function targetOf(bytes: Buffer | null): string {
+  const [method, target = ""] = (bytes?.toString("latin1", 0, 13) ?? "").split(" ", 2);
+  return method === "GET" ? target : "";
 }

@@ -9,6 +9,7 @@ import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
 import type { WebSocketTransport } from "../../ingest/transports/websocket/transport.js";
 import { type Config, ConfigError } from "../config/config.js";
+import type { RequestBudget } from "../http/request-budget.js";
 import type { Logger } from "../observability/log.js";
 import { createConnectionPool } from "./connection-pool.js";
 import type { HttpTimes } from "./http-connection.js";
@@ -41,6 +42,7 @@ export interface HttpListenerDeps {
   readonly monotonic: () => number;
   /** Connections at once, of both listeners. */
   readonly connectionsMax: number;
+  readonly requests: RequestBudget;
   /** Answers the requests of devices. */
   readonly devices?: Pick<HttpTransport, "handle">;
   /** Takes the WebSockets of devices. */
@@ -82,6 +84,8 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
     admission,
     times,
     unread,
+    requests: deps.requests,
+    turns,
     http1: createHttp1Server(handling, {
       unread,
       idleMs: usualTimes.idleMs,

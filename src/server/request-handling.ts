@@ -4,7 +4,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
 import { setPeer } from "./peers.js";
-import type { RequestTurns } from "./request-turns.js";
+import { laneOf, type RequestTurns } from "./request-turns.js";
 import type { Unread } from "./unread.js";
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -37,7 +37,7 @@ export function createRequestHandling(
   const listener = getRequestListener(fetch, { hostname: host, errorHandler: unread.respond });
 
   const inTurn: RequestHandling["inTurn"] = (request, response, client, work) =>
-    turns.begin(laneOf(client, request), () => {
+    turns.begin(laneOf(client.client, request.url ?? ""), () => {
       if (!response.destroyed) work();
     });
 
@@ -50,9 +50,4 @@ export function createRequestHandling(
         if (devices?.handle(request, response, peer) !== true) void listener(request, response);
       }),
   };
-}
-
-/** Health checks do not wait for their client's other requests. */
-function laneOf({ client }: Client, { url = "" }: IncomingMessage): string {
-  return url === "/readyz" || url === "/healthz" ? `${client} probes` : client;
 }

@@ -12,6 +12,7 @@ import type { BuildInfo } from "../host/build-info.js";
 import { connectionLimits, openFilesMax } from "../host/descriptors.js";
 import { type AnswerRoom, createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
+import { createRequestBudget, type RequestBudget } from "../http/request-budget.js";
 import { createSessionCookies } from "../http/session-cookie.js";
 import { createShareAccess } from "../http/share-access.js";
 import { answerNode } from "../live-nodes/answer-node.js";
@@ -60,6 +61,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const shards = pipelines.ofShards.map(({ shard }) => shard);
   const connectionsMax = connectionLimitsOf(config, log);
   const answers = createAnswerRoom(config.answerBytesMax, metadata.meter);
+  const requests = createRequestBudget();
   const endpoints = await openEndpoints({
     config,
     metadata,
@@ -80,7 +82,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const notifier = openNotifier(config, metadata, work.commands, log, clock);
   const mapTiles = config.mapTiles && createTileSource(config.mapTiles, log, clock);
   const live = openLive(deps, endpoints.cluster);
-  const app = openApi(deps, endpoints, { ...work, notifier, answers, mapTiles, live }, refs);
+  const app = openApi(deps, endpoints, { ...work, notifier, answers, requests, mapTiles, live }, refs);
   const { identity } = endpoints;
   const current = identity.current();
   const tls =
@@ -93,6 +95,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
     log,
     meter: metadata.meter,
     monotonic: clock.monotonic,
+    requests,
     connectionsMax: connectionsMax.http,
     devices: endpoints.http,
     webSockets: endpoints.webSockets,
@@ -218,11 +221,13 @@ function openApi(
     backups,
     notifier,
     answers,
+    requests,
     mapTiles,
     live,
   }: Pick<CommandsAndTasks, "commands" | "tasks" | "backups"> & {
     readonly notifier: Notifier;
     readonly answers: AnswerRoom;
+    readonly requests: RequestBudget;
     readonly mapTiles: TileSource | null;
     readonly live: Live;
   },
@@ -261,6 +266,7 @@ function openApi(
     brokerAccess,
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     answers,
+    requests,
     zone: times.zone,
     log,
     now: clock.now,

@@ -1,8 +1,10 @@
+import { Readable } from "node:stream";
 import { Hono } from "hono";
 import { createAnswerRoom } from "../../src/http/answer-room.js";
 import { ApiError } from "../../src/http/errors.js";
 import { mountRoutes } from "../../src/http/frame.js";
 import { KeeperLost, KeptElsewhere } from "../../src/http/kept-elsewhere.js";
+import { createRequestBudget } from "../../src/http/request-budget.js";
 import { route } from "../../src/http/route.js";
 import { createSessionCookies } from "../../src/http/session-cookie.js";
 import { createWritings } from "../../src/http/writing.js";
@@ -33,6 +35,9 @@ function frameOf(deps: Partial<Parameters<typeof mountRoutes>[2]> = {}): Paramet
     onCaller: () => undefined,
     writingOf: createWritings(String),
     room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
+    onSent: (_, then) => then(),
+    requests: createRequestBudget(),
+    sourceOf: ({ req }) => Readable.fromWeb((req.raw.body ?? new Blob([]).stream()) as never),
     ...deps,
   };
 }

@@ -2,6 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { createMeter } from "../../ingest/meter.js";
 import { apiRoutes } from "../../src/api/routes.js";
+import { createRequestBudget } from "../../src/http/request-budget.js";
 import { createLogger } from "../../src/observability/log.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { type HttpListener, type HttpListenerDeps, listenHttp } from "../../src/server/http-server.js";
@@ -47,7 +48,16 @@ async function withEdge(
   const meter = createMeter();
   const config = { host: "127.0.0.1", httpPort: 0, apiVariant: "A", trustedProxies: [] } as const;
   const monotonic = () => performance.now();
-  const deps = { config, log, meter, monotonic, connectionsMax: 1000, times: patient, checkMs: 10 };
+  const deps = {
+    config,
+    log,
+    meter,
+    monotonic,
+    requests: createRequestBudget(),
+    connectionsMax: 1000,
+    times: patient,
+    checkMs: 10,
+  };
   const listener = await listenHttp(fetch, { ...deps, ...bounds });
   const clients: Client[] = [];
   const open = async (from = "127.0.0.1"): Promise<Client> => {

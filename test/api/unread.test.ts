@@ -1,5 +1,6 @@
 /** What never becomes a request of a route, over raw sockets: each gets the body and the headers of our errors. */
 import { createMeter } from "../../ingest/meter.js";
+import { createRequestBudget } from "../../src/http/request-budget.js";
 import { createLogger } from "../../src/observability/log.js";
 import { listenHttp } from "../../src/server/http-server.js";
 import { assert, suite } from "../suite.js";
@@ -139,7 +140,16 @@ suite("requests that come too late", (test) => {
   const body = { everyMs: 100, bytesMin: 10 };
   const times = { firstMs: 50, headersMs: 50, publicBodyMs: 100, body, idleMs: 500, unreadMs: 500 };
   const monotonic = () => performance.now();
-  const deps = { config, log, times, monotonic, checkMs: 20, connectionsMax: 10, meter: createMeter() };
+  const deps = {
+    config,
+    log,
+    times,
+    monotonic,
+    checkMs: 20,
+    connectionsMax: 10,
+    meter: createMeter(),
+    requests: createRequestBudget(),
+  };
 
   for (const [name, bytes] of [
     ["headers", get],

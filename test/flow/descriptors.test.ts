@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import { connectAsync } from "mqtt";
 import { createMeter } from "../../ingest/meter.js";
 import { connectionLimits, limitIn, openFilesMax } from "../../src/host/descriptors.js";
+import { createRequestBudget } from "../../src/http/request-budget.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { listenHttp } from "../../src/server/http-server.js";
 import { systemClock } from "../../store/lib/clock.js";
@@ -28,7 +29,14 @@ suite("descriptors", (test) => {
     const config = { host: "127.0.0.1", httpPort: 0, apiVariant: "A", trustedProxies: [] } as const;
     const { log } = inertDeps();
     const { monotonic } = systemClock;
-    const deps = { config, log, meter: createMeter(), monotonic, connectionsMax: 100 };
+    const deps = {
+      config,
+      log,
+      meter: createMeter(),
+      monotonic,
+      requests: createRequestBudget(),
+      connectionsMax: 100,
+    };
     const listener = await listenHttp(() => new Response("ok"), deps);
     const descriptors = () => readdirSync("/proc/self/fd").length;
     const before = descriptors();

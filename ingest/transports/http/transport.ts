@@ -26,7 +26,7 @@ import { takeUplink } from "./messages/uplinks.js";
 import type { HttpPeer } from "./peer.js";
 import { type Answer, failure, type HttpResponse, send, turnedAway } from "./requests/answers.js";
 import { readBody } from "./requests/body.js";
-import { createBodyRooms } from "./requests/body-room.js";
+import { createBodyBudgets } from "./requests/body-budget.js";
 import { authorizationOf, loginOf } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
 
@@ -71,7 +71,7 @@ interface Endpoint {
 export function createHttpTransport(context: HttpContext, shards: ByShard<ClientsContext>): HttpTransport {
   const { proxies, neighbours } = context;
   const clients = createClients<PolledInbox>(context, shards, ({ underWay }) => underWay > 0);
-  const rooms = createBodyRooms();
+  const budgets = createBodyBudgets();
   const known = new WeakMap<object, Known>();
   const terms = {
     protocol: "http",
@@ -160,7 +160,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
       headers,
       query,
       response,
-      body: (bytesMax) => readBody(request, bytesMax, { tenant, device: client.entry.id, rooms }),
+      body: (bytesMax) => readBody(request, bytesMax, { tenant, device: client.entry.id, budgets }),
       local: context.local,
       takeAnswerRoom: (bytes) => context.takeAnswerRoom(tenant, bytes),
       directory: context.directory,

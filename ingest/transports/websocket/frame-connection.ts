@@ -32,9 +32,11 @@ interface FrameConnectionDeps {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Messages and bytes of them that are on their way to the disk; beyond either the client is not read. */
+/** Frames, and bytes of them, that wait or are on their way to the disk; beyond either the client is not read. */
 const inFlightMessagesMax = 1000;
 const inFlightBytesMax = 1024 * 1024;
+/** What a frame takes in memory beside its bytes. */
+const frameOverheadBytes = 256;
 /** For the first frame of a client that has not said who it is. */
 const loginMs = 10_000;
 /** Between two pings; who answers neither is gone. */
@@ -64,6 +66,8 @@ export class FrameConnection implements FrameSocket {
   #format: FrameFormat = "json";
   /** Frames that wait for those before them. */
   readonly #waiting: Frame[] = [];
+  /** Bytes of these, and of the one that is being taken. */
+  #untakenBytes = 0;
   #isTaking = false;
   #inFlightMessages = 0;
   #inFlightBytes = 0;
@@ -132,6 +136,7 @@ export class FrameConnection implements FrameSocket {
   #read(frame: Frame): void {
     this.#missedPings = 0;
     this.#waiting.push(frame);
+    this.#untakenBytes += sizeOf(frame);
     if (this.#isFull(1)) this.#webSocket.pause();
     if (!this.#isTaking) void this.#takeAll().catch(this.#deps.onFault);
   }
@@ -140,7 +145,7 @@ export class FrameConnection implements FrameSocket {
     return (
       this.#waiting.length > inFlightMessagesMax * share ||
       this.#inFlightMessages > inFlightMessagesMax * share ||
-      this.#inFlightBytes > inFlightBytesMax * share ||
+      this.#untakenBytes + this.#inFlightBytes > inFlightBytesMax * share ||
       this.waitingBytes > unsentBytesMax * share
     );
   }
@@ -161,6 +166,7 @@ export class FrameConnection implements FrameSocket {
       ) {
         this.#format = next.isBinary ? "cbor" : "json";
         await this.#take(readFrame(next.bytes, this.#format), next);
+        this.#untakenBytes -= sizeOf(next);
         this.#goOn();
         if (slice.isOver()) await slice.next();
       }
@@ -232,4 +238,8 @@ export class FrameConnection implements FrameSocket {
   #write(frame: Readonly<Record<string, unknown>>): void {
     if (!this.#isClosed) this.#webSocket.send(writeFrame(frame, this.#format));
   }
+}
+
+function sizeOf({ bytes }: Frame): number {
+  return bytes.length + frameOverheadBytes;
 }

@@ -18,6 +18,7 @@ import type { HttpPeer } from "../http/peer.js";
 import { type Answer, failure, turnedAway } from "../http/requests/answers.js";
 import { loginOf } from "../http/requests/credentials.js";
 import type { Neighbours } from "../sockets/relay.js";
+import { gatherFrames } from "../sockets/whole-frames.js";
 import { FrameConnection } from "./frame-connection.js";
 import { FrameLink, type FrameSocket } from "./frame-link.js";
 import { createPassingOn, letIn } from "./passing-on.js";
@@ -117,6 +118,7 @@ export function createWebSocketTransport(
     if (socket.destroyed) return onLost();
     server.handleUpgrade(request, socket, head, (webSocket) => {
       isUpgraded = true;
+      gatherFrames(socket, frameBytesMax);
       onUpgraded(webSocket);
     });
   }

@@ -6,6 +6,7 @@ import type { Proxies, ProxyHeaders } from "../../../access/proxies.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
 import type { IncomingSocket } from "../../sockets/incoming-socket.js";
 import { handshakeTimeoutMs } from "../../sockets/tls.js";
+import { gatherFrames } from "../../sockets/whole-frames.js";
 import { type ByteStream, StreamError } from "../connection/byte-stream.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. Any path will do: the port is for MQTT alone. */
@@ -90,6 +91,7 @@ export function createWebSocketLayer(
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const { incoming } = handshakes.get(socket) ?? {};
       if (incoming === undefined) return webSocket.terminate();
+      gatherFrames(socket, frameBytesMax);
       leave(socket);
       incoming.setAddress(proxies.clientOf(incoming.address, toldBy(request)));
       next(new WebSocketStream(webSocket), incoming);

@@ -3,7 +3,11 @@ import { EventEmitter } from "node:events";
 import { gzipSync } from "node:zlib";
 import type { Answer } from "../../../../ingest/transports/http/requests/answers.js";
 import { batchBytesMax, readBody } from "../../../../ingest/transports/http/requests/body.js";
-import { createBodyRoom, createBodyRooms } from "../../../../ingest/transports/http/requests/body-room.js";
+import {
+  createBodyBudget,
+  createBodyBudgets,
+} from "../../../../ingest/transports/http/requests/body-budget.js";
+import { createReservation } from "../../../../store/lib/reservation.js";
 import { nextTurn } from "../../../../store/lib/turns.js";
 import { assert, suite } from "../../../suite.js";
 
@@ -16,24 +20,26 @@ class Request extends EventEmitter {
   }
 }
 
-suite("room for bodies", (test) => {
+suite("budgets of bodies", (test) => {
   test("a device leaves some to its tenant, and a tenant to the others", () => {
-    const room = createBodyRoom(64 * MiB);
+    const budget = createBodyBudget(64 * MiB);
+    const first = budget.open(1, 1);
     let taken = 0;
-    while (room.take(1, 1, MiB)) taken++;
+    while (first.resize((taken + 1) * MiB)) taken++;
     assert.is(taken, 49, "7/8 of 7/8");
-    assert.ok(room.take(1, 2, MiB));
-    for (let device = 3; room.take(1, device, 1000); device++);
-    assert.ok(room.take(2, 1, MiB));
-    room.give(1, 1, taken * MiB);
-    assert.ok(room.take(1, 3, MiB));
+    assert.ok(budget.open(1, 2).resize(MiB));
+    for (let device = 3; budget.open(1, device).resize(1000); device++);
+    assert.ok(budget.open(2, 1).resize(MiB));
+    first.release();
+    assert.ok(budget.open(1, 3).resize(MiB));
+    assert.not(first.resize(1), "a request that is over takes nothing");
   });
 
   test("what is only declared holds nothing, and single messages do not wait for batches", async () => {
-    const rooms = createBodyRooms();
+    const budgets = createBodyBudgets();
     const read = (headers: Readonly<Record<string, string>>, device: number, bytesMax = batchBytesMax) => {
       const request = new Request(headers);
-      return { request, body: readBody(request, bytesMax, { tenant: 1, device, rooms }) };
+      return { request, body: readBody(request, bytesMax, { tenant: 1, device, budgets }) };
     };
     const declared = { "content-length": String(batchBytesMax) };
     const waiting = Array.from({ length: 50 }, () => read(declared, 1));
@@ -61,17 +67,20 @@ suite("room for bodies", (test) => {
 
   test("what is unpacked holds as much as it became", async () => {
     let held = 0;
-    const room = {
-      take: (_tenant: number, _device: number, bytes: number) => {
-        held += bytes;
-        return true;
-      },
-      give: (_tenant: number, _device: number, bytes: number) => {
-        held -= bytes;
-      },
+    const budget = {
+      open: () =>
+        createReservation(
+          (bytes) => {
+            held += bytes;
+            return true;
+          },
+          (bytes) => {
+            held -= bytes;
+          },
+        ),
     };
     const request = new Request({ "content-encoding": "gzip" });
-    const reading = readBody(request, batchBytesMax, { tenant: 1, device: 1, rooms: () => room });
+    const reading = readBody(request, batchBytesMax, { tenant: 1, device: 1, budgets: () => budget });
     request.emit("data", gzipSync("x".repeat(5000)));
     request.emit("end");
     const body = await reading;
