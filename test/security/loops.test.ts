@@ -342,6 +342,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/routes/original-data": [2, "awaits"],
   "src/routes/data-export": [1, "limit: streamsMax"],
   "src/routes/data-query": [1, "limit: devicesMax"],
+  "src/devices/create-once-free": [1, "awaits"],
   "src/devices/draft": [3, "constant"],
   "src/routes/device-live": [3, "yields"],
   "src/bulk/acts": [3, "awaits"],
