@@ -46,8 +46,8 @@ export interface Downlinks {
    */
   reach(device: number, protocol: number | null, topic: string, qos: 0 | 1): Promise<Reach | null>;
   /**
-   * Sends to every session whose subscriptions cover the topic. When it is awaited, `settled` is called once: at the
-   * first acknowledgement, or when nobody holds it any more. `kept` is called with true when a kill would not lose it
+   * Sends to every session whose subscriptions cover the topic. Only when it is awaited, `settled` is called once: at the
+   * first acknowledgement, or when nobody holds it any more; and `kept` is called with true when a kill would not lose it
    * to a session that outlives its connection; if it is given up at once, `settled` has been called before. With false
    * if the shard goes to another process first: that one settles what has become of it.
    */
@@ -144,8 +144,9 @@ export function createDownlinks(deps: DownlinksDeps): Downlinks {
       const { sent, awaited } = registry.send(published, copies.settled);
       if (awaited > 0) copies.begin(awaited);
       else if (sent === 0) return "none";
+      if (awaited === 0) return "sent";
       kept(true);
-      return awaited > 0 ? "awaited" : "sent";
+      return "awaited";
     },
   };
 }

@@ -12,6 +12,7 @@ import { createWritings } from "../http/writing.js";
 import type { AppDeps } from "../routes/deps.js";
 import { peerOf } from "../server/peers.js";
 import { createStamp } from "../views/context.js";
+import { allowOrigins } from "./cors.js";
 import { apiRoutes } from "./routes.js";
 
 /** The HTTP API. It does not listen; `src/server` does. */
@@ -25,6 +26,8 @@ export function createApp(deps: AppDeps): Hono {
     };
     return clientAddress(socketAddress(context), headers, proxies);
   };
+  const { basePath, corsOrigins } = deps.config;
+  if (corsOrigins.length > 0) app.use("/api/v1/*", allowOrigins(corsOrigins));
   mountRoutes(app, apiRoutes(deps), {
     authenticator: deps.authenticator,
     cookies: deps.cookies,
@@ -62,7 +65,7 @@ export function createApp(deps: AppDeps): Hono {
     untilPlaced: async (shard) => deps.cluster?.untilPlaced(shard),
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
-  mountConsole(app, (digest) => framersOf(deps, digest));
+  mountConsole(app, basePath, (digest) => framersOf(deps, digest));
   // The router builds its table at the first match, which takes a tenth of a second. Do it now, while nobody waits.
   app.router.match("GET", "/");
   return app;

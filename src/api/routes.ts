@@ -126,7 +126,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...devicePlacesRoutes(deps),
     ...mapTileRoutes(deps),
     ...gatewayDataRoutes(deps),
-    ...referenceRoutes(() => openApiDocument(routes)),
+    ...referenceRoutes(() => openApiDocument(routes), deps.config.basePath),
   ];
   return routes;
 }

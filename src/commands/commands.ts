@@ -12,6 +12,7 @@ import {
   createControlLog,
   type NewControlLog,
   publishStatuses,
+  type StatusChange,
 } from "../../store/metadata/commands/control-logs.js";
 import type { Actor } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -54,7 +55,8 @@ export interface Commands {
   ): NewControlLog;
   /**
    * Sends a command that is logged as issued. Its log moves on at the acknowledgement, or when nobody holds the message
-   * any more. Resolves once a kill cannot lose a message that waits for an absent client; false if nobody took it.
+   * any more. Resolves once a kill cannot lose a message that waits for an absent client, and the log has what is known
+   * of it by then; false if nobody took it.
    */
   send(route: CommandRoute, logged: Logged, command: Command): Promise<boolean>;
   /** Nobody is there any more for a command that is logged as issued. */
@@ -117,18 +119,25 @@ export function createCommands(deps: CommandsDeps): Commands {
       const { tenant } = route.to.device;
       const confirm = inFlight.add(tenant, route.to.id, bytes);
       const message = { topic, payload, qos: route.qos, ttl, receipt: id };
+      // What the answer says must stand in the log by then, unless the store is away.
+      const end = (publishStatus: StatusChange["publishStatus"], isDone: boolean): void => {
+        receipts.add({ id, groupLogIntID, publishStatus });
+        receipts.stored().then(
+          () => resolve(isDone),
+          () => resolve(isDone),
+        );
+      };
       const settled = (acknowledged: boolean) => {
-        // Given up before it was kept: no queue had room for it, or no client accepts so large a packet.
-        if (!acknowledged) resolve(false);
         confirm();
-        receipts.add({ id, groupLogIntID, publishStatus: acknowledged ? confirmed : failed });
+        // Given up before it was kept: no queue had room for it, or no client accepts so large a packet.
+        if (!acknowledged) end(failed, false);
+        else receipts.add({ id, groupLogIntID, publishStatus: confirmed });
       };
       const sent = downlinks.send(route.to, message, settled, resolve);
       if (sent === "awaited") return;
       confirm();
       // The client has gone, or reads too slowly, since its log was written.
-      receipts.add({ id, groupLogIntID, publishStatus: sent === "sent" ? noReceipt : failed });
-      resolve(sent === "sent");
+      end(sent === "sent" ? noReceipt : failed, sent === "sent");
     });
 
   return {

@@ -27,7 +27,7 @@ export function throughBroker(
       const here = downlinks.send(to, message, settled, kept);
       if (here !== "none" || !mayBeSent(to, message.topic)) return here;
       const there = broker.send(to.device.deviceID, message, settled);
-      if (there !== "none") kept(true);
+      if (there === "awaited") kept(true);
       return there;
     },
   };

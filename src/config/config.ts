@@ -13,6 +13,7 @@ import { type JournalSettings, journalOf, journalProblems, readJournalURL } from
 import { readSecretFiles } from "./secret-files.js";
 import { isTileTemplate } from "./tile-template.js";
 import { readTimeZones } from "./time-zones.js";
+import { basePathProblem, readOrigins } from "./web-addresses.js";
 import { inWords } from "./words.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
@@ -49,6 +50,10 @@ export interface Config {
   readonly apiVariant: "A" | "B";
   /** The name by which devices reach the service; null: HOST. */
   readonly publicHost: string | null;
+  /** The prefix of all paths behind a proxy, `/tidemark`; empty: none. */
+  readonly basePath: string;
+  /** Origins whose pages may call the API. */
+  readonly corsOrigins: readonly string[];
   /** PEM files of the certificate authority; null: the deployment makes its own. */
   readonly authority: PemFiles | null;
   /** PEM files of the TLS listeners' certificates, one or two of different kinds; null: the authority issues one. */
@@ -218,6 +223,21 @@ const influxURLs = z
   .transform(readInfluxURLs)
   .refine((all) => all !== null, "must be http:// or https:// addresses, separated by commas");
 
+const basePath = z.string().transform((text, context) => {
+  const problem = basePathProblem(text);
+  if (problem === null) return text;
+  context.addIssue({ code: "custom", message: problem });
+  return z.NEVER;
+});
+
+const origins = z
+  .string()
+  .transform(readOrigins)
+  .refine(
+    (all) => all !== null,
+    "must be origins such as https://app.example.com, in lower case, separated by commas; * is not taken",
+  );
+
 const journalURL = z.string().transform((text, context) => {
   const read = readJournalURL(text);
   if (typeof read === "object") return read;
@@ -254,6 +274,8 @@ const schema = z.object({
   TIMEZONE_DATA: z.string().min(1).max(4096).optional(),
   API_VARIANT: z.enum(["A", "B"]).default("A"),
   PUBLIC_HOST: z.string().min(1).max(255).optional(),
+  BASE_PATH: basePath.optional(),
+  CORS_ORIGINS: origins.default([]),
   CA_CERT: z.string().min(1).optional(),
   CA_KEY: z.string().min(1).optional(),
   TLS_CERT: z.string().min(1).optional(),
@@ -380,6 +402,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     timeZones,
     apiVariant: env.API_VARIANT,
     publicHost: env.PUBLIC_HOST ?? null,
+    basePath: env.BASE_PATH ?? "",
+    corsOrigins: env.CORS_ORIGINS,
     authority: pemFiles(env.CA_CERT, env.CA_KEY),
     tls: serverFiles(env.TLS_CERT, env.TLS_KEY),
     trustedProxies: env.TRUSTED_PROXIES,

@@ -46,11 +46,11 @@ const options = {
   absWorkingDir: root,
 } as const satisfies BuildOptions;
 
-/** A script of its own, which shares nothing with the pages. */
+/** A script of its own: the pages import it whole, where there is no worker. */
 const worker = await build({
   ...options,
   entryPoints: { live: join(root, "src/console/app/live/worker.ts") },
-  format: "iife",
+  format: "esm",
 });
 const [workerFile] = worker.outputFiles;
 if (workerFile === undefined) throw new Error("the build made no worker");

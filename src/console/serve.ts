@@ -34,9 +34,10 @@ interface Loaded {
 }
 
 /** Read once, when it is first asked for; null where only tsc has run. */
-async function load(): Promise<Loaded | null> {
+async function load(basePath: string): Promise<Loaded | null> {
   try {
-    const page = Uint8Array.from(await readFile(new URL("index.html", folder)));
+    const text = await readFile(new URL("index.html", folder), "utf8");
+    const page = new TextEncoder().encode(text.replaceAll(/(?<=(?:href|src)=")(?=\/)/g, basePath));
     const names = await readdir(new URL("assets/", folder));
     const assets = await Promise.all(
       names.map(async (name) => {
@@ -54,11 +55,18 @@ async function load(): Promise<Loaded | null> {
 const digestOf = (content: string | Uint8Array): string =>
   createHash("sha256").update(content).digest("base64url").slice(0, 22);
 
-/** @param framersOf origins whose pages may frame the page of a share, which its digest names */
-export function mountConsole(app: Hono, framersOf: (digest: string) => Promise<readonly string[]>): void {
+/**
+ * @param basePath the prefix of paths behind a proxy, which the page's addresses have
+ * @param framersOf origins whose pages may frame the page of a share, which its digest names
+ */
+export function mountConsole(
+  app: Hono,
+  basePath: string,
+  framersOf: (digest: string) => Promise<readonly string[]>,
+): void {
   let loading: Promise<Loaded | null> | null = null;
   const loaded = (): Promise<Loaded | null> => {
-    loading ??= load();
+    loading ??= load(basePath);
     return loading;
   };
 
@@ -106,8 +114,9 @@ export function mountConsole(app: Hono, framersOf: (digest: string) => Promise<r
   });
   app.get("/console/*", (context) => answerPage(context));
 
-  app.get("/console", (context) => context.redirect("/console/"));
+  const home = `${basePath}/console/`;
+  app.get("/console", (context) => context.redirect(home));
   app.get("/", (context, next) =>
-    (context.req.header("accept") ?? "").includes("text/html") ? context.redirect("/console/") : next(),
+    (context.req.header("accept") ?? "").includes("text/html") ? context.redirect(home) : next(),
   );
 }

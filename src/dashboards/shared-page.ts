@@ -9,8 +9,8 @@ export const sharedPages = "/console/shared";
 const kind = "sha256:";
 
 /** The token stands behind #, so that no log, no history of a server and no `Referer` has it. */
-export function sharedPagePath(token: string): string {
-  return `${sharedPages}/${hashGenerated(token).slice(kind.length)}#${token}`;
+export function sharedPagePath(basePath: string, token: string): string {
+  return `${basePath}${sharedPages}/${hashGenerated(token).slice(kind.length)}#${token}`;
 }
 
 /** Origins whose pages may frame the page that an address names: none where there is no such share, or not any more. */

@@ -1,12 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { longID } from "../../store/metadata/db/ids.js";
-import { createDevice, type NewDevice } from "../../store/metadata/devices/devices.js";
+import type { NewDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import type { ProductRef } from "../../store/metadata/products/products.js";
 import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { code, createBody, name, present, text } from "../http/fields.js";
 import { codesOf } from "../http/labels.js";
+import { createOnceFree } from "./create-once-free.js";
 import type { DeviceDeps } from "./draft.js";
 import {
   checkDraft,
@@ -87,7 +88,7 @@ export async function createFromA(
       await ownProduct(deps, caller, productID);
       await checkDraft(deps, caller, draft, cloudProtocol, null);
     },
-    () => createDevice(deps.devices, caller, deps.now(), newDeviceOf(input, draft, product)),
+    () => createOnceFree(deps, caller, newDeviceOf(input, draft, product)),
   );
 }
 
@@ -130,7 +131,7 @@ export async function createFromB(
   const product = await check();
   const isGateway = deviceType === typesB.gateway;
   const store = () =>
-    createDevice(deps.devices, caller, deps.now(), {
+    createOnceFree(deps, caller, {
       ...(isGateway ? { ...gatewayDefaults, gatewayProtocol: product.cloudProtocol } : defaults),
       ...withoutNulls(present(fields)),
       ...storedTypes[deviceType],

@@ -4,7 +4,7 @@ export interface CsvDialect {
   readonly delimiter: string;
   /** Whether numbers may be written with a decimal comma: never where commas separate cells. */
   readonly decimalComma: boolean;
-  /** Characters before the header: those of a line `sep=;`, by which Excel is told the delimiter. */
+  /** Characters before the header: those of a line `sep=;`, which names the delimiter for Excel. */
   readonly skip: number;
 }
 

@@ -1,7 +1,7 @@
 /** Encodings that spreadsheets and Windows write text files in; without a mark, a file is UTF-8. */
-export type TextEncoding = "utf-8" | "utf-16le" | "utf-16be";
+type TextEncoding = "utf-8" | "utf-16le" | "utf-16be";
 
-/** Told from the first two bytes: the byte order mark of UTF-16 is no text in UTF-8. */
+/** By the first two bytes: the byte order mark of UTF-16 is no text in UTF-8. */
 export function encodingOf(bytes: Uint8Array): TextEncoding {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return "utf-16le";

@@ -34,14 +34,20 @@ export function libraryFile(name: string): () => Promise<ServedFile> {
 /** The file that the build writes beside the compiled sources. */
 export const builtDocument = new URL("../../openapi.json", import.meta.url);
 
-/** The document that the build wrote. A tree that was only compiled has none yet, and makes the same one. */
-export function documentFile(make: () => object): () => Promise<ServedFile> {
+/**
+ * The document that the build wrote. A tree that was only compiled has none yet, and makes the same one. With a prefix
+ * of paths, its server has it.
+ */
+export function documentFile(make: () => object, basePath: string): () => Promise<ServedFile> {
   return served(async () => {
-    try {
-      return await readFile(builtDocument);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const document = await readFile(builtDocument).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
       return Buffer.from(JSON.stringify(make()));
-    }
+    });
+    if (basePath === "") return document;
+    const { servers: _, ...rest } = JSON.parse(document.toString()) as { readonly servers: unknown };
+    return Buffer.from(
+      JSON.stringify({ ...rest, servers: [{ url: basePath, description: "this service" }] }),
+    );
   });
 }

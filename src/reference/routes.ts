@@ -28,8 +28,11 @@ const parts: readonly (readonly [string, string, () => Promise<ServedFile>])[] =
   ["favicon.png", "image/png", libraryFile("favicon-32x32.png")],
 ];
 
-/** The API reference: the document and a page over it. `make` makes the document if no build has written it. */
-export function referenceRoutes(make: () => object): Route[] {
+/**
+ * The API reference: the document and a page over it. `make` makes the document if no build has written it; `basePath`
+ * is the prefix of paths behind a proxy.
+ */
+export function referenceRoutes(make: () => object, basePath: string): Route[] {
   return [
     serve({
       path: "/openapi.json",
@@ -38,7 +41,7 @@ export function referenceRoutes(make: () => object): Route[] {
       schema: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }).openapi("OpenApi", {
         example: { openapi: "3.1.0", paths: {} },
       }),
-      file: documentFile(make),
+      file: documentFile(make, basePath),
     }),
     serve({
       path: "/reference",

@@ -15,6 +15,7 @@ import {
 } from "../../store/metadata/dashboards/shares.js";
 import { newSecret } from "../../store/metadata/db/ids.js";
 import { hashGenerated } from "../../store/metadata/db/secrets.js";
+import { isOrigin } from "../config/web-addresses.js";
 import { sharedPagePath } from "../dashboards/shared-page.js";
 import { ApiError, invalid, limited } from "../http/errors.js";
 import { code, createBody, editBody, name, present } from "../http/fields.js";
@@ -51,7 +52,7 @@ const shareParams = idParams.extend({
 });
 
 export function dashboardShareRoutes(deps: AppDeps): Route[] {
-  const { db, now, zone } = deps;
+  const { config, db, now, zone } = deps;
   const routes = resourceRoutes(deps);
   return [
     routes.list<Share>({
@@ -96,7 +97,7 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
         };
         const hash = hashGenerated(token);
         const made = await createShare(db, caller, now(), dashboard, input, hash).catch(limited);
-        const path = sharedPagePath(token);
+        const path = sharedPagePath(config.basePath, token);
         return { status: 201, body: { ...share(made, writing), token, path } };
       },
     }),
@@ -137,12 +138,6 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
       },
     }),
   ];
-}
-
-/** It will stand in a header of the page that is framed: a host may hold neither wildcards nor what ends a directive. */
-function isOrigin(text: string): boolean {
-  const hasPlainHost = /^https?:\/\/[a-z0-9.:[\]-]+$/.test(text);
-  return hasPlainHost && URL.canParse(text) && new URL(text).origin === text;
 }
 
 /** @throws ApiError DATA_NOT_FOUND for a text that is no record id */

@@ -2,7 +2,6 @@ import { z } from "@hono/zod-openapi";
 import { longID } from "../../store/metadata/db/ids.js";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import {
-  createDevice,
   type Gateway,
   gatewayFilters,
   gatewayIDs,
@@ -12,6 +11,7 @@ import {
   updateDevice,
 } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
+import { createOnceFree } from "../devices/create-once-free.js";
 import { editedFields, ownProduct, spelled, storeChecked, withoutNulls } from "../devices/draft.js";
 import { deviceFields, deviceID } from "../devices/rules.js";
 import type { Caller } from "../http/caller.js";
@@ -147,7 +147,7 @@ async function createGateway(deps: AppDeps, caller: Caller, body: z.output<typeo
   const check = () => ownProduct(deps, caller, productID);
   const product = await check();
   return storeChecked(check, () =>
-    createDevice(deps.devices, caller, deps.now(), {
+    createOnceFree(deps, caller, {
       ...defaults,
       ...withoutNulls(spelled(input, spellings)),
       kind: "gateway",

@@ -11,6 +11,7 @@ import type { WebSocketTransport } from "../../ingest/transports/websocket/trans
 import { type Config, ConfigError } from "../config/config.js";
 import type { RequestBudget } from "../http/request-budget.js";
 import type { Logger } from "../observability/log.js";
+import { upgradesBelow } from "./base-path.js";
 import { createConnectionPool } from "./connection-pool.js";
 import type { HttpTimes } from "./http-connection.js";
 import { createHttp1Server } from "./http1-server.js";
@@ -35,7 +36,7 @@ export interface HttpListener {
 }
 
 export interface HttpListenerDeps {
-  readonly config: Pick<Config, "host" | "httpPort" | "apiVariant" | "trustedProxies">;
+  readonly config: Pick<Config, "host" | "httpPort" | "apiVariant" | "trustedProxies" | "basePath">;
   readonly log: Logger;
   readonly meter: Meter;
   /** Monotonic milliseconds. */
@@ -70,11 +71,12 @@ const graceMs = 5000;
 /** @throws ConfigError for a port that is not available */
 export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<HttpListener> {
   const { config, log, meter, monotonic, tls, times = usualTimes, checkMs = usualCheckMs } = deps;
-  const { host } = config;
+  const { host, basePath } = config;
   const unread = createUnread({ variant: config.apiVariant, log });
   const turns = createRequestTurns();
-  const handling = createRequestHandling(fetch, { host, unread, turns, devices: deps.devices });
-  const relayed = createRelayedServer(handling, deps.webSockets);
+  const handling = createRequestHandling(fetch, { host, basePath, unread, turns, devices: deps.devices });
+  const upgrades = upgradesBelow(deps.webSockets, basePath);
+  const relayed = createRelayedServer(handling, upgrades);
   const proxies = createProxies(config.trustedProxies);
   const ipOf = ({ headers }: IncomingMessage, { address }: HttpPeer) => clientOf(proxies, address, headers);
   const admission = createAdmission<Admitted>(deps.connectionsMax);
@@ -89,7 +91,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
     http1: createHttp1Server(handling, {
       unread,
       idleMs: usualTimes.idleMs,
-      upgrades: deps.webSockets,
+      upgrades,
       ipOf,
     }),
   });

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
+import { removeBasePath } from "./base-path.js";
 import { setPeer } from "./peers.js";
 import { laneOf, type RequestTurns } from "./request-turns.js";
 import type { Unread } from "./unread.js";
@@ -17,6 +18,8 @@ interface Client extends HttpPeer {
 
 interface RequestHandlingDeps {
   readonly host: string;
+  /** The prefix of paths behind a proxy; empty: none. */
+  readonly basePath: string;
   readonly unread: Unread;
   readonly turns: RequestTurns;
   /** Answers the requests of devices. */
@@ -32,7 +35,7 @@ export interface RequestHandling {
 
 export function createRequestHandling(
   fetch: Fetch,
-  { host, unread, turns, devices }: RequestHandlingDeps,
+  { host, basePath, unread, turns, devices }: RequestHandlingDeps,
 ): RequestHandling {
   const listener = getRequestListener(fetch, { hostname: host, errorHandler: unread.respond });
 
@@ -43,11 +46,13 @@ export function createRequestHandling(
 
   return {
     inTurn,
-    handle: (request, response, client, peer = client) =>
+    handle: (request, response, client, peer = client) => {
+      request.url = removeBasePath(request.url ?? "", basePath);
       inTurn(request, response, client, () => {
         if (unread.refuse(request, response)) return;
         setPeer(request, peer);
         if (devices?.handle(request, response, peer) !== true) void listener(request, response);
-      }),
+      });
+    },
   };
 }

@@ -23,6 +23,11 @@ export async function newestRemoval(db: Db): Promise<number> {
   return row?.id ?? 0;
 }
 
+/** Whether the points of a deleted device with this deviceID are still to be removed. */
+export async function hasRemoval(db: Db, deviceID: string): Promise<boolean> {
+  return (await db.first("select 1 from removal where deviceID = ?", [deviceID])) !== undefined;
+}
+
 /** Up to `limit` tenants with waiting removals, ascending, above `after`. */
 export async function tenantsWithRemovals(db: Db, after: number, limit: number): Promise<number[]> {
   const rows = await db.all<{ tenant: number }>(

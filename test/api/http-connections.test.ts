@@ -46,7 +46,13 @@ async function withEdge(
   work: (edge: Edge) => Promise<void>,
 ): Promise<void> {
   const meter = createMeter();
-  const config = { host: "127.0.0.1", httpPort: 0, apiVariant: "A", trustedProxies: [] } as const;
+  const config = {
+    host: "127.0.0.1",
+    httpPort: 0,
+    apiVariant: "A",
+    trustedProxies: [],
+    basePath: "",
+  } as const;
   const monotonic = () => performance.now();
   const deps = {
     config,

@@ -3,8 +3,9 @@ import type { MqttClient } from "mqtt";
 import { makeDevice, makeGateway, makeGroup, makeProduct } from "../factories.js";
 import { rawConnected } from "../ingest/support.js";
 import { assert, until } from "../suite.js";
-import { hasKeys, type Rec, refused, stampPattern, worldSuite } from "../world.js";
+import { hasKeys, type Rec, type Reply, refused, stampPattern, worldSuite } from "../world.js";
 import { badValues } from "./resource.js";
+import { ended } from "./transfer.js";
 
 worldSuite("device_publish", (test, world) => {
   let product: Rec;
@@ -31,6 +32,11 @@ worldSuite("device_publish", (test, world) => {
   };
   const logs = async (of: Rec = device) =>
     (await world.call("GET", `/api/v1/devices/${of.id}/control_logs?_limit=1000`)).page.items;
+  /** The answer of 201 names its task as those of 202 do. */
+  const asAccepted = (reply: Reply): Reply => ({
+    ...reply,
+    status: reply.status === 201 ? 202 : reply.status,
+  });
   const statusOf = async () => (await logs())[0]?.publishStatus;
   const becomes = (status: number) =>
     until(async () => (await statusOf()) === status, { what: `publishStatus ${status}` });
@@ -39,6 +45,27 @@ worldSuite("device_publish", (test, world) => {
     client.on("message", (topic, payload, packet) => got.push(`${topic} ${payload} ${packet.qos}`));
     return got;
   };
+
+  test("what the answer says stands in the log by then, for one device, a group and many", async () => {
+    const client = await world.connect(device);
+    for (let round = 0; round < 30; round++) {
+      assert.is(await publish({ qos: 0 }), "successful");
+      assert.is(await statusOf(), 3, `round ${round}`);
+    }
+    const group = await makeGroup(world, product);
+    await world.call("POST", `/api/v1/groups/${group.id}/devices`, { ids: [device.id] });
+    const toGroup = { groupID: group.groupID, payload: "on", qos: 0 };
+    const sent = await ended(world, asAccepted(await world.call("POST", "/api/v1/group_publish", toGroup)));
+    assert.equal(sent.msg, { publish_success_num: 1, publish_failure_num: 0 });
+    const toMany = { action: "command", ids: [device.id], payload: "on", qos: 0, ttl: 60 };
+    const { state, msg } = await ended(world, await world.call("POST", "/api/v1/devices/bulk", toMany));
+    assert.is(state, "SUCCESS", JSON.stringify(msg));
+    assert.equal(
+      (await logs()).map(({ publishStatus }) => publishStatus),
+      Array(32).fill(3),
+    );
+    await client.endAsync();
+  });
 
   test("the inbox needs no SUBSCRIBE; PUBACK makes the log 2", async () => {
     const client = await world.connect(device);

@@ -136,7 +136,13 @@ suite("requests that come too late", (test) => {
     () => undefined,
     () => 0,
   );
-  const config = { host: "127.0.0.1", httpPort: 0, apiVariant: "B", trustedProxies: [] } as const;
+  const config = {
+    host: "127.0.0.1",
+    httpPort: 0,
+    apiVariant: "B",
+    trustedProxies: [],
+    basePath: "",
+  } as const;
   const body = { everyMs: 100, bytesMin: 10 };
   const times = { firstMs: 50, headersMs: 50, publicBodyMs: 100, body, idleMs: 500, unreadMs: 500 };
   const monotonic = () => performance.now();

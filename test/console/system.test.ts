@@ -1,7 +1,15 @@
 /** Tasks, files in and out, and how the service does, in a real browser. Flow 25 of the console: what goes out comes in. */
+import { File } from "node:buffer";
 import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
-import { csvRows, missingForPoints, previewOf } from "../../src/console/app/system/preview.js";
+import {
+  beginningOf,
+  csvRows,
+  missingForDevices,
+  missingForPoints,
+  previewOf,
+} from "../../src/console/app/system/preview.js";
 import { makeDataPoint, makeDevice, makeProduct, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
@@ -27,6 +35,21 @@ suite("console: previews of files", (test) => {
     assert.equal(missingForPoints(["deviceID", "temp"]), ["time"]);
     assert.equal(missingForPoints(["deviceID", "time"]), ["dataPointID", "value"]);
     assert.equal(missingForPoints(["dataPointID", "value", "time"]), ["deviceID"]);
+    assert.equal(missingForDevices(["DEVICEID", "devicename", "DeviceType", "productid"]), ["cloudProtocol"]);
+  });
+
+  test("a file is read in the encoding that its mark names, packed or not", async () => {
+    const text = "deviceID;time;größer 设备\n";
+    const wide = Buffer.from(`\uFEFF${text}`, "utf16le");
+    for (const [name, bytes] of [
+      ["utf-8.csv", Buffer.from(`\uFEFF${text}`)],
+      ["le.csv", wide],
+      ["be.csv", Buffer.from(wide).swap16()],
+      ["packed.csv.gz", gzipSync(text)],
+    ] as const) {
+      const beginning = await beginningOf(new File([Uint8Array.from(bytes)], name) as never);
+      assert.is(beginning, text, name);
+    }
   });
 
   test("CSV of any delimiter and NDJSON are shown as columns; what is neither is not", () => {
@@ -42,6 +65,9 @@ suite("console: previews of files", (test) => {
       ],
     });
     assert.is(previewOf(""), null);
+    const table = { columns: ["deviceID", "time", "temp, °C"], rows: [["gh", "1", "2,5"]] };
+    assert.equal(previewOf('sep=;\r\ndeviceID;time;"temp, °C"\r\ngh;1;2,5\r\n'), table);
+    assert.equal(previewOf("deviceID;time;temp, °C\ngh;1;2,5\n"), table);
   });
 });
 

@@ -26,7 +26,13 @@ suite("descriptors", (test) => {
   });
 
   test("a connection of HTTP is one descriptor, asked and answered or not", async () => {
-    const config = { host: "127.0.0.1", httpPort: 0, apiVariant: "A", trustedProxies: [] } as const;
+    const config = {
+      host: "127.0.0.1",
+      httpPort: 0,
+      apiVariant: "A",
+      trustedProxies: [],
+      basePath: "",
+    } as const;
     const { log } = inertDeps();
     const { monotonic } = systemClock;
     const deps = {

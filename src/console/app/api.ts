@@ -1,5 +1,6 @@
 /** Calls of the public API, with the session's cookie. The console uses nothing else. */
 
+import { api } from "./base.js";
 import { personOrPoll } from "./person.js";
 
 /** An answer that is an error, in the form that every error of the API has. */
@@ -99,7 +100,7 @@ export async function answerOf(method: Method, path: string, options: CallOption
   const sent = file ?? (body === undefined ? undefined : JSON.stringify(body));
   let response: Response;
   try {
-    response = await fetch(pathOf(`/api/v1${path}`, query), {
+    response = await fetch(pathOf(api + path, query), {
       method,
       headers: {
         ...ownHeaders(),
@@ -175,7 +176,7 @@ export function asCurl(method: Method, path: string, query: Query = {}, body?: u
   const parts = [
     "curl",
     ...(method === "GET" ? [] : ["-X", method]),
-    quoted(`${location.origin}${pathOf(`/api/v1${path}`, query)}`),
+    quoted(`${location.origin}${pathOf(api + path, query)}`),
     "-H",
     '"Authorization: Bearer $KEY"',
     ...(body === undefined

@@ -1,5 +1,6 @@
 /** Files that go to the API and come from it, and how far they have come. */
 import { ApiFailure, failureOf, ownHeaders, pathOf, type Query, sessionEnded } from "./api.js";
+import { api } from "./base.js";
 
 /** By then the browser has begun to read what is saved. */
 const readWithinMs = 60_000;
@@ -20,7 +21,7 @@ export function upload<T>(path: string, body: Blob | FormData, options: UploadOp
   // `fetch` does not tell how much has gone.
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
-    request.open("POST", `/api/v1${path}`);
+    request.open("POST", api + path);
     for (const [name, value] of Object.entries({ ...ownHeaders(), ...headers }))
       request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
@@ -53,7 +54,7 @@ export async function receive(
 ): Promise<Blob> {
   try {
     const headers = { ...ownHeaders(), Accept: type };
-    const response = await fetch(pathOf(`/api/v1${path}`, query), { headers, signal, redirect: "error" });
+    const response = await fetch(pathOf(api + path, query), { headers, signal, redirect: "error" });
     if (!response.ok) {
       if (response.status === 401) sessionEnded();
       throw await failureOf(response);

@@ -1,7 +1,8 @@
 /** The address is the state: paths below /console, and parameters of the query. */
 import { computed, signal } from "@preact/signals";
+import { base as prefix } from "./base.js";
 
-const base = "/console";
+const base = `${prefix}/console`;
 
 interface Place {
   /** Below the console, beginning with a slash. */

@@ -6,6 +6,7 @@ import {
   type Staging,
 } from "../../../store/metadata/devices/import.js";
 import { taskEnded } from "../../../store/metadata/tasks.js";
+import { untilFree } from "../../devices/create-once-free.js";
 import type { DiskClaim } from "../../http/disk-space.js";
 import { FormatError } from "../format-error.js";
 import { type FileHeader, readHeader } from "./device-columns.js";
@@ -63,6 +64,13 @@ async function importThrough(
     errors.add(row, "parentDevice", "must not be the device itself or one below it");
   }
   context.progress(steps.links);
+  // Not for the rows of a file that fails anyway.
+  if (errors.count === 0) {
+    await untilFree(() => {
+      context.checkStop();
+      return staging.meetsRemoval();
+    });
+  }
   await noteConflicts(staging, errors);
   await failIfAny(errors, job, context.room);
   context.progress(steps.conflicts);

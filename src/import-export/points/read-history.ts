@@ -206,7 +206,7 @@ export async function guessFormat(path: string): Promise<HistoryFormat> {
   const source = await openText(path);
   try {
     const { bytes } = await readHead(source);
-    return /^(\u00ef\u00bb\u00bf)?\s*\{/.test(bytes.toString("latin1")) ? "ndjson" : "csv";
+    return /^(\u00ef\u00bb\u00bf)?\s*\{/.test(bytes.toString("latin1", 0, 64)) ? "ndjson" : "csv";
   } finally {
     await source.close();
   }

@@ -44,6 +44,8 @@ export interface Staging {
   link(tenant: number, limit: number): Promise<number[]>;
   /** Row and row of its parent, for every parent within the file. */
   parents(): Promise<{ readonly row: number; readonly parentRow: number }[]>;
+  /** Whether a row has the deviceID of a deleted device whose points are still to be removed. */
+  meetsRemoval(): Promise<boolean>;
   /** Rows with values that the file or the store has already. At most `limit`. */
   conflicts(limit: number): Promise<RowConflict[]>;
   /** Stores all or none. `more` are statements of the same transaction. @throws StoreError CONFLICT, REFERENCED */
@@ -106,6 +108,9 @@ export async function openStaging(db: Db, name: string, temporary: boolean): Pro
     },
     parents: () =>
       db.all(`select s.row, p.row parentRow from ${table} s join ${table} p on p.n = s.parentRow`),
+    meetsRemoval: async () =>
+      (await db.first(`select 1 from ${table} s join removal m on m.deviceID = s.deviceID limit 1`)) !==
+      undefined,
     conflicts: async (limit) => {
       const found: RowConflict[] = [];
       for (const { field, error, sql } of conflictQueries(table)) {

@@ -1,5 +1,7 @@
 /** Series of several data points as one table: a row a time, a column a series. Pure. */
 import { numberText } from "../charts/numbers.js";
+import { csvLine } from "../csv.js";
+import { rowsOf } from "../explore/rows.js";
 
 interface Column {
   readonly name: string;
@@ -16,19 +18,8 @@ interface Table<One extends Column> {
 }
 
 export function tableOf<One extends Column>(columns: readonly One[]): Table<One> {
-  const rows = new Map<number, unknown[]>();
-  for (const [i, { time, value }] of columns.entries()) {
-    for (const [k, at] of time.entries()) {
-      let cells = rows.get(at);
-      if (cells === undefined) {
-        cells = new Array<unknown>(columns.length).fill(undefined);
-        rows.set(at, cells);
-      }
-      cells[i] = value[k];
-    }
-  }
-  const ascending = [...rows].sort(([a], [b]) => a - b);
-  return { columns, rows: ascending.map(([time, cells]) => ({ time, cells })) };
+  const rows = rowsOf(columns.map(({ time, value }) => ({ times: time, values: value })));
+  return { columns, rows: rows.map(({ time, values }) => ({ time, cells: values })) };
 }
 
 export function cellText(value: unknown): string {
@@ -38,20 +29,10 @@ export function cellText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** As a file: times are UTC, values are not rounded; text that a spreadsheet would run has a ' before it. */
+/** As a file: times are UTC, values are not rounded. */
 export function csvOf({ columns, rows }: Table<Column>): string {
-  const lines = [
-    ["time", ...columns.map(({ name }) => name)],
-    ...rows.map(({ time, cells }) => [new Date(time).toISOString(), ...cells.map(plain)]),
-  ];
-  return `${lines.map((line) => line.map(quoted).join(",")).join("\n")}\n`;
+  const lines = rows.map(({ time, cells }) => [new Date(time).toISOString(), ...cells]);
+  return [["time", ...columns.map(({ name }) => name)], ...lines]
+    .map((line) => `${csvLine(line)}\n`)
+    .join("");
 }
-
-function plain(value: unknown): string {
-  if (value === undefined || value === null) return "";
-  if (typeof value === "object") return JSON.stringify(value);
-  if (typeof value !== "string") return String(value);
-  return /^[=+\-@]/.test(value) ? `'${value}` : value;
-}
-
-const quoted = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

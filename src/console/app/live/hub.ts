@@ -16,7 +16,7 @@ export interface Window {
   tell(message: ToWindow): void;
 }
 
-interface Hub {
+export interface Hub {
   hear(from: Window, said: FromWindow): void;
 }
 

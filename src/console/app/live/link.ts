@@ -1,6 +1,7 @@
 /** This window's link to whoever holds the streams: the worker that all windows share, or where there is none, itself. */
 import { liveWorker } from "tidemark:live-worker";
 import { effect, signal } from "@preact/signals";
+import { base } from "../base.js";
 import { me, sessionEnded, sessionState } from "../session.js";
 import { missedAt } from "./missed.js";
 import type { FromWindow, Item, LinkState, Topic, ToWindow, Want } from "./protocol.js";
@@ -104,7 +105,7 @@ export function startLive(): void {
 
 async function openLink(): Promise<(message: FromWindow) => void> {
   if (!("SharedWorker" in globalThis)) return ownLink();
-  const worker = new SharedWorker(scriptUrl(liveWorker), "tidemark live");
+  const worker = new SharedWorker(scriptUrl(base + liveWorker), { name: "tidemark live", type: "module" });
   worker.port.onmessage = ({ data }: MessageEvent<ToWindow>) => hear(data);
   // A browser that does not let the worker run, in a private window for instance.
   worker.onerror = () => {
@@ -117,7 +118,7 @@ async function openLink(): Promise<(message: FromWindow) => void> {
 }
 
 async function ownLink(): Promise<(message: FromWindow) => void> {
-  const { createHub } = await import("./hub.js");
+  const { createHub } = (await import(base + liveWorker)) as typeof import("./worker.js");
   const hub = createHub(1);
   const window = { tell: hear };
   // Each window takes one of the six connections that a browser has to a host: a hidden one takes none.

@@ -1,4 +1,5 @@
 /** What all windows want, as few questions to GET /live as possible. */
+import { api } from "../base.js";
 import type { Topic, Want } from "./protocol.js";
 
 export interface Question {
@@ -72,5 +73,5 @@ export function bring(questions: readonly Question[], { topics, devices }: Want)
 
 export function pathOf({ topics, devices }: Question): string {
   const ids = devices === null ? "" : `&deviceID=${devices.map(encodeURIComponent).join(",")}`;
-  return `/api/v1/live?topics=${topics.join(",")}${ids}`;
+  return `${api}/live?topics=${topics.join(",")}${ids}`;
 }

@@ -1,5 +1,6 @@
 /** Tiles of the deployment's map, which its service hands on. They lie over the outlines, which stay where one is missing. */
 import { type Map as LeafletMap, type TileErrorEvent, type TileEvent, TileLayer } from "leaflet";
+import { api } from "../base.js";
 import type { MapTiles } from "../session.js";
 
 const retryMs = 30_000;
@@ -15,7 +16,7 @@ export function addTiles(
 ): () => void {
   const failed = new Set<HTMLImageElement>();
   const tell = (): void => onIncomplete(failed.size > 0);
-  const layer = new TileLayer("/api/v1/map_tiles/{z}/{x}/{y}", {
+  const layer = new TileLayer(`${api}/map_tiles/{z}/{x}/{y}`, {
     className: `map-tiles ${dark}`,
     updateWhenZooming: false,
     keepBuffer: 2,

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
 import { Answer, useAsk } from "../ask.js";
+import { base } from "../base.js";
 import { t } from "../i18n.js";
 import { Bindings } from "../resources/Bindings.js";
 import { cert, policy, resources } from "../resources/resources.js";
@@ -58,7 +59,7 @@ export function DeviceAccess({ device }: DeviceAccessProps) {
         <Answer asked={brokers}>
           {({ mqttBroker }) => (
             <div class="form">
-              {snippets({ username: deviceUsername, token, mqttBroker, http: location.origin }).map(
+              {snippets({ username: deviceUsername, token, mqttBroker, http: location.origin + base }).map(
                 ({ name, text }) => (
                   <figure key={name}>
                     <figcaption class="row spread">

@@ -1,4 +1,5 @@
 /** A list without records: what will stand there, and how the first one is made. */
+import { api } from "../base.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
 import { CopyButton } from "../shell/CopyButton.js";
@@ -9,7 +10,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 export function BeginningOf({ text, path, body, right = "write" }: Beginning) {
   const variant = me.value?.variant === "B" ? ` -H 'Api-Variant: A'` : "";
   const command = [
-    `curl -X POST ${location.origin}/api/v1${path}`,
+    `curl -X POST ${location.origin}${api}${path}`,
     `  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json'${variant}`,
     `  -d ${quoted(JSON.stringify(body))}`,
   ].join(" \\\n");

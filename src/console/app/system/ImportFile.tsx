@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure } from "../api.js";
+import { api } from "../base.js";
 import { t } from "../i18n.js";
 import { Scroll } from "../shell/Scroll.js";
 import { useDrop } from "../shell/use-drop.js";
@@ -76,10 +77,10 @@ export function ImportFile({ kind }: { readonly kind: ImportKind }) {
       <p class="muted">{t(kind.hint)}</p>
       {kind.name === "devices" && (
         <p class="row">
-          <a href="/api/v1/devices_template" download>
+          <a href={`${api}/devices_template`} download>
             {t("transfer.template")}
           </a>
-          <a href="/api/v1/devices_template?format=csv" download>
+          <a href={`${api}/devices_template?format=csv`} download>
             {t("transfer.templateCsv")}
           </a>
         </p>

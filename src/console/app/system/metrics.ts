@@ -1,5 +1,6 @@
 /** Figures of the service as /metrics tells them to whoever runs the deployment. */
 import { ApiFailure } from "../api.js";
+import { base } from "../base.js";
 
 interface Sample {
   readonly name: string;
@@ -11,7 +12,7 @@ interface Sample {
 export async function readMetrics(signal: AbortSignal): Promise<readonly Sample[]> {
   let response: Response;
   try {
-    response = await fetch("/metrics", { signal, credentials: "same-origin", redirect: "error" });
+    response = await fetch(`${base}/metrics`, { signal, credentials: "same-origin", redirect: "error" });
   } catch (error) {
     if (signal.aborted) throw error;
     throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");

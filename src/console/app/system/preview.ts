@@ -7,23 +7,30 @@ export interface Preview {
 
 export const bytesMax = 64 * 1024;
 const rowsMax = 5;
-const delimiters = [",", ";", "\t"] as const;
+const delimiters = [",", ";", "\t"];
 
 export const isPacked = (file: File): boolean => /\.gz$/i.test(file.name);
 
-/** The beginning of a file as text; of a packed one what is in it. */
+/** The text of a file as it comes: unpacked, and in UTF-16 where its mark says so. */
+export async function textOf(file: File): Promise<ReadableStreamDefaultReader<string>> {
+  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  const encoding = !isWide ? "utf-8" : first === 0xff ? "utf-16le" : "utf-16be";
+  const bytes = isPacked(file) ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+  return bytes.pipeThrough(new TextDecoderStream(encoding)).getReader();
+}
+
+/** The beginning of a file as text. */
 export async function beginningOf(file: File): Promise<string> {
-  if (!isPacked(file)) return file.slice(0, bytesMax).text();
-  const reader = file.stream().pipeThrough(new DecompressionStream("gzip")).getReader();
-  const decoder = new TextDecoder();
+  const reader = await textOf(file);
   let text = "";
   while (text.length < bytesMax) {
     const { value, done } = await reader.read();
     if (done) break;
-    text += decoder.decode(value, { stream: true });
+    text += value;
   }
   await reader.cancel();
-  return text;
+  return text.slice(0, bytesMax);
 }
 
 export const isNdjson = (text: string): boolean => /^(\ufeff)?\s*\{/.test(text);
@@ -55,9 +62,12 @@ function previewOfNdjson(text: string, most: number): Preview | null {
 }
 
 function previewOfCsv(text: string, most: number): Preview | null {
+  // A line of its own names the delimiter for Excel.
+  const [line = "", named] = /^"?sep=(.)"?\r?\n/i.exec(text) ?? [];
   const [first = ""] = text.split("\n", 1);
-  const delimiter = delimiters.find((one) => first.includes(one)) ?? ",";
-  const [columns, ...rows] = csvRows(text, delimiter, most + 1);
+  const cells = (one: string): number => first.split(one).length;
+  const delimiter = named ?? delimiters.reduce((best, one) => (cells(one) > cells(best) ? one : best));
+  const [columns, ...rows] = csvRows(text.slice(line.length), delimiter, most + 1);
   return columns === undefined ? null : { columns: columns.map((one) => one.trim()), rows };
 }
 
@@ -101,5 +111,6 @@ export function missingForPoints(columns: readonly string[]): readonly string[] 
 
 export function missingForDevices(columns: readonly string[]): readonly string[] {
   const wanted = ["deviceID", "deviceName", "deviceType", "productID", "cloudProtocol"];
-  return wanted.filter((name) => !columns.includes(name));
+  const given = columns.map((name) => name.toLowerCase());
+  return wanted.filter((name) => !given.includes(name.toLowerCase()));
 }

@@ -48,6 +48,7 @@ export function TaskOutcome({ msg }: { readonly msg: unknown }) {
   }
   const fields = msg as Readonly<Record<string, unknown>>;
   const told = counts.filter((name) => typeof fields[name] === "number");
+  const ignored = fields.ignored_columns as readonly string[] | undefined;
   const errors = Array.isArray(fields.errors) ? (fields.errors as readonly (DeviceError | LineError)[]) : [];
   return (
     <>
@@ -61,6 +62,9 @@ export function TaskOutcome({ msg }: { readonly msg: unknown }) {
           </div>
         ))}
       </dl>
+      {ignored !== undefined && (
+        <p class="status warn">{t("task.ignored", { columns: ignored.join(", ") })}</p>
+      )}
       {typeof fields.failed === "number" && fields.failed > errors.length && (
         <p class="muted">{t("task.moreErrors", { count: fields.failed - errors.length })}</p>
       )}

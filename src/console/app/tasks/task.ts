@@ -1,6 +1,7 @@
 /** Tasks as the API tells them. */
 
 import { call, type Page } from "../api.js";
+import { api } from "../base.js";
 import { shownHeaders } from "../shown.js";
 
 export const taskStates = ["PENDING", "STARTED", "PROGRESS", "SUCCESS", "FAILURE"] as const;
@@ -41,4 +42,4 @@ export const listTasks = (
 export const taskIDOf = ({ statusUrl }: { readonly statusUrl: string }): string =>
   statusUrl.slice(statusUrl.lastIndexOf("/") + 1);
 
-export const downloadHref = (excelPath: string): string => `/api/v1/${excelPath}`;
+export const downloadHref = (excelPath: string): string => `${api}/${excelPath}`;

@@ -45,6 +45,7 @@ export const tasksTexts = {
   "state.SUCCESS": ["done", "已完成"],
   "state.FAILURE": ["failed", "失败"],
   "task.progress": ["How far it is", "进度"],
+  "task.ignored": ["Columns that were passed over: {columns}", "已忽略的列：{columns}"],
   "task.file": ["Download the file", "下载文件"],
   "task.errorFile": ["Download the list of errors", "下载错误清单"],
   "task.line": ["Line", "行"],

@@ -2,6 +2,7 @@
 import { lexer, type Token, type Tokens } from "marked";
 import { type ComponentChildren, createContext, type VNode } from "preact";
 import { useContext } from "preact/hooks";
+import { base } from "../../base.js";
 
 interface MarkdownProps {
   readonly text: string;
@@ -102,7 +103,11 @@ function Inline({ token }: { readonly token: Token }): VNode {
       const shown = token.type === "link" ? inline(tokens) : text;
       if (!leadsSomewhere(href, isOwn)) return <>{shown}</>;
       return (
-        <a href={href} rel="noopener noreferrer" target={href.startsWith("/console/") ? undefined : "_blank"}>
+        <a
+          href={isConsole(href) ? base + href : href}
+          rel="noopener noreferrer"
+          target={isConsole(href) ? undefined : "_blank"}
+        >
           {shown}
         </a>
       );
@@ -117,4 +122,7 @@ function Inline({ token }: { readonly token: Token }): VNode {
 }
 
 const leadsSomewhere = (href: string, isOwn: boolean): boolean =>
-  /^https?:\/\//i.test(href) || (isOwn && href.startsWith("/console/"));
+  /^https?:\/\//i.test(href) || (isOwn && isConsole(href));
+
+/** Authors write these without the prefix of a proxy. */
+const isConsole = (href: string): boolean => href.startsWith("/console/");
