@@ -32,6 +32,7 @@ interface Readings {
   readonly certificateEnds: ReadonlyMap<string, number>;
   readonly freeDiskBytes: number;
   readonly residentBytes: number;
+  readonly logLinesDropped: number;
   readonly commits: Histogram;
   readonly writes: Histogram;
 }
@@ -255,6 +256,9 @@ const metrics: readonly Metric[] = [
     "tidemark_clock_jumps_total",
     "Times that the wall clock was set, by direction.",
     ({ clockJumps }) => by("direction", clockJumps),
+  ),
+  counter("tidemark_log_lines_dropped_total", "Lines of the log that nobody could take.", (readings) =>
+    one(readings.logLinesDropped),
   ),
   gauge("process_resident_memory_bytes", "Resident memory.", ({ residentBytes }) => one(residentBytes)),
   ({ commits }) => commits.lines("tidemark_commit_seconds", "Time of a journal commit."),

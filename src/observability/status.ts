@@ -10,6 +10,7 @@ import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { ClockJump } from "./clock-watch.js";
 import { createJournalLag, type JournalLag } from "./journal-lag.js";
+import type { Logger } from "./log.js";
 import { type BackupFigures, type BuildFacts, metricsText, type RemovalFigures } from "./metrics.js";
 import { createHistogram } from "./prometheus.js";
 import { createWindowPair } from "./window-pair.js";
@@ -100,6 +101,7 @@ interface StatusSources {
   readonly startedAt: number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
+  readonly log: Pick<Logger, "dropped">;
 }
 
 const windowMs = 60_000;
@@ -183,6 +185,7 @@ export function createStatus(sources: StatusSources): Status {
       certificateEnds,
       freeDiskBytes: freeBytes(sources.dataDir),
       residentBytes: process.memoryUsage.rss(),
+      logLinesDropped: sources.log.dropped ?? 0,
       commits,
       writes,
     });

@@ -102,6 +102,7 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     freeBytesMin: config.freeBytesMin,
     startedAt: now(),
     monotonic,
+    log,
   });
   const set = createShardSet({
     config,
