@@ -85,6 +85,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/http/credential-cache.ts", "expiry of API keys and sessions"],
   ["src/http/share-access.ts", "expiry of shares, and when they were used, which is stored"],
   ["src/observability/log.ts", "shown"],
+  ["src/observability/log-output.ts", "shown"],
   ["src/service/event-retention.ts", "retention"],
   ["src/service/maintenance.ts", "retention"],
   ["src/service/server-identity.ts", "certificates: their end"],

@@ -9,7 +9,7 @@ export interface LogOutput {
 }
 
 /** What may wait for a slow reader. */
-export const logBytesMax = 4 << 20;
+const logBytesMax = 4 << 20;
 
 /**
  * The process goes on without its log: a reader that has ended (EPIPE) or a full disk costs the lines until they can be

@@ -8,6 +8,7 @@ import type { LiveFeed } from "../../ingest/live/feed.js";
 import { count, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
+import type { Follower } from "../../store/journal/set-aside.js";
 import type { ClockJump } from "./clock-watch.js";
 import { createJournalLag, type JournalLag } from "./journal-lag.js";
 import type { Logger } from "./log.js";
@@ -88,7 +89,7 @@ interface StatusSources {
   readonly damage: Pick<DamageLog, "counts">;
   readonly removals: () => RemovalFigures;
   /** Messages that ended the service and are set aside, by follower of the journal. */
-  readonly setAside: () => ReadonlyMap<string, number>;
+  readonly setAside: () => ReadonlyMap<Follower, number>;
   /** Bytes held for MQTT clients. */
   readonly heldBytes: () => number;
   readonly stopped: () => string | null;
