@@ -1,7 +1,7 @@
 /** Where log lines go: a stream whose reader may be slow, or gone. */
 import type { Writable } from "node:stream";
 
-export interface LogOutput {
+interface LogOutput {
   /** Never throws and never waits: a line for which there is no room, or no reader, is dropped. */
   write(line: string): void;
   /** Lines dropped so far. */
