@@ -69,6 +69,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/cluster/shard-steps.ts", "records: when a shard changed hands"],
   ["src/dashboards/shared-page.ts", "expiry of shares"],
   ["src/alerts/alert-retention.ts", "retention"],
+  ["src/background/retention-clock.ts", "retention, held against the monotonic clock"],
   ["src/backup/", "shown, in the names of backups, and schedules"],
   ["src/bulk/", "records, ttl of commands"],
   ["src/cli/backup-tools.ts", "shown, and in the names of backups"],

@@ -14,6 +14,7 @@ import {
 import { removeOldSilences } from "../../store/metadata/notifications/silences.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { every } from "../background/every.js";
+import { logRemoved } from "../background/log-removed.js";
 import type { Outcome } from "../contact-points/sending.js";
 import type { Logger } from "../observability/log.js";
 import { type AlertMessage, sampleMessage } from "./alert-message.js";
@@ -37,7 +38,7 @@ export interface Notifier {
   close(): Promise<void>;
 }
 
-interface NotifierDeps {
+export interface NotifierDeps {
   readonly db: Db;
   readonly vault: Vault;
   readonly meter: Meter;
@@ -53,6 +54,8 @@ interface NotifierDeps {
   readonly now: () => number;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
+  /** By which retention removes, milliseconds since 1970. */
+  readonly retentionTime: () => number;
 }
 
 const lookMs = 1000;
@@ -120,12 +123,14 @@ export function startNotifier(deps: NotifierDeps): Notifier {
       await deliveries.forgetGone();
     }),
     every(retentionMs, "apply the notifications' retention", log, async () => {
-      const before = now() - deps.retentionDays * dayMs;
-      await removeOldSilences(db, before);
+      const before = deps.retentionTime() - deps.retentionDays * dayMs;
+      logRemoved(log, "silences", await removeOldSilences(db, before), before);
+      let rows = 0;
       for (const { id } of await listTenants(db)) {
-        await removeOldNotifications(db, id, { before, limit: rowsPerStep });
+        rows += await removeOldNotifications(db, id, { before, limit: rowsPerStep });
         await nextTurn();
       }
+      logRemoved(log, "notifications", rows, before);
     }),
   ];
 

@@ -47,6 +47,7 @@ interface Readings {
   readonly freeDiskBytes: number;
   readonly residentBytes: number;
   readonly logLinesDropped: number;
+  readonly retentionLagSeconds: number;
   readonly commits: Histogram;
   readonly writes: Histogram;
 }
@@ -271,6 +272,11 @@ const metrics: readonly Metric[] = [
   ),
   counter("tidemark_clock_jumps_total", "Times that the wall clock was set, by direction.", (readings) =>
     by("direction", clockJumps, readings.clockJumps),
+  ),
+  gauge(
+    "tidemark_retention_lag_seconds",
+    "How far the wall clock is ahead of the time by which retention removes.",
+    ({ retentionLagSeconds }) => one(retentionLagSeconds),
   ),
   counter("tidemark_log_lines_dropped_total", "Lines of the log that nobody could take.", (readings) =>
     one(readings.logLinesDropped),

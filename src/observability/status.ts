@@ -103,6 +103,8 @@ interface StatusSources {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly log: Pick<Logger, "dropped">;
+  /** How far the wall clock is ahead of the time by which retention removes. */
+  readonly retentionLagMs: () => number;
 }
 
 const windowMs = 60_000;
@@ -187,6 +189,7 @@ export function createStatus(sources: StatusSources): Status {
       freeDiskBytes: freeBytes(sources.dataDir),
       residentBytes: process.memoryUsage.rss(),
       logLinesDropped: sources.log.dropped ?? 0,
+      retentionLagSeconds: sources.retentionLagMs() / 1000,
       commits,
       writes,
     });

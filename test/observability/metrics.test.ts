@@ -27,6 +27,7 @@ function text(): string {
     freeDiskBytes: 12_345,
     residentBytes: 1000,
     logLinesDropped: 6,
+    retentionLagSeconds: 86_400,
     commits: createHistogram([0.1]),
     writes: createHistogram([0.1]),
   });
@@ -69,6 +70,7 @@ suite("the text of the metrics", (test) => {
       'tidemark_event_loop_delay_seconds{quantile="0.999"} 99.9',
       'tidemark_clock_jumps_total{direction="forward"} 1',
       "tidemark_log_lines_dropped_total 6",
+      "tidemark_retention_lag_seconds 86400",
       "process_resident_memory_bytes 1000",
     ]) {
       assert.ok(lines.has(line), line);
