@@ -135,6 +135,8 @@ export interface WriterOptions {
   readonly flushIntervalMs: number;
   /** A part is cut only once its file has about so many bytes. */
   readonly partBytesMin: number;
+  /** When every chunk is first verified, milliseconds after the start; then daily. */
+  readonly scrubAfterMs: number;
 }
 
 export type WriterEvent =
