@@ -15,6 +15,9 @@ const sourceRoots = ["src", "ingest", "query", "store", "test", "bench"];
 const stamp = at("dist/.built");
 const lock = at("dist/.lock");
 
+// Progress that nobody reads stops nothing.
+process.stderr.on("error", () => undefined);
+
 function fail(message) {
   process.stderr.write(`tidemark: ${message}\n`);
   process.exit(1);

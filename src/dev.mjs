@@ -8,6 +8,9 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const at = (path) => join(root, path);
 
+// Progress that nobody reads stops nothing.
+process.stderr.on("error", () => undefined);
+
 // In a process group of its own, so that the processes that npm's tsc starts end with it.
 const compiler = spawn(
   process.execPath,

@@ -4,7 +4,9 @@ import { shells } from "./cli/completion.js";
 import { runTool, tools } from "./cli/tools.js";
 import { helpOn, helpWanted, type PartsNamed, printed, unknownCommand } from "./cli/usage.js";
 import { ConfigError, engineOf, readConfig } from "./config/config.js";
+import { endWithReader, goOnWithoutErrorOutput } from "./host/standard-streams.js";
 import { createLogger } from "./observability/log.js";
+import { createLogOutput } from "./observability/log-output.js";
 import { serve } from "./serve.js";
 
 /** SIGTERM and SIGINT, caught from the first moment on. */
@@ -25,6 +27,8 @@ function partsNamed(): PartsNamed | null {
 
 /** Every command but `serve`. */
 export async function runCommand(given: readonly string[]): Promise<void> {
+  endWithReader();
+  goOnWithoutErrorOutput();
   const wanted = helpWanted(given);
   if (wanted !== undefined) {
     const text = helpOn(wanted);
@@ -55,10 +59,12 @@ function refuse(problem: string): void {
 export async function serveUntilStopped(signals: StopSignals): Promise<void> {
   // Nobody else may read files that the service makes, databases and their logs included.
   process.umask(0o077);
+  goOnWithoutErrorOutput();
   let reload: (() => Promise<void>) | null = null;
   process.on("SIGHUP", () => void reload?.());
   const config = readConfig(process.env);
-  const log = createLogger(config.logLevel, (line) => process.stdout.write(line), systemClock.now);
+  const output = createLogOutput(process.stdout, systemClock.now);
+  const log = createLogger(config.logLevel, output.write, systemClock.now, () => output.dropped);
   const fatal = (error: unknown): void => {
     log.error("the service cannot go on; start it again, nothing acknowledged is lost", { error });
     process.exit(1);

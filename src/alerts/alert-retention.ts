@@ -2,14 +2,17 @@ import { nextTurn } from "../../store/lib/turns.js";
 import { alertBeyond, removeAlertsUpTo, removeOldAlerts } from "../../store/metadata/alerts/alerts.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
+import { logRemoved } from "../background/log-removed.js";
+import type { Logger } from "../observability/log.js";
 
 interface AlertRetentionOptions {
   /** Days that an alert is kept after it has ended; 0 keeps it for ever. */
   readonly days: number;
   /** Ended alerts that a tenant may keep; beyond them the oldest are removed. */
   readonly rowsMax: number;
-  /** Milliseconds since 1970. */
+  /** By which it removes, milliseconds since 1970. */
   readonly now: () => number;
+  readonly log: Pick<Logger, "info">;
 }
 
 const dayMs = 86_400_000;
@@ -20,18 +23,21 @@ const stepsPerRound = 100;
 
 /** Removes, round by round, the alerts whose retention is over; it yields between steps. */
 export function createAlertRetention(db: Db, options: AlertRetentionOptions): () => Promise<void> {
-  const { days, rowsMax, now } = options;
+  const { days, rowsMax, now, log } = options;
   /** Where the next round continues: the oldest alerts may have to stay because they have not ended. */
   let from = 0;
 
   async function dropOld(): Promise<void> {
     const before = now() - days * dayMs;
+    let rows = 0;
     for (let step = 0; step < stepsPerRound; step++) {
-      const next = await removeOldAlerts(db, before, from, rowsPerStep);
+      const { next, removed } = await removeOldAlerts(db, before, from, rowsPerStep);
+      rows += removed;
       from = next ?? 0;
-      if (next === null) return;
+      if (next === null) break;
       await nextTurn();
     }
+    logRemoved(log, "alerts", rows, before);
   }
 
   async function dropBeyond(tenant: number): Promise<void> {

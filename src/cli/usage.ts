@@ -21,7 +21,7 @@ const asking = { usage: ["tidemark help [command]", "tidemark [command] --help"]
 const commands = { serve: serving, ...tools, version: versions, completion: completing, help: asking };
 
 const settings = `Settings are read from the environment (docs/configuration.md); DATA_DIR, by default ./data, says which
-deployment is meant. Exit codes: 0 done, 1 failed, 2 a wrong command or setting.`;
+deployment is meant. Exit codes: 0 done, 1 failed, 2 a wrong command or setting, 141 nobody reads the output any more.`;
 
 /** Whether only help is wanted: the name of one command, or null for all. Undefined if the command is to be run. */
 export function helpWanted([command, ...args]: readonly string[]): string | null | undefined {

@@ -18,6 +18,8 @@ import { readYear } from "./weather.js";
 const { values: flags } = parseArgs({ options: { keep: { type: "boolean", default: false } } });
 const say = (text = ""): void => void process.stdout.write(`${text}\n`);
 
+// As SIGPIPE would.
+process.stdout.on("error", () => process.exit(141));
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => process.exit(signal === "SIGINT" ? 130 : 143));
 }

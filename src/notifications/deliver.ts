@@ -1,6 +1,8 @@
+import type { NotificationOutcome } from "../../ingest/meter.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
+import type { ContactType } from "../../store/metadata/notifications/contact-points.js";
 import {
   contactPointsLeft,
   type OpenContactPoint,
@@ -41,7 +43,7 @@ interface DeliveriesDeps {
   readonly senders: Senders;
   readonly quota: MailQuota;
   /** Counts an attempt. */
-  readonly onAttempt: (type: string, outcome: "delivered" | "retried" | "limited" | "failed") => void;
+  readonly onAttempt: (type: ContactType, outcome: NotificationOutcome) => void;
   readonly log: Logger;
   /** Aborted when the service waits no longer for what is under way. */
   readonly ending: AbortSignal;

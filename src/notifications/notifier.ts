@@ -16,6 +16,7 @@ import {
 import { removeOldSilences } from "../../store/metadata/notifications/silences.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { every } from "../background/every.js";
+import { logRemoved } from "../background/log-removed.js";
 import type { Outcome } from "../contact-points/sending.js";
 import type { Logger } from "../observability/log.js";
 import { type AlertMessage, sampleMessage } from "./alert-message.js";
@@ -46,7 +47,7 @@ interface LimitedTest {
   readonly retryAt: number;
 }
 
-interface NotifierDeps {
+export interface NotifierDeps {
   readonly db: Db;
   readonly vault: Vault;
   readonly meter: Meter;
@@ -64,6 +65,8 @@ interface NotifierDeps {
   readonly now: () => number;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
+  /** By which retention removes, milliseconds since 1970. */
+  readonly retentionTime: () => number;
 }
 
 const lookMs = 1000;
@@ -135,12 +138,14 @@ export function startNotifier(deps: NotifierDeps): Notifier {
       await deliveries.forgetGone();
     }),
     every(retentionMs, "apply the notifications' retention", log, async () => {
-      const before = now() - deps.retentionDays * dayMs;
-      await removeOldSilences(db, before);
+      const before = deps.retentionTime() - deps.retentionDays * dayMs;
+      logRemoved(log, "silences", await removeOldSilences(db, before), before);
+      let rows = 0;
       for (const { id } of await listTenants(db)) {
-        await removeOldNotifications(db, id, { before, limit: rowsPerStep });
+        rows += await removeOldNotifications(db, id, { before, limit: rowsPerStep });
         await nextTurn();
       }
+      logRemoved(log, "notifications", rows, before);
     }),
   ];
 

@@ -2,7 +2,8 @@ import type { Clock } from "../../store/lib/clock.js";
 import type { Logger } from "./log.js";
 
 /** Which way the wall clock was set; labels of `tidemark_clock_jumps_total`. */
-export type ClockJump = "forward" | "back";
+export const clockJumps = ["forward", "back"] as const;
+export type ClockJump = (typeof clockJumps)[number];
 
 /** Smaller steps are corrections of the clock, or the time between two readings. */
 const jumpMsMin = 500;

@@ -4,12 +4,19 @@ export interface Logger {
   info(msg: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(msg: string, fields?: Readonly<Record<string, unknown>>): void;
   error(msg: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** Lines that nobody could take; absent where none is dropped. */
+  readonly dropped?: number;
 }
 
 const levels = ["debug", "info", "warn", "error"] as const;
 type Level = (typeof levels)[number];
 
-export function createLogger(lowest: Level, write: (line: string) => void, now: () => number): Logger {
+export function createLogger(
+  lowest: Level,
+  write: (line: string) => void,
+  now: () => number,
+  dropped: () => number = () => 0,
+): Logger {
   const from = levels.indexOf(lowest);
   const at =
     (level: Level) =>
@@ -17,7 +24,15 @@ export function createLogger(lowest: Level, write: (line: string) => void, now: 
       if (levels.indexOf(level) < from) return;
       write(`${JSON.stringify({ time: new Date(now()).toISOString(), level, msg, ...fields }, plain)}\n`);
     };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    get dropped() {
+      return dropped();
+    },
+  };
 }
 
 /** Writes errors out, because JSON would leave them empty. */

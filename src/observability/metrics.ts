@@ -1,9 +1,23 @@
 /** The metrics of /metrics: names, help texts and the source of each value, in the order of the answer. */
 import type { IntervalHistogram } from "node:perf_hooks";
+import { reasons } from "../../ingest/decode/reasons.js";
 import type { LiveFeed } from "../../ingest/live/feed.js";
-import type { Meter } from "../../ingest/meter.js";
-import type { DamageLog } from "../../store/files/damage.js";
-import type { ClockJump } from "./clock-watch.js";
+import {
+  brokerEnds,
+  brokerRefusals,
+  dropReasons,
+  endReasons,
+  handshakeFailures,
+  httpEndReasons,
+  type Meter,
+  messageRefusals,
+  notificationOutcomes,
+  policyRefusals,
+} from "../../ingest/meter.js";
+import { type DamageLog, damageParts } from "../../store/files/damage.js";
+import { type Follower, followers } from "../../store/journal/set-aside.js";
+import { contactTypes } from "../../store/metadata/notifications/contact-points.js";
+import { type ClockJump, clockJumps } from "./clock-watch.js";
 import { type Histogram, type Labels, samples } from "./prometheus.js";
 
 /** Everything that the metrics are read from, at one instant. */
@@ -14,7 +28,7 @@ interface Readings {
   readonly live: ReturnType<LiveFeed["counts"]>;
   readonly damage: DamageLog["counts"];
   /** Messages set aside, by follower of the journal. */
-  readonly setAside: ReadonlyMap<string, number>;
+  readonly setAside: ReadonlyMap<Follower, number>;
   /** Bytes held for MQTT clients. */
   readonly heldBytes: number;
   /** Committed records that the consumers have not settled, and since when the series consumer's oldest is on disk. */
@@ -32,6 +46,8 @@ interface Readings {
   readonly certificateEnds: ReadonlyMap<string, number>;
   readonly freeDiskBytes: number;
   readonly residentBytes: number;
+  readonly logLinesDropped: number;
+  readonly retentionLagSeconds: number;
   readonly commits: Histogram;
   readonly writes: Histogram;
 }
@@ -97,22 +113,24 @@ const metrics: readonly Metric[] = [
     one(meter.redelivered),
   ),
   counter("tidemark_points_total", "Points that can be read.", ({ meter }) => one(meter.pointsStored)),
-  counter("tidemark_refused_total", "Values refused, by reason.", ({ meter }) => by("reason", meter.refused)),
+  counter("tidemark_refused_total", "Values refused, by reason.", ({ meter }) =>
+    by("reason", reasons, meter.refused),
+  ),
   counter(
     "tidemark_records_failed_total",
     "Records of the journal that could not be worked on, by who follows it.",
-    ({ meter }) => by("follower", meter.recordsFailed),
+    ({ meter }) => by("follower", followers, meter.recordsFailed),
   ),
   gauge(
     "tidemark_set_aside_messages",
     "Messages that ended starts of the service and are set aside, by who follows the journal.",
-    ({ setAside }) => by("follower", setAside),
+    ({ setAside }) => by("follower", followers, setAside),
   ),
   counter("tidemark_connections_ended_total", "Connections ended, by reason.", ({ meter }) =>
-    by("reason", meter.ended),
+    by("reason", endReasons, meter.ended),
   ),
   counter("tidemark_deliveries_dropped_total", "Deliveries given up.", ({ meter }) =>
-    by("reason", meter.dropped),
+    by("reason", dropReasons, meter.dropped),
   ),
   gauge(
     "tidemark_session_held_bytes",
@@ -122,12 +140,12 @@ const metrics: readonly Metric[] = [
   counter(
     "tidemark_messages_refused_total",
     "Messages of clients that are not kept, by reason.",
-    ({ meter }) => by("reason", meter.messagesRefused),
+    ({ meter }) => by("reason", messageRefusals, meter.messagesRefused),
   ),
   counter(
     "tidemark_policy_refused_total",
     "Messages, subscriptions and deliveries that a policy has refused.",
-    ({ meter }) => by("action", meter.policyRefused),
+    ({ meter }) => by("action", policyRefusals, meter.policyRefused),
   ),
   counter(
     "tidemark_alert_transitions_counted_total",
@@ -143,10 +161,11 @@ const metrics: readonly Metric[] = [
     "tidemark_notifications_total",
     "Attempts to tell of alerts, by type of the contact point and outcome.",
     ({ meter }) =>
-      [...meter.notifications].map(([key, value]) => {
-        const [type = "", outcome = ""] = key.split(" ");
-        return [{ type, outcome }, value] as const;
-      }),
+      contactTypes.flatMap((type) =>
+        notificationOutcomes.map(
+          (outcome) => [{ type, outcome }, meter.notifications.get(`${type} ${outcome}`) ?? 0] as const,
+        ),
+      ),
   ),
   gauge("tidemark_notifications_waiting", "Messages about alerts that are not delivered yet.", ({ meter }) =>
     one(meter.notificationsWaiting),
@@ -167,7 +186,7 @@ const metrics: readonly Metric[] = [
     ({ meter }) => one(meter.denialsUnrecorded),
   ),
   counter("tidemark_handshakes_failed_total", "Sockets that never came to MQTT, by reason.", ({ meter }) =>
-    by("reason", meter.handshakesFailed),
+    by("reason", handshakeFailures, meter.handshakesFailed),
   ),
   gauge("tidemark_handshakes_pending", "TLS and WebSocket handshakes.", ({ meter }) =>
     one(meter.handshakesPending),
@@ -178,12 +197,12 @@ const metrics: readonly Metric[] = [
   counter(
     "tidemark_broker_refused_total",
     "Messages of the external broker that are not taken, by reason.",
-    ({ meter }) => by("reason", meter.brokerRefused),
+    ({ meter }) => by("reason", brokerRefusals, meter.brokerRefused),
   ),
   counter(
     "tidemark_broker_connections_ended_total",
     "Connections to the external broker that ended, by reason.",
-    ({ meter }) => by("reason", meter.brokerEnded),
+    ({ meter }) => by("reason", brokerEnds, meter.brokerEnded),
   ),
   gauge("tidemark_broker_connections", "Connections to the external broker.", ({ meter }) =>
     one(meter.brokerConnections),
@@ -198,7 +217,7 @@ const metrics: readonly Metric[] = [
   counter(
     "tidemark_http_connections_ended_total",
     "HTTP connections that the service has ended, by reason.",
-    ({ meter }) => by("reason", meter.httpEnded),
+    ({ meter }) => by("reason", httpEndReasons, meter.httpEnded),
   ),
   gauge("tidemark_answer_bytes", "What answers that are not read yet hold.", ({ meter }) =>
     one(meter.answerBytes),
@@ -256,15 +275,21 @@ const metrics: readonly Metric[] = [
             [{ outcome: "failed" }, backups.failed],
           ],
   ),
-  gauge("tidemark_event_loop_delay_seconds", "Of the last one to two minutes.", ({ loopDelay }) =>
+  summary("tidemark_event_loop_delay_seconds", "Of the last one to two minutes.", ({ loopDelay }) =>
     ["0.5", "0.99", "0.999"].map(
       (quantile) => [{ quantile }, loopDelay.percentile(100 * Number(quantile)) / nsPerSecond] as const,
     ),
   ),
-  counter(
-    "tidemark_clock_jumps_total",
-    "Times that the wall clock was set, by direction.",
-    ({ clockJumps }) => by("direction", clockJumps),
+  counter("tidemark_clock_jumps_total", "Times that the wall clock was set, by direction.", (readings) =>
+    by("direction", clockJumps, readings.clockJumps),
+  ),
+  gauge(
+    "tidemark_retention_lag_seconds",
+    "How far the wall clock is ahead of the time by which retention removes.",
+    ({ retentionLagSeconds }) => one(retentionLagSeconds),
+  ),
+  counter("tidemark_log_lines_dropped_total", "Lines of the log that nobody could take.", (readings) =>
+    one(readings.logLinesDropped),
   ),
   gauge("process_resident_memory_bytes", "Resident memory.", ({ residentBytes }) => one(residentBytes)),
   ({ commits }) => commits.lines("tidemark_commit_seconds", "Time of a journal commit."),
@@ -284,14 +309,27 @@ function gauge(name: string, help: string, read: (readings: Readings) => Samples
   return (readings) => samples("gauge", name, help, read(readings));
 }
 
+/** Quantiles of a while that moves on: without a sum and a count, which would have to grow for ever. */
+function summary(name: string, help: string, read: (readings: Readings) => Samples): Metric {
+  return (readings) => samples("summary", name, help, read(readings));
+}
+
 function one(value: number): Samples {
   return [[{}, value]];
 }
 
-function by(label: string, counts: ReadonlyMap<string, number>): Samples {
-  return [...counts].map(([key, value]) => [{ [label]: key }, value] as const);
+/**
+ * Counts by a label of which all values are known: each is there from the start, because to Prometheus a counter that
+ * begins at 1 has not increased.
+ */
+function by<Key extends string>(
+  label: string,
+  keys: readonly Key[],
+  counts: ReadonlyMap<Key, number>,
+): Samples {
+  return keys.map((key) => [{ [label]: key }, counts.get(key) ?? 0] as const);
 }
 
 function damageBy(counts: DamageLog["counts"], of: "findings" | "lostBytes"): Samples {
-  return [...counts].map(([part, count]) => [{ part }, count[of]] as const);
+  return damageParts.map((part) => [{ part }, counts.get(part)?.[of] ?? 0] as const);
 }

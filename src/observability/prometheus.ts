@@ -38,7 +38,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** One metric with its samples. */
 export function samples(
-  type: "counter" | "gauge",
+  type: "counter" | "gauge" | "summary",
   name: string,
   help: string,
   values: Iterable<readonly [Labels, number]>,

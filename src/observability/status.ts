@@ -8,8 +8,10 @@ import type { LiveFeed } from "../../ingest/live/feed.js";
 import { count, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
+import type { Follower } from "../../store/journal/set-aside.js";
 import type { ClockJump } from "./clock-watch.js";
 import { createJournalLag, type JournalLag } from "./journal-lag.js";
+import type { Logger } from "./log.js";
 import { type BackupFigures, type BuildFacts, metricsText, type RemovalFigures } from "./metrics.js";
 import { createHistogram } from "./prometheus.js";
 import { createWindowPair } from "./window-pair.js";
@@ -87,7 +89,7 @@ interface StatusSources {
   readonly damage: Pick<DamageLog, "counts">;
   readonly removals: () => RemovalFigures;
   /** Messages that ended the service and are set aside, by follower of the journal. */
-  readonly setAside: () => ReadonlyMap<string, number>;
+  readonly setAside: () => ReadonlyMap<Follower, number>;
   /** Bytes held for MQTT clients. */
   readonly heldBytes: () => number;
   readonly stopped: () => string | null;
@@ -100,6 +102,9 @@ interface StatusSources {
   readonly startedAt: number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
+  readonly log: Pick<Logger, "dropped">;
+  /** How far the wall clock is ahead of the time by which retention removes. */
+  readonly retentionLagMs: () => number;
 }
 
 const windowMs = 60_000;
@@ -183,6 +188,8 @@ export function createStatus(sources: StatusSources): Status {
       certificateEnds,
       freeDiskBytes: freeBytes(sources.dataDir),
       residentBytes: process.memoryUsage.rss(),
+      logLinesDropped: sources.log.dropped ?? 0,
+      retentionLagSeconds: sources.retentionLagMs() / 1000,
       commits,
       writes,
     });

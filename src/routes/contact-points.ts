@@ -5,6 +5,7 @@ import {
   type ContactPointInput,
   contactPointFilters,
   contactPointIDs,
+  contactTypes,
   createContactPoint,
   getContactPoint,
   listContactPoints,
@@ -19,7 +20,7 @@ import { code, createBody, editBody, fixedFields, name, present, refuseChanged }
 import { type Route, route } from "../http/route.js";
 import { idParams, int } from "../http/schemas.js";
 import { TemplateError } from "../notifications/templates.js";
-import { contactPoint, contactPointSchema, contactTypes, languages } from "../views/contact-points.js";
+import { contactPoint, contactPointSchema, languages } from "../views/contact-points.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 

@@ -69,6 +69,8 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly log: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** By which old tasks are removed. */
+  readonly retentionTime: () => number;
 }
 
 /** Resumes the tasks of an earlier run and starts the schedules. */
@@ -108,6 +110,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   const tasks = await openTasksRunner({
     db,
     now,
+    retentionTime: deps.retentionTime,
     log,
     node,
     dir: tasksDir,

@@ -30,7 +30,7 @@ interface EventRetentionDeps {
   /** Ends it: a shard's sessions may take long to be copied. */
   readonly ending: AbortSignal;
   readonly log: Pick<Logger, "info" | "warn">;
-  /** Milliseconds since 1970. */
+  /** By which it removes, milliseconds since 1970. */
   readonly now: () => number;
 }
 
@@ -64,9 +64,10 @@ export function createEventRetention(deps: EventRetentionDeps): () => Promise<vo
       snapshots === null ? settled.checkpoint : await coveredID(snapshots, journal.segments, settled, renew);
     for (const segment of notKept(journal.segments, { ...settled, checkpoint })) {
       if (isOver()) return;
+      const next = journal.segments[journal.segments.indexOf(segment) + 1];
       await journal.drop(segment);
       events.forget(segment);
-      log.info("segment unlinked", { path: segment.path, bytes: segment.bytes });
+      log.info("segment unlinked", { path: segment.path, bytes: segment.bytes, ...rangeOf(segment, next) });
       if (failing.delete(one)) log.info("segments can be let go again", { shard: one.shard.number });
     }
   }
@@ -116,6 +117,17 @@ async function coveredID(
   return covered().checkpoint;
 }
 
+/** For the log: the records that go with a segment, and when they came. */
+function rangeOf(
+  { firstID, createdAt }: Pick<Segment, "firstID" | "createdAt">,
+  next: Pick<Segment, "afterID" | "createdAt"> | undefined,
+) {
+  const from = new Date(createdAt).toISOString();
+  if (next === undefined) return { from };
+  const to = new Date(next.createdAt).toISOString();
+  return { records: Math.max(0, next.afterID - firstID + 1), from, to };
+}
+
 interface Bounds {
   /** What comes after this id is needed. */
   readonly checkpoint: number;
@@ -131,10 +143,13 @@ export function notKept<T extends Pick<Segment, "firstID" | "createdAt" | "bytes
   { checkpoint, endedBefore, bytesMax }: Bounds,
 ): readonly T[] {
   let bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  // The clock may have been set back between two segments: neither ended before it began, or before the one in front.
+  let endedAt = Number.NEGATIVE_INFINITY;
   const first = segments.findIndex((segment, i) => {
     const next = segments[i + 1];
     if (next === undefined || next.firstID - 1 > checkpoint) return true;
-    if (next.createdAt >= endedBefore && bytes <= bytesMax) return true;
+    endedAt = Math.max(endedAt, segment.createdAt, next.createdAt);
+    if (endedAt >= endedBefore && bytes <= bytesMax) return true;
     bytes -= segment.bytes;
     return false;
   });

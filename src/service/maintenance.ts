@@ -11,9 +11,12 @@ import type { SeriesStore } from "../../store/series/series.js";
 import { createAlertRetention } from "../alerts/alert-retention.js";
 import { every } from "../background/every.js";
 import { createHold, type Hold, type Holder } from "../background/hold.js";
+import { logRemoved } from "../background/log-removed.js";
 import { createRemovals, type RemovalCounts } from "../background/removals.js";
+import type { RetentionClock } from "../background/retention-clock.js";
 import type { Config } from "../config/config.js";
 import { keepReserve } from "../host/reserve.js";
+import { saveTrustedTime } from "../host/trusted-time.js";
 import type { Logger } from "../observability/log.js";
 import { createBacklog } from "./backlog.js";
 import type { Checks } from "./checks.js";
@@ -48,6 +51,7 @@ interface MaintenanceDeps {
   readonly watchClock: () => void;
   /** Compares the time zone rules of this process with those of the others. */
   readonly compareZones: () => Promise<void>;
+  readonly retentionClock: Pick<RetentionClock, "now" | "trusted">;
   /** Moves on what is told of the last while. */
   readonly tick: () => void;
   readonly log: Logger;
@@ -71,6 +75,7 @@ const controlLogsMs = 60_000;
 const alertsMs = 300_000;
 const changesMs = 10_000;
 const clockMs = 1000;
+const trustedTimeMs = 60_000;
 /** More often than a second, so that none is passed over for long. */
 const tickMs = 250;
 /** Rows of one delete, and deletes of one round. */
@@ -84,6 +89,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   const ending = new AbortController();
   const held = createHold(deps.monotonic);
   const { pipelines } = deps;
+  const retentionTime = deps.retentionClock.now;
   const removals = createRemovals({ ...deps, journals: pipelines, isHeld: () => held.isHeld });
   const inEach = (work: (one: ShardPipeline) => Promise<void>) => async () => {
     const failures: unknown[] = [];
@@ -101,6 +107,10 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     followed: deps.followed,
     isClosing: () => ending.signal.aborted,
   });
+  const saveTime = async (): Promise<void> => {
+    const { trusted } = deps.retentionClock;
+    if (trusted !== null) await saveTrustedTime(deps.config.dataDir, trusted);
+  };
   const jobs = [
     every(
       presenceMs,
@@ -118,7 +128,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       sessionExpiryMs,
       "end sessions",
       deps.log,
-      inEach(({ shard }) => shard.endExpired()),
+      inEach(({ shard }) => shard.endExpired(retentionTime())),
     ),
     every(
       snapshotsMs,
@@ -131,7 +141,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       retentionMs,
       "apply the events' retention",
       deps.log,
-      createEventRetention({ ...deps, isHeld: () => held.isHeld, ending: ending.signal }),
+      createEventRetention({ ...deps, now: retentionTime, isHeld: () => held.isHeld, ending: ending.signal }),
     ),
     every(removalMs, "remove points", deps.log, () => {
       removing = removals.drain();
@@ -145,7 +155,12 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       keepReserve(deps.config.dataDir, deps.config.freeBytesMin),
     ),
     every(checksMs, "check the databases", deps.log, () => deps.checks.look()),
-    every(changesMs, "apply the log of changes' retention", deps.log, () => dropChanges(deps.now())),
+    every(trustedTimeMs, "save the time that retention trusts", deps.log, saveTime),
+    every(changesMs, "apply the log of changes' retention", deps.log, async () => {
+      const before = retentionTime();
+      const { old } = await dropChanges(deps.now(), before);
+      logRemoved(deps.log, "changes", old, before - deps.config.changeRetentionDays * dayMs);
+    }),
     every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
     every(controlLogBytesMs, "keep control logs within their bytes", deps.log, () => trimControlLogs(deps)),
     every(
@@ -155,7 +170,8 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       createAlertRetention(deps.db, {
         days: deps.config.alertRetentionDays,
         rowsMax: deps.config.alertHistoryMax,
-        now: deps.now,
+        now: retentionTime,
+        log: deps.log,
       }),
     ),
   ];
@@ -171,15 +187,20 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       removals.stop();
       await Promise.all(jobs.map((job) => job.stop()));
       await Promise.all(pipelines.all.map(({ presence }) => presence.save().catch(() => undefined)));
+      await saveTime().catch(() => undefined);
     },
   };
 }
 
-async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<void> {
-  const createdBefore = now() - config.eventRetentionDays * dayMs;
+async function dropControlLogs({ config, db, retentionClock, log }: MaintenanceDeps): Promise<void> {
+  const createdBefore = retentionClock.now() - config.eventRetentionDays * dayMs;
+  let rows = 0;
   for (let step = 0; step < controlLogSteps; step++) {
-    if ((await removeOldControlLogs(db, createdBefore, controlLogsPerStep)) < controlLogsPerStep) return;
+    const removed = await removeOldControlLogs(db, createdBefore, controlLogsPerStep);
+    rows += removed;
+    if (removed < controlLogsPerStep) break;
   }
+  logRemoved(log, "control logs", rows, createdBefore);
 }
 
 /** Every tenant over its limit gets a turn; the rest waits for the next round. */
@@ -201,15 +222,19 @@ async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
  * store stops it on closing.
  */
 function createPointRetention(
-  { config, series, now, log }: MaintenanceDeps,
+  { config, series, retentionClock, log }: MaintenanceDeps,
   held: Hold,
 ): () => Promise<void> {
   let done = Number.NEGATIVE_INFINITY;
   let running = false;
   const remove = async (limitMs: number): Promise<void> => {
     try {
-      await series.removeBefore(limitMs * 1000);
+      const removed = await series.removeBefore(limitMs * 1000);
       done = limitMs;
+      const before = new Date(limitMs).toISOString();
+      // Where the engine does not say, there may have been some.
+      if (removed === null) log.info("retention has removed what points there were", { before });
+      else logRemoved(log, "points", removed.points, limitMs, { from: isoOf(removed.oldest) });
     } catch (error) {
       log.warn("cannot apply the points' retention", { error });
     } finally {
@@ -217,9 +242,12 @@ function createPointRetention(
     }
   };
   return async () => {
-    const limitMs = Math.floor(now() / dayMs - config.pointRetentionDays) * dayMs;
+    const limitMs = Math.floor(retentionClock.now() / dayMs - config.pointRetentionDays) * dayMs;
     if (config.pointRetentionDays === 0 || running || held.isHeld || limitMs === done) return;
     running = true;
     void remove(limitMs);
   };
 }
+
+const isoOf = (micros: number | null): string | null =>
+  micros === null ? null : new Date(micros / 1000).toISOString();

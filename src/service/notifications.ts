@@ -6,7 +6,7 @@ import { createEmailSend } from "../contact-points/email.js";
 import { createMqttSend, type SendToDevice } from "../contact-points/mqtt.js";
 import { delivered, failed, reasonOf, refused } from "../contact-points/sending.js";
 import { createWebhookSend } from "../contact-points/webhook.js";
-import { type Notifier, startNotifier } from "../notifications/notifier.js";
+import { type Notifier, type NotifierDeps, startNotifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 
@@ -18,7 +18,7 @@ export function openNotifier(
   { db, devices, meter }: Pick<MetadataLayer, "db" | "devices" | "meter">,
   commands: Commands,
   log: Logger,
-  { now, monotonic }: Clock,
+  { now, monotonic, retentionTime }: Clock & Pick<NotifierDeps, "retentionTime">,
 ): Notifier {
   const guard = createAddressGuard(config.notifyPrivateAddresses);
   return startNotifier({
@@ -37,6 +37,7 @@ export function openNotifier(
     log,
     now,
     monotonic,
+    retentionTime,
   });
 }
 

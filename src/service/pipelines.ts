@@ -67,7 +67,7 @@ interface PipelinesDeps extends Pick<ShardSetDeps, "storage" | "config" | "holde
 
 export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
   const { storage, config, build, log, clock, fatal, holders } = deps;
-  const { metadata, series, aside, refill, damage } = storage;
+  const { metadata, series, aside, refill, damage, retentionClock } = storage;
   const { db, meter } = metadata;
   const { now, monotonic } = clock;
   const live = createLiveFeed();
@@ -103,6 +103,8 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     freeBytesMin: config.freeBytesMin,
     startedAt: now(),
     monotonic,
+    log,
+    retentionLagMs: () => retentionClock.lagMs,
   });
   const set = createShardSet({
     config,
@@ -127,6 +129,7 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     report: damage.report,
     log,
   });
+  const watchJumps = createClockWatch(clock, log, status.clockJumped);
   maintenance = startMaintenance({
     config,
     db,
@@ -139,7 +142,11 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     historySettled: gate.settled,
     monotonic,
     compareZones: createZoneComparison({ config, db, note: status.note, log }),
-    watchClock: createClockWatch(clock, log, status.clockJumped),
+    watchClock: () => {
+      watchJumps();
+      retentionClock.tick();
+    },
+    retentionClock,
     tick: status.tick,
   });
   const maintained = maintenance;

@@ -79,7 +79,10 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { listeners, broker, http: devices, webSockets } = endpoints;
   const refs = createSeriesRefs();
   const work = await openWork(deps, endpoints, refs);
-  const notifier = openNotifier(config, metadata, work.commands, log, clock);
+  const notifier = openNotifier(config, metadata, work.commands, log, {
+    ...clock,
+    retentionTime: storage.retentionClock.now,
+  });
   const mapTiles = config.mapTiles && createTileSource(config.mapTiles, log, clock);
   const live = openLive(deps, endpoints.cluster);
   const app = openApi(deps, endpoints, { ...work, notifier, answers, requests, mapTiles, live }, refs);
@@ -187,6 +190,7 @@ function openWork(
     zone: times.zone,
     status: pipelines.status,
     asides: aside.all,
+    retentionTime: storage.retentionClock.now,
     resumes: pipelines.tenantLive.resumes,
     hold: (seconds) => pipelines.hold(seconds, "task"),
     space,

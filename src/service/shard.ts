@@ -66,8 +66,8 @@ export interface Shard {
   committed(): Promise<void>;
   /** Saves the sessions, once the outcome of their receipts is stored. */
   save(): Promise<void>;
-  /** Drops expired sessions and messages. */
-  endExpired(): Promise<void>;
+  /** Drops expired messages, and the sessions that have expired by this time, milliseconds since 1970. */
+  endExpired(by: number): Promise<void>;
   /** Replaces the sessions' file, in which a check has found a fault, with the state in memory. */
   remakeSessions(fault: string): Promise<void>;
   /** Closes the journal and what follows from it, and holds nothing more of what shards share. */
@@ -192,8 +192,8 @@ async function openParts(number: number, deps: OpeningDeps, closers: Closers): P
         if (!(await journal.waitFor(journal.committedID))) return;
       }
     },
-    endExpired: async () => {
-      await registry.expire(now() * 1000);
+    endExpired: async (by) => {
+      await registry.expire(by * 1000);
       await records.expireMessages();
     },
     remakeSessions: saved.remake,

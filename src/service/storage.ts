@@ -13,11 +13,14 @@ import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
 import { heldDb } from "../../store/metadata/cluster/held-db.js";
+import { newestChangeAt } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { createSessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import type { SeriesStore } from "../../store/series/series.js";
+import { createRetentionClock, type RetentionClock } from "../background/retention-clock.js";
 import { createReceipts, type Receipts } from "../commands/receipts.js";
 import type { Config } from "../config/config.js";
+import { readTrustedTime } from "../host/trusted-time.js";
 import { localTimeIn } from "../import-export/points/local-time.js";
 import type { Logger } from "../observability/log.js";
 import { createTroubles, type Troubles } from "../observability/status.js";
@@ -56,6 +59,7 @@ export interface Storage {
   readonly aside: AsideKeeper;
   readonly refill: Refill;
   readonly times: PointTimes;
+  readonly retentionClock: RetentionClock;
   /** Degraded and damaged parts, and errors thrown by a record or a packet. */
   readonly troubles: Troubles;
   readonly damage: DamageLog;
@@ -103,7 +107,8 @@ export async function openStorage(
   });
   const onFailed = createFailedRecords(log, meter, monotonic);
   const faults = createFaults(log, monotonic);
-  const times = pointTimes(config, now);
+  const retentionClock = createRetentionClock(clock, log);
+  const times = pointTimes(config, retentionClock.now);
   const marks = identity === null ? await folderCrashMarks(config.dataDir) : movingCrashMarks(db, dbOf, log);
   const aside = createAsideKeeper({ config, marks, db, log, troubles, oldest: times.oldest, now });
   const work = createWorkBudget();
@@ -141,6 +146,7 @@ export async function openStorage(
   };
   const shards: Shard[] = [];
   for (const number of config.ownShards ?? []) shards.push(await open(number, { db, signal: stopping }));
+  retentionClock.begin((await readTrustedTime(config.dataDir)) ?? (await newestTime(db, shards)) ?? now());
   return {
     metadata,
     dbOf,
@@ -155,6 +161,7 @@ export async function openStorage(
     aside,
     refill,
     times,
+    retentionClock,
     troubles,
     damage,
     faults,
@@ -167,6 +174,14 @@ export async function openStorage(
   };
 }
 
+/** When the newest record of the journals or the log of changes was made, milliseconds since 1970; null without one. */
+async function newestTime(db: Db, shards: readonly Shard[]): Promise<number | null> {
+  const received = shards.map(({ journal }) => journal.lastReceivedAt / 1000);
+  const newest = Math.max(0, (await newestChangeAt(db)) ?? 0, ...received);
+  return newest === 0 ? null : newest;
+}
+
+/** @param now by which retention removes: what it would keep is not refused */
 function pointTimes(config: Config, now: () => number): PointTimes {
   const { pointRetentionDays, oldestTime: earliest } = config;
   const deploymentZone = zone(config.timezone);

@@ -10,6 +10,7 @@ import {
   taskFiles,
   updateTask,
 } from "../../store/metadata/tasks.js";
+import { logRemoved } from "../background/log-removed.js";
 import type { DiskSpace } from "../http/disk-space.js";
 import { ApiError } from "../http/errors.js";
 import { createTaskQueue } from "./queue.js";
@@ -41,6 +42,8 @@ const sweepMs = 600_000;
 interface TasksDeps extends RunTaskDeps {
   readonly node: number;
   readonly kinds: Readonly<Record<string, TaskKind>>;
+  /** By which old tasks are removed, milliseconds since 1970. */
+  readonly retentionTime: () => number;
 }
 
 /** Opens the tasks and resumes those that a restart has cut short. */
@@ -90,8 +93,10 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   }
 
   async function sweep(): Promise<void> {
-    const files = await removeOldTasks(db, node, now() - keptMs);
+    const before = deps.retentionTime() - keptMs;
+    const { tasks, files } = await removeOldTasks(db, node, before);
     await Promise.all(files.map(space.remove));
+    logRemoved(log, "tasks", tasks, before, { files: files.length });
   }
 
   for (const task of await openTasks(db, node)) {

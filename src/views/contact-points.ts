@@ -1,9 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import type { ContactPoint } from "../../store/metadata/notifications/contact-points.js";
+import { type ContactPoint, contactTypes } from "../../store/metadata/notifications/contact-points.js";
 import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
-export const contactTypes = ["webhook", "email", "mqtt"] as const;
 export const languages = ["zh", "en"] as const;
 
 export const contactPointSchema = z

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { contactTypes } from "../../store/metadata/notifications/contact-points.js";
 import type { Notification, NotificationDetail } from "../../store/metadata/notifications/notifications.js";
 import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
-import { contactTypes } from "./contact-points.js";
 import type { Stamped } from "./context.js";
 
 export const notificationSchema = z

@@ -1,5 +1,5 @@
 /** The parts of a data folder that can be damaged. */
-const damageParts = ["journal", "events", "sessions", "series", "metadata"] as const;
+export const damageParts = ["journal", "events", "sessions", "series", "metadata"] as const;
 type DamagePart = (typeof damageParts)[number];
 
 /** Something on disk that is not what was written there. */

@@ -173,13 +173,18 @@ export async function openTasks(db: Db, node: number): Promise<Task[]> {
   return rows.map(toTask);
 }
 
-/** Removes the node's ended tasks that were created before `createdBefore`; returns the names of their files. */
-export async function removeOldTasks(db: Db, node: number, createdBefore: number): Promise<string[]> {
+/** Removes the node's ended tasks that were created before `createdBefore`; returns how many, and their files' names. */
+export async function removeOldTasks(
+  db: Db,
+  node: number,
+  createdBefore: number,
+): Promise<{ readonly tasks: number; readonly files: string[] }> {
   const [removed] = await db.write([
     {
       sql: `delete from task where node = ? and createAt < ? and state in ('SUCCESS', 'FAILURE') returning file`,
       args: [node, createdBefore],
     },
   ]);
-  return (removed?.rows ?? []).flatMap(({ file }) => (typeof file === "string" ? [file] : []));
+  const rows = removed?.rows ?? [];
+  return { tasks: rows.length, files: rows.flatMap(({ file }) => (typeof file === "string" ? [file] : [])) };
 }

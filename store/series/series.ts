@@ -173,6 +173,13 @@ export interface SeriesQuestions {
   latest(series: readonly SeriesRef[]): Promise<Latest[]>;
 }
 
+/** What a removal has taken. */
+export interface RemovedPoints {
+  readonly points: number;
+  /** The time of the oldest of them, microseconds; null without any. */
+  readonly oldest: number | null;
+}
+
 export interface SeriesStore extends SeriesQuestions {
   /**
    * The same questions for somebody who may leave: once the signal is aborted, those under way reject with UNAVAILABLE
@@ -218,8 +225,8 @@ export interface SeriesStore extends SeriesQuestions {
   removeDevices(devices: readonly DeviceKey[]): Promise<void>;
   /** Removes every point of fields of products where the engine can; a no-op where it cannot. */
   removeFields(fields: readonly FieldKey[]): Promise<void>;
-  /** Removes points older than `time`, in small steps. */
-  removeBefore(time: number): Promise<void>;
+  /** Removes points older than `time`, in small steps. Null where the engine does not say what it has removed. */
+  removeBefore(time: number): Promise<RemovedPoints | null>;
   /** Flushes, then releases everything. */
   close(): Promise<void>;
   /** The database files of an engine that has its own. */

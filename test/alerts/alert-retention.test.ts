@@ -8,6 +8,8 @@ import { assert, openTempDir, suite } from "../suite.js";
 
 const day = 86_400_000;
 const now = 1000 * day;
+const logged: unknown[] = [];
+const log = { info: (msg: string, fields?: object) => void logged.push([msg, fields]) };
 
 suite("retention of alerts", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
@@ -56,7 +58,7 @@ suite("retention of alerts", (test) => {
 
   test("without days, history is kept for ever", async () => {
     for (const days of [900, 500, 1]) await alert(0, days);
-    await createAlertRetention(db, { days: 0, rowsMax: 1000, now: () => now })();
+    await createAlertRetention(db, { days: 0, rowsMax: 1000, now: () => now, log })();
     assert.equal(await left(), [900, 500, 1]);
   });
 
@@ -68,7 +70,7 @@ suite("retention of alerts", (test) => {
     // Of points that came late: it ended long ago, by their times.
     await alert(0, 5, 400);
     await alert(0, 4);
-    await createAlertRetention(db, { days: 30, rowsMax: 1000, now: () => now })();
+    await createAlertRetention(db, { days: 30, rowsMax: 1000, now: () => now, log })();
     assert.equal(await left(), [800, 700, 5, 4]);
     assert.equal(await left(1), []);
   });
@@ -77,7 +79,7 @@ suite("retention of alerts", (test) => {
     await alert(0, 990, null);
     for (let days = 20; days > 0; days--) await alert(0, days);
     for (let days = 7; days > 0; days--) await alert(1, days);
-    const retention = createAlertRetention(db, { days: 0, rowsMax: 7, now: () => now });
+    const retention = createAlertRetention(db, { days: 0, rowsMax: 7, now: () => now, log });
     await retention();
     await retention();
     assert.equal(await left(), [990, 7, 6, 5, 4, 3, 2, 1]);

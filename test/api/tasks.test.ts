@@ -48,6 +48,7 @@ async function withRunner(
           dir: tasks,
           space: createDiskSpace(tasks, async () => 2 ** 40),
           now: Date.now,
+          retentionTime: Date.now,
           log,
           kinds,
         }),

@@ -1,12 +1,16 @@
 /** The image, the unit and the dashboards: what they name is there, and their own tools accept them. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { cp, mkdir, readFile, symlink } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
+import { createClient } from "@libsql/client";
+import { createPublisher } from "../flow/publisher.js";
+import { type AnyService, openService, provision, valuesOf } from "../flow/support.js";
 import { programMissing } from "../programs.js";
 import { repositoryRoot } from "../repository.js";
-import { assert, suite, withTempDir } from "../suite.js";
+import { assert, suite, until, withTempDir } from "../suite.js";
 import { worldSuite } from "../world.js";
 
 const root = repositoryRoot();
@@ -105,7 +109,129 @@ suite("deployment files", (test) => {
   });
 });
 
+/** Answers of `/metrics` as Prometheus would have them every minute, the first as often as the second. */
+function scraped(first: string | null, second: string, times: number): object[] {
+  const samplesOf = (text: string): Map<string, string> =>
+    new Map(
+      text
+        .split("\n")
+        .filter((line) => line !== "" && !line.startsWith("#"))
+        .map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]),
+    );
+  const [before, after] = [samplesOf(first ?? ""), samplesOf(second)];
+  const labelled = (name: string): string =>
+    `${name.replace(/\}$/, ",").replace(/^[^{]+$/, "$&{")}job="tidemark",instance="a:1"}`;
+  const repeated = (value: string | undefined): string =>
+    value === undefined ? `_x${times}` : `${value}+0x${times - 1}`;
+  return [...new Set([...before.keys(), ...after.keys()])].map((name) => ({
+    series: labelled(name),
+    values: `${repeated(before.get(name))} ${repeated(after.get(name))}`,
+  }));
+}
+
+suite("the rules over real answers of /metrics", (test) => {
+  const missing = programMissing("promtool");
+  const testWith = (name: string, body: () => Promise<void>): void =>
+    missing === null ? test(name, body) : test.skip(name, missing);
+
+  testWith("the first damage is told, found while the service runs or by its start", () =>
+    withTempDir(async (dir) => {
+      const data = join(dir, "data");
+      const metricsOf = async (service: AnyService) => (await service.call("GET", "/metrics")).text;
+      const first = await openService(data);
+      const [device] = await provision(first, 1);
+      if (device === undefined) throw new Error("no device");
+      const payload = (n: number): string => `{"n":${n}}`;
+      const publisher = createPublisher({ device, qos: 1, clientID: "edge", payload, mostInFlight: 5 });
+      const running = publisher.run(first.mqtt);
+      await until(() => publisher.acknowledged.size >= 5, { what: "acknowledgements" });
+      await publisher.stop();
+      await running;
+      await first.settled();
+      await first.stop();
+
+      const second = await openService(data);
+      const before = await metricsOf(second);
+      const name = readdirSync(join(data, "series")).find((one) => /^points-.*\.db$/.test(one)) ?? "";
+      const client = createClient({ url: `file:${join(data, "series", name)}` });
+      await client.execute("update chunk set data = cast(x'00' || substr(data, 2) as blob)");
+      client.close();
+      await valuesOf(second, device).catch(() => undefined);
+      const isTold = async () => (await second.metric("tidemark_damage_total", '"series"')) === 1;
+      await until(isTold, { what: "the damage" });
+      const after = await metricsOf(second);
+      await second.stop();
+
+      const minutes = 30;
+      const alert = {
+        exp_labels: { severity: "critical", job: "tidemark", instance: "a:1", part: "series" },
+        exp_annotations: { summary: "a:1 found damage in series; its log says where" },
+      };
+      const at = (minute: number, ...alerts: object[]) => ({
+        eval_time: `${minute}m`,
+        alertname: "TidemarkFoundDamage",
+        exp_alerts: alerts,
+      });
+      const tests = {
+        rule_files: [join(root, "deploy/prometheus/alerts.yml")],
+        evaluation_interval: "1m",
+        tests: [
+          {
+            interval: "1m",
+            input_series: scraped(before, after, minutes),
+            alert_rule_test: [at(minutes - 1), at(minutes + 2, alert), at(2 * minutes - 1, alert)],
+          },
+          {
+            interval: "1m",
+            input_series: scraped(null, after, minutes),
+            alert_rule_test: [at(minutes + 2, alert)],
+          },
+          {
+            interval: "1m",
+            input_series: scraped(null, before, 4 * minutes),
+            alert_rule_test: [at(4 * minutes + 2), at(8 * minutes - 1)],
+          },
+        ],
+      };
+      const file = join(dir, "tests.yml");
+      // What is JSON is YAML.
+      await writeFile(file, JSON.stringify(tests));
+      const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
+      assert.is(status, 0, stdout + stderr);
+    }),
+  );
+});
+
 worldSuite("dashboards and alert rules", (test, world) => {
+  test("every counter whose labels are a closed list has all of its samples from the start", async () => {
+    const { text } = await world.call("GET", "/metrics");
+    const counters = [...text.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name = ""]) => name);
+    const counted = (name: string): number => [...text.matchAll(new RegExp(`^${name}[ {]`, "gm"))].length;
+    assert.equal(
+      counters.filter((name) => counted(name) === 0),
+      // Without BACKUP_DIR there is nothing to count.
+      ["tidemark_backups_total"],
+    );
+    assert.is(counted("tidemark_damage_total"), 5);
+    assert.is(counted("tidemark_clock_jumps_total"), 2);
+    assert.is(counted("tidemark_notifications_total"), 9);
+    assert.ok(counted("tidemark_refused_total") > 20);
+    assert.ok(counted("tidemark_connections_ended_total") > 20);
+  });
+
+  const missing = programMissing("promtool");
+  const testWith = (name: string, body: () => Promise<void>): void =>
+    missing === null ? test(name, body) : test.skip(name, missing);
+
+  testWith("promtool finds nothing to object to in an answer of /metrics", async () => {
+    const { text } = await world.call("GET", "/metrics");
+    const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], {
+      encoding: "utf8",
+      input: text,
+    });
+    assert.equal([status, stdout, stderr], [0, "", ""]);
+  });
+
   test("every metric that they ask for is one of the service", async () => {
     const { text } = await world.call("GET", "/metrics");
     const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { readConfig } from "../../src/config/config.js";
 import { createLogger } from "../../src/observability/log.js";
 import { serve } from "../../src/serve.js";
-import { systemClock } from "../../store/lib/clock.js";
+import { type Clock, systemClock } from "../../store/lib/clock.js";
 import type { Place } from "../networks/networks.js";
 import { program, programEnvironment } from "../program.js";
 import { assert, until } from "../suite.js";
@@ -156,12 +156,13 @@ function callsTo(
 export async function openService(
   dataDir: string,
   environment: Readonly<Record<string, string>> = {},
+  clock: Clock = systemClock,
 ): Promise<AnyService> {
   const logged: Record<string, unknown>[] = [];
   const config = withShards(readConfig({ ...environmentOf(dataDir), ...environment }));
-  const log = createLogger(config.logLevel, (line) => logged.push(JSON.parse(line)), systemClock.now);
+  const log = createLogger(config.logLevel, (line) => logged.push(JSON.parse(line)), clock.now);
   const fatals: Error[] = [];
-  const service = await serve(config, log, (error) => fatals.push(error));
+  const service = await serve(config, log, (error) => fatals.push(error), clock);
   const apiKey = environment.API_KEY ?? (await keyOfFirstStart(dataDir));
   return {
     mqtt: service.mqtt ?? "",

@@ -26,6 +26,8 @@ function text(): string {
     certificateEnds: new Map([["server", 1_800_000_000_000]]),
     freeDiskBytes: 12_345,
     residentBytes: 1000,
+    logLinesDropped: 6,
+    retentionLagSeconds: 86_400,
     commits: createHistogram([0.1]),
     writes: createHistogram([0.1]),
   });
@@ -67,6 +69,8 @@ suite("the text of the metrics", (test) => {
       'tidemark_event_loop_delay_seconds{quantile="0.99"} 99',
       'tidemark_event_loop_delay_seconds{quantile="0.999"} 99.9',
       'tidemark_clock_jumps_total{direction="forward"} 1',
+      "tidemark_log_lines_dropped_total 6",
+      "tidemark_retention_lag_seconds 86400",
       "process_resident_memory_bytes 1000",
     ]) {
       assert.ok(lines.has(line), line);

@@ -97,6 +97,15 @@ suite("the events' retention", (test) => {
     assert.equal(numbers({ endedBefore: (segments[2]?.createdAt ?? 0) + 1 }), ["0", "1"]);
   });
 
+  test("takes no segment because the clock was set back after it, or stood wrong while the next was begun", () => {
+    const begun = [10, 20, 21, -20_000, 22, 23].map((days) => days * dayMs);
+    const segments = begun.map((createdAt, i) => ({ firstID: 1 + i * 10, createdAt, bytes: 1 }));
+    const gone = (day: number): number =>
+      notKept(segments, { checkpoint: 1000, endedBefore: day * dayMs, bytesMax: 1000 }).length;
+    // By the segment in front of it, the one that seems to have begun decades ago ended after it.
+    assert.equal([20, 20.5, 21, 21.5, 22.5, 24].map(gone), [0, 1, 1, 3, 4, 5]);
+  });
+
   test("never takes the newest, nor what is not settled", () => {
     const taken = (checkpoint: number): number =>
       notKept(segmentsOf(5, 10), { checkpoint, endedBefore: clock.now() + dayMs, bytesMax: 0 }).length;

@@ -1,7 +1,7 @@
 import { retryDelays } from "../../../store/lib/retry.js";
-import { count, type Meter } from "../../meter.js";
+import { type BrokerEnd, count, type Meter } from "../../meter.js";
 import { createInbound, type InboundDeps } from "./inbound.js";
-import { type Link, type LinkEnd, openLink } from "./link.js";
+import { type Link, openLink } from "./link.js";
 import { createOutbound, type Outbound } from "./outbound.js";
 import type { BrokerSettings } from "./settings.js";
 
@@ -21,7 +21,7 @@ export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom" | "s
   /** What is wrong with the connection to the broker; null: nothing. */
   readonly note: (trouble: string | null) => void;
   /** Whether to connect again after a connection that has ended so. */
-  readonly mayConnect: (after: LinkEnd) => Promise<boolean>;
+  readonly mayConnect: (after: BrokerEnd) => Promise<boolean>;
   readonly log: {
     info(msg: string, fields?: Readonly<Record<string, unknown>>): void;
     warn(msg: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -91,14 +91,14 @@ export function openBroker(deps: BrokerDeps): Broker {
     });
   }
 
-  function ended(reason: LinkEnd, text: string, usefulMs: number): void {
+  function ended(reason: BrokerEnd, text: string, usefulMs: number): void {
     link = null;
     outbound.end();
     report.ended(reason, text, usefulMs);
     if (reason !== "closed") openAfter(backOff.next(usefulMs), reason);
   }
 
-  function openAfter(ms: number, reason: LinkEnd): void {
+  function openAfter(ms: number, reason: BrokerEnd): void {
     reconnect = setTimeout(async () => {
       const may = await deps.mayConnect(reason);
       if (stop.signal.aborted) return;
@@ -135,10 +135,10 @@ export function openBroker(deps: BrokerDeps): Broker {
 interface LinkReport {
   connected(): void;
   /** The connection had been of use for `usefulMs`. */
-  ended(reason: LinkEnd, text: string, usefulMs: number): void;
+  ended(reason: BrokerEnd, text: string, usefulMs: number): void;
 }
 
-const hints: Partial<Record<LinkEnd, string>> = {
+const hints: Partial<Record<BrokerEnd, string>> = {
   taken_over: "is another process running with this NODE_NUMBER?",
 };
 
@@ -150,7 +150,7 @@ function createLinkReport({
 }: Pick<BrokerDeps, "settings" | "meter" | "note" | "log">): LinkReport {
   const address = `${settings.host}:${settings.port}`;
   /** The last reason that went to the log: not repeated until it is over or another comes. */
-  let told: LinkEnd | null = null;
+  let told: BrokerEnd | null = null;
   let isConnected = false;
   return {
     connected: () => {

@@ -2,6 +2,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { asError } from "../../../store/lib/errors.js";
+import type { BrokerEnd } from "../../meter.js";
 import { type FrameOwner, Framer } from "../mqtt/codec/framing.js";
 import { protocolError, Reader } from "../mqtt/codec/reader.js";
 import { createWriteBuffer } from "../mqtt/connection/write-buffer.js";
@@ -23,19 +24,6 @@ import { type BrokerSettings, keepAlive, packetBytesMax, receiveMaximum, session
 import { type SilenceWatch, watchSilence } from "./silence.js";
 import { ownFilter, sharedFilter } from "./topics.js";
 
-/** Why a connection to the broker has ended; labels of `tidemark_broker_connections_ended_total`. */
-export type LinkEnd =
-  | "unreachable" // no connection, or no TLS
-  | "refused" // CONNACK says no
-  | "subscription" // SUBACK says no
-  | "disconnected" // the broker says so
-  | "taken_over" // another client has our client id
-  | "lost" // the socket closed
-  | "keep_alive" // nothing was heard
-  | "timeout" // the broker did not answer CONNECT and SUBSCRIBE
-  | "protocol" // what came is no MQTT
-  | "closed"; // by us
-
 /** What a connection to the broker tells its owner. */
 interface LinkEvents {
   /** CONNACK: messages may follow at once. */
@@ -48,7 +36,7 @@ interface LinkEvents {
   /** All packets of one read have been handed over. */
   idle(): void;
   /** Called once. */
-  ended(reason: LinkEnd, text: string): void;
+  ended(reason: BrokerEnd, text: string): void;
 }
 
 /** `connected`: CONNECT has been sent; `accepted`: so has SUBSCRIBE. */
@@ -90,7 +78,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     onSilence: end,
   });
 
-  function end(reason: LinkEnd, text: string): void {
+  function end(reason: BrokerEnd, text: string): void {
     if (state === "ended") return;
     state = "ended";
     silence.stop();
@@ -231,7 +219,7 @@ function connect({ host, port, tls }: BrokerSettings): Socket {
 }
 
 /** Why the connection ends if the packet refuses something or is a DISCONNECT; otherwise null. */
-function refusalOf(packet: Rare, filter: string): { reason: LinkEnd; text: string } | null {
+function refusalOf(packet: Rare, filter: string): { reason: BrokerEnd; text: string } | null {
   if (packet.cmd === "disconnect") {
     const reason = packet.code === takenOver ? "taken_over" : "disconnected";
     return { reason, text: sayCode("the broker disconnects", packet) };

@@ -196,28 +196,28 @@ export async function removeAlerts(db: Db, actor: Actor, now: number, ids: reado
 
 /**
  * Removes history alerts that ended, and were made, before a time in milliseconds, among at most `limit` alerts after
- * the id `from`. Returns the id to continue from, or null once no later alert can be so old.
+ * the id `from`. Returns how many, and the id to continue from, or null once no later alert can be so old.
  */
 export async function removeOldAlerts(
   db: Db,
   before: number,
   from: number,
   limit: number,
-): Promise<number | null> {
+): Promise<{ readonly next: number | null; readonly removed: number }> {
   // Ids ascend with the times at which alerts are made.
   const last = await db.first<{ id: number }>(
     `select max(id) id from (select id, createAt from alert where id > ? order by id limit ?) where createAt < ?`,
     [from, limit, before],
   );
   const to = last?.id ?? null;
-  if (to === null) return null;
-  await db.write([
+  if (to === null) return { next: null, removed: 0 };
+  const [result] = await db.write([
     {
       sql: "delete from alert where id > ? and id <= ? and createAt < ? and endTime < ?",
       args: [from, to, before, before],
     },
   ]);
-  return to;
+  return { next: to, removed: result?.rowsAffected ?? 0 };
 }
 
 /**

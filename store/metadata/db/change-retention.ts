@@ -39,12 +39,13 @@ interface Block {
  * Drops rows of the log of changes, the oldest first: those older than `days`, and a tenant's rows beyond its bounds,
  * so that a tenant that writes without end loses only its own trace. A row that a reader of the change feed may not
  * have seen stays. Bounds are kept block by block, so some thousands of rows more may stay. A round goes on until no
- * row is beyond a bound, and tenants take turns with their deletes, so that it keeps pace with the writers.
+ * row is beyond a bound, and tenants take turns with their deletes, so that it keeps pace with the writers. `trusted` is
+ * the time by which rows are old. Returns how many were.
  */
 export function createChangeRetention(
   db: Db,
   { days, rowsOfTenantMax, bytesOfTenantMax, followed, isClosing }: ChangeRetentionOptions,
-): (now: number) => Promise<void> {
+): (now: number, trusted?: number) => Promise<{ readonly old: number }> {
   /** Each tenant's rows up to `counted`; rows that have gone meanwhile are dropped when they matter. */
   const tenants = new Map<number, Block[]>();
   let counted: number | null = null;
@@ -76,13 +77,13 @@ export function createChangeRetention(
   }
 
   /** For each exceeded bound, the delete of the first rows beyond it. */
-  async function surplusOf(end: number, now: number): Promise<Statement[]> {
+  async function surplusOf(end: number, now: number, trusted: number): Promise<Statement[]> {
     const found: Statement[] = [
       {
         // Ids ascend with time, so the oldest rows come first and no index on the time is needed.
         sql: `delete from change where id in (select id from change where id <= ? order by id limit ${deletedAtOnce})
           and at < ?`,
-        args: [end, now - days * dayMs],
+        args: [end, trusted - days * dayMs],
       },
     ];
     const breathe = createBreather();
@@ -105,22 +106,26 @@ export function createChangeRetention(
     return found;
   }
 
-  return async (now) => {
+  return async (now, trusted = now) => {
+    let old = 0;
     const newest = await db.first<{ id: number | null }>("select max(id) id from change");
     const end = newest?.id ?? 0;
     await followed();
     await count(end);
-    for (let left = await surplusOf(end, now); left.length > 0; ) {
+    const surplus = await surplusOf(end, now, trusted);
+    for (let left = surplus; left.length > 0; ) {
       const more: Statement[] = [];
       for (const one of left) {
-        if (isClosing()) return;
+        if (isClosing()) return { old };
         const began = performance.now();
         const [result] = await db.write([one]);
+        if (one === surplus[0]) old += result?.rowsAffected ?? 0;
         if (result?.rowsAffected === deletedAtOnce) more.push(one);
         await pause(Math.min(restMsMax, performance.now() - began));
       }
       left = more;
     }
+    return { old };
   };
 }
 

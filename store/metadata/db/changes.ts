@@ -202,3 +202,8 @@ export async function openChangeFeed(
   const timer = db.shared ? setInterval(wake, intervalMs) : undefined;
   return { poll, close: () => clearInterval(timer) };
 }
+
+/** When the newest change was made, milliseconds since 1970; null without one. */
+export async function newestChangeAt(db: Pick<Db, "first">): Promise<number | null> {
+  return (await db.first<{ at: number }>("select at from change order by id desc limit 1"))?.at ?? null;
+}

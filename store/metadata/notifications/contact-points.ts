@@ -9,7 +9,8 @@ import { placeOf, type Vault } from "../db/secrets.js";
 import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
 
 /** Where alerts are told. */
-export type ContactType = "webhook" | "email" | "mqtt";
+export const contactTypes = ["webhook", "email", "mqtt"] as const;
+export type ContactType = (typeof contactTypes)[number];
 
 /** Of the texts that are made here; templates have their own. */
 export type Language = "zh" | "en";

@@ -125,7 +125,8 @@ export async function removeSilences(
   await db.write(deleteStatements("silence", actor, now, ids));
 }
 
-/** Removes silences that ended before a time in milliseconds. */
-export async function removeOldSilences(db: Db, before: number): Promise<void> {
-  await db.write([{ sql: "delete from silence where endTime < ?", args: [before] }]);
+/** Removes silences that ended before a time in milliseconds; returns how many. */
+export async function removeOldSilences(db: Db, before: number): Promise<number> {
+  const [result] = await db.write([{ sql: "delete from silence where endTime < ?", args: [before] }]);
+  return result?.rowsAffected ?? 0;
 }

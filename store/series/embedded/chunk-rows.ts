@@ -2,7 +2,7 @@
 
 import type { InStatement, Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
-import { asError } from "../../lib/errors.js";
+import { asError, StoreError } from "../../lib/errors.js";
 import { type ChunkHead, chunkSum, sealLast, type Verified } from "./checksums.js";
 import { type ChunkSpan, decodeChunk, encodeChunk } from "./chunks.js";
 import { firstTime, lastTime, type Run } from "./columns.js";
@@ -99,7 +99,10 @@ export async function loadChunks(
   return loaded;
 }
 
-/** A chunk as its own row describes it; null where it has since been removed or put aside. */
+/**
+ * A chunk as its own row describes it; null where it has since been removed or put aside.
+ * @throws StoreError CORRUPT where it is another series'
+ */
 async function loadAlone(
   db: Executor,
   series: number,
@@ -116,7 +119,12 @@ async function loadAlone(
     number,
   ];
   if (of === -series) return null;
-  if (of !== series) return new Error(`it belongs to series ${of}`);
+  // Ids are never given to another series: the index has led to the wrong row, and may hide others.
+  if (of !== series)
+    throw new StoreError(
+      "CORRUPT",
+      `the index of chunks leads to chunk ${id} of series ${of} for one of ${series}`,
+    );
   return decoded(row, { id, series, start, stop, points }, text, undefined);
 }
 

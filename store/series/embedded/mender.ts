@@ -44,7 +44,7 @@ export function createMender(deps: {
   }
 
   async function putChunkAside(part: StoredPart, chunk: ChunkFault): Promise<void> {
-    const { id, series, start, stop, fault } = chunk;
+    const { id, series, start, stop, points, fault } = chunk;
     const text = await catalog.isText(series);
     const size = await parts.use(part, (client) => chunkBytes(client, id));
     const faults: ChunkFault[] = [];
@@ -57,7 +57,7 @@ export function createMender(deps: {
     const of =
       name === undefined ? series : `${name.tenant}/${name.productID}/${name.deviceID}/${name.field}`;
     const span = spanText(start, stop);
-    const what = `chunk ${id} of series ${of}, ${span}: ${fault}; its points are left out`;
+    const what = `chunk ${id} of series ${of}, ${span}: ${fault}; its ${points} points are left out until kept messages bring them again`;
     onDamage({ part: "series", file: join(dir, part.path), what, lostBytes: size });
     await withGap({ start, stop: stop + 1, series }, () =>
       parts.use(part, (client) => setChunkAside(client, id)),

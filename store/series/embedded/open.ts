@@ -24,6 +24,8 @@ export interface LibsqlSeriesOptions {
   readonly flushIntervalMs?: number;
   /** A span of time gets a file of its own only once the file before it holds about so many bytes. */
   readonly partBytesMin?: number;
+  /** When every chunk is first verified, milliseconds after the start; then daily. */
+  readonly scrubAfterMs?: number;
   /** Reader threads. */
   readonly readers?: number;
   /**
@@ -44,6 +46,7 @@ const hourMs = 3_600_000;
 const textBytesMax = 64 << 20;
 /** About a million points. */
 const partBytesMin = 16 << 20;
+const scrubAfterMs = 10 * 60_000;
 
 /** The embedded series store. @throws StoreError CORRUPT when its files are of a newer version, UNAVAILABLE. */
 export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promise<SeriesStore> {
@@ -57,6 +60,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
       memtableTextBytesMax: options.memtableTextBytesMax ?? textBytesMax,
       flushIntervalMs: options.flushIntervalMs ?? hourMs,
       partBytesMin: options.partBytesMin ?? partBytesMin,
+      scrubAfterMs: options.scrubAfterMs ?? scrubAfterMs,
     },
     readers: readersMax,
     handles,

@@ -5,6 +5,7 @@ import type { Client } from "@libsql/client/sqlite3";
 import { closeFile } from "../../files/closing.js";
 import { headFault } from "../../files/database-file.js";
 import { StoreError } from "../../lib/errors.js";
+import type { RemovedPoints } from "../series.js";
 import { newerFormat, partFormat } from "./catalog-schema.js";
 import { openFile, type Pragmas, whileBusy } from "./sqlite.js";
 
@@ -92,6 +93,13 @@ async function formatOf(client: Client, path: string): Promise<number> {
   const version = Number((await client.execute("pragma user_version")).rows[0]?.[0] ?? 0);
   if (version > partFormat) throw newerFormat(path, version, partFormat);
   return version;
+}
+
+/** How many points a file holds, and the time of the oldest. */
+export async function pointsOf(db: Client): Promise<RemovedPoints> {
+  const { rows } = await db.execute("select sum(n), min(start) from chunk where series > 0");
+  const [points = null, oldest = null] = [rows[0]?.[0], rows[0]?.[1]];
+  return { points: Number(points ?? 0), oldest: oldest === null ? null : Number(oldest) };
 }
 
 /** First and last time that a file holds; null where it is empty. Scans the index. */

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { headFault } from "../../files/database-file.js";
+import type { RemovedPoints } from "../series.js";
 import type { Catalog } from "./catalog.js";
 import { type Part, partFormat } from "./catalog-schema.js";
 import { createHeldSeries } from "./held-series.js";
+import { pointsOf } from "./part-file.js";
 import { createPartList } from "./part-list.js";
 import { createPlacement, type Standing } from "./placement.js";
 import { decodeSeriesSet } from "./series-set.js";
@@ -40,6 +42,8 @@ export interface Parts {
   missing(part: StoredPart): string | null;
   /** Takes every part that ends at or before `time` off the list. */
   retire(time: number): Part[];
+  /** What a retired part holds, as far as it can be read. */
+  contents(part: Part): Promise<RemovedPoints>;
   unlink(part: Part): Promise<void>;
   /** Closes the files, then puts their present versions on record. */
   close(): Promise<void>;
@@ -84,6 +88,15 @@ export async function openParts(deps: {
     },
     missing: ({ path }) => files.missing(path),
     retire: list.retire,
+    contents: async ({ path }) => {
+      if (files.missing(path) !== null) return { points: 0, oldest: null };
+      try {
+        return await pointsOf(await files.open(path));
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        return { points: 0, oldest: null };
+      }
+    },
     unlink: async (part) => {
       await unlink(part, catalog, files);
       list.unlinked(part.path);

@@ -1,7 +1,7 @@
 import type { Damage } from "../../files/damage.js";
 import type { StoreErrorCode } from "../../lib/errors.js";
 import type { Arithmetic } from "../arithmetic.js";
-import type { Aggregate, ArithmeticAnswer, DeviceKey, ReadRange } from "../series.js";
+import type { Aggregate, ArithmeticAnswer, DeviceKey, ReadRange, RemovedPoints } from "../series.js";
 import type { Part } from "./catalog-schema.js";
 import type { ChunkFault } from "./chunk-rows.js";
 import type { Run } from "./columns.js";
@@ -74,7 +74,7 @@ export type WriterCalls = {
   /** Hides points older than the time and takes whole parts off the list: readers must close these. */
   retire: { args: number; answer: readonly Part[] };
   /** Unlinks the retired parts and trims the part that spans the time. */
-  dropOld: { args: { time: number; retired: readonly Part[] }; answer: null };
+  dropOld: { args: { time: number; retired: readonly Part[] }; answer: RemovedPoints };
   close: { args: null; answer: null };
 };
 
@@ -135,6 +135,8 @@ export interface WriterOptions {
   readonly flushIntervalMs: number;
   /** A part is cut only once its file has about so many bytes. */
   readonly partBytesMin: number;
+  /** When every chunk is first verified, milliseconds after the start; then daily. */
+  readonly scrubAfterMs: number;
 }
 
 export type WriterEvent =

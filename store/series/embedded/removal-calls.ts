@@ -28,7 +28,7 @@ export function createRemovalCalls({ ask, readers }: Pick<Threads, "ask" | "read
     removeBefore: async (time) => {
       const retired = await ask("retire", time);
       await readers.forget(retired.map((part) => part.path));
-      await ask("dropOld", { time, retired });
+      return ask("dropOld", { time, retired });
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import type { Row, Transaction } from "@libsql/client/sqlite3";
 import type { Lock } from "../../lib/turns.js";
+import type { RemovedPoints } from "../series.js";
 import type { Catalog } from "./catalog.js";
 import {
   type ChunkFault,
@@ -25,10 +26,11 @@ import type { StoredPart } from "./stored-part.js";
 interface Removal {
   /** Deletes some chunks of a removed series; false when no removed series is left. */
   sweepStep(): Promise<boolean>;
-  /** Deletes or trims some chunks older than `time` in the part that spans it; false when done. */
-  trimStep(time: number): Promise<boolean>;
+  /** Deletes or trims some chunks older than `time` in the part that spans it, and reports them; false when done. */
+  trimStep(time: number, onRemoved: (removed: RemovedPoints) => void): Promise<boolean>;
 }
 
+type OnRemoved = (removed: RemovedPoints) => void;
 type FourNumbers = [number, number, number, number];
 
 const chunksPerStepMax = 64;
@@ -88,20 +90,25 @@ export function createRemoval({
     return true;
   }
 
-  async function trimStep(time: number): Promise<boolean> {
+  async function trimStep(time: number, onRemoved: OnRemoved): Promise<boolean> {
     if (trim?.time !== time) {
       const part = parts.list().find(({ start, stop }) => start < time && time < stop);
       if (part === undefined) return false;
       trim = { time, part, after: 0 };
     }
-    const last = await trimSome(trim.part, trim.after, time);
+    const last = await trimSome(trim.part, trim.after, time, onRemoved);
     if (last === undefined) trim = undefined;
     else trim.after = last;
     return last !== undefined;
   }
 
   /** Goes over some chunks with ids above `after`. Returns the last id seen, undefined at the end. */
-  function trimSome(part: StoredPart, after: number, time: number): Promise<number | undefined> {
+  function trimSome(
+    part: StoredPart,
+    after: number,
+    time: number,
+    onRemoved: OnRemoved,
+  ): Promise<number | undefined> {
     const onFault = (fault: ChunkFault): void => mender.note(part, fault);
     return parts.use(part, async (client) => {
       const { rows } = await client.execute({
@@ -109,7 +116,9 @@ export function createRemoval({
         args: [BigInt(after), BigInt(scannedPerStepMax)],
       });
       const old = rows.filter((row) => Number(row[2]) < time).slice(0, chunksPerStepMax);
-      if (old.length > 0) await inTransaction(client, (tx) => trimAll(tx, old, time, onFault));
+      if (old.length > 0)
+        for (const removed of await inTransaction(client, (tx) => trimAll(tx, old, time, onFault)))
+          onRemoved(removed);
       const cut = old.length === chunksPerStepMax ? old.at(-1) : rows.at(-1);
       return cut === undefined ? undefined : Number(cut[0]);
     });
@@ -120,7 +129,8 @@ export function createRemoval({
     rows: readonly Row[],
     time: number,
     onFault: (fault: ChunkFault) => void,
-  ): Promise<void> {
+  ): Promise<RemovedPoints[]> {
+    const removed: RemovedPoints[] = [];
     for (const row of rows) {
       const series = Number(row[1]);
       const [id, start, stop, points] = [row[0], row[2], row[3], row[4]].map(Number) as FourNumbers;
@@ -128,8 +138,10 @@ export function createRemoval({
       if (series < 0 && stop < time) await deleteChunks(tx, [id]);
       if (series < 0) continue;
       const chunk = { id, series, start, stop, points, text: await catalog.isText(series) };
-      await trimChunk(tx, chunk, time, onFault);
+      const gone = await trimChunk(tx, chunk, time, onFault);
+      if (gone > 0) removed.push({ points: gone, oldest: start });
     }
+    return removed;
   }
 
   return { sweepStep, trimStep };
@@ -137,19 +149,20 @@ export function createRemoval({
 
 /**
  * Removes points older than `time` from one chunk: what is left keeps the chunk's id. A damaged chunk stays and is
- * reported.
+ * reported. Returns how many it has removed.
  */
 async function trimChunk(
   tx: Transaction,
   chunk: StoredChunk & { readonly series: number; readonly text: boolean },
   time: number,
   onFault: (fault: ChunkFault) => void,
-): Promise<void> {
+): Promise<number> {
   const [stored] = await loadChunks(tx, chunk.series, [chunk], chunk.text, { onFault });
-  if (stored === undefined) return;
+  if (stored === undefined) return 0;
   const left = clipRun(stored.run, time, Number.MAX_SAFE_INTEGER);
   await deleteChunks(tx, [chunk.id]);
   if (left.times.length > 0) {
     await insertChunks(tx, [{ ...newChunk({ series: chunk.series, run: left }), id: chunk.id }]);
   }
+  return stored.run.times.length - left.times.length;
 }

@@ -2,6 +2,8 @@
 
 import { StoreError } from "../../lib/errors.js";
 import type { Lock } from "../../lib/turns.js";
+import { joinRemoved } from "../removed-points.js";
+import type { RemovedPoints } from "../series.js";
 import type { Catalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
 import { noTimeBelow } from "./columns.js";
@@ -17,28 +19,37 @@ interface Retention {
   /** Hides what is older than the time, and takes whole parts off the list. */
   retire(time: number): Promise<readonly Part[]>;
   /** Deletes the retired parts, and the older points of the part that spans the time. */
-  dropOld(args: WriterCalls["dropOld"]["args"]): Promise<null>;
+  dropOld(args: WriterCalls["dropOld"]["args"]): Promise<RemovedPoints>;
   /** Completes what an earlier run has begun. */
   resume(): Promise<void>;
 }
 
-/** @param trimStep deletes some chunks older than `time`; false when done */
+/** @param trimStep deletes some chunks older than `time`, and reports their points; false when done */
 export function createRetention(deps: {
   floor: number;
   catalog: Pick<Catalog, "dropBefore" | "clearFloor">;
-  parts: Pick<Parts, "retire" | "unlink">;
+  parts: Pick<Parts, "retire" | "unlink" | "contents">;
   flusher: Pick<Flusher, "flush">;
   intake: Pick<Intake, "held">;
   lock: Lock;
   closing: AbortSignal;
-  trimStep: (time: number) => Promise<boolean>;
+  trimStep: (time: number, onRemoved: (removed: RemovedPoints) => void) => Promise<boolean>;
 }): Retention {
   const { catalog, parts, flusher, intake, lock, closing, trimStep } = deps;
   let floor = deps.floor;
 
-  async function dropOld({ time, retired }: WriterCalls["dropOld"]["args"]): Promise<null> {
-    for (const part of retired) await lock(() => parts.unlink(part));
-    while (await stepThenRest(lock, closing, () => trimStep(time))) {
+  async function dropOld({ time, retired }: WriterCalls["dropOld"]["args"]): Promise<RemovedPoints> {
+    let removed: RemovedPoints = { points: 0, oldest: null };
+    const add = (more: RemovedPoints): void => {
+      removed = joinRemoved(removed, more);
+    };
+    for (const part of retired) {
+      await lock(async () => {
+        add(await parts.contents(part));
+        await parts.unlink(part);
+      });
+    }
+    while (await stepThenRest(lock, closing, () => trimStep(time, add))) {
       if (closing.aborted)
         throw new StoreError("UNAVAILABLE", "cannot remove old points: the store is closing");
     }
@@ -47,7 +58,7 @@ export function createRetention(deps: {
       await catalog.clearFloor();
       floor = noTimeBelow;
     });
-    return null;
+    return removed;
   }
 
   return {

@@ -23,6 +23,7 @@ import type { Definitions, WriterCalls, WriterOptions } from "./protocol.js";
 import { createRegistry } from "./registry.js";
 import { createRemoval, hideRemoved } from "./removal.js";
 import { createRetention } from "./retention.js";
+import { createScrub } from "./scrub.js";
 import { createSeriesSurvey } from "./series-survey.js";
 import { DamagedPart } from "./stored-part.js";
 
@@ -64,11 +65,17 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   const lookup = createLookup({ registry, catalog, parts, flusher, floor });
   const survey = createSeriesSurvey(parts);
   const compaction = createCompaction({ catalog, parts, mender, clock: systemClock });
+  const scrub = createScrub({
+    parts,
+    mender,
+    monotonic: systemClock.monotonic,
+    firstAfterMs: options.scrubAfterMs,
+  });
   const housekeeping = startHousekeeping({
     lock,
     closing: closing.signal,
     resume: retention.resume,
-    steps: [mender.step, removal.sweepStep, survey.step, compaction.step],
+    steps: [mender.step, removal.sweepStep, survey.step, compaction.step, scrub.step],
     // What is sound in a damaged file moves to a new one.
     repair: async (error) => {
       if (!(error instanceof DamagedPart)) return false;

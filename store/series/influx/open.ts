@@ -143,6 +143,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     async removeBefore(time) {
       await removeOld(time);
       await conflicts.cleared("retention", time);
+      return null;
     },
     async close() {
       closed.abort();

@@ -1,5 +1,6 @@
 /** Several stores as one: a shard's points are in one of them, and with them a device's. */
 import { shardOfID } from "../../journal/shard-ids.js";
+import { joinRemoved } from "../removed-points.js";
 import type { DeviceKey, Point, PointBatch, RefusedAt, RefusedPoint, SeriesStore } from "../series.js";
 import type { SeriesPlaces } from "./places.js";
 import { createSplitQuestions } from "./questions.js";
@@ -68,7 +69,10 @@ export function splitSeries(stores: readonly SeriesStore[], places: SeriesPlaces
     },
     removeDevices: async (devices) => void (await each((store) => store.removeDevices(devices))),
     removeFields: async (fields) => void (await each((store) => store.removeFields(fields))),
-    removeBefore: async (time) => void (await each((store) => store.removeBefore(time))),
+    removeBefore: async (time) => {
+      const removed = await each((store) => store.removeBefore(time));
+      return removed.reduce((one, other) => one && other && joinRemoved(one, other));
+    },
     close: async () => void (await each((store) => store.close())),
   };
 }
