@@ -1,6 +1,6 @@
 /** Templates of tenants, in their thread. */
 import { on } from "node:events";
-import { copyFile } from "node:fs/promises";
+import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { sampleMessage } from "../../src/notifications/alert-message.js";
@@ -80,16 +80,21 @@ suite("templates of tenants", (test) => {
     }
   });
 
-  test("the bundled thread needs nothing beside it: no package, no file", () =>
+  test("the bundled thread needs no package beside it, and of files the rules of zones alone", () =>
     withTempDir(async (dir) => {
-      const script = join(dir, "renderer.worker.mjs");
-      await copyFile(join(repositoryRoot(), "dist/service/src/notifications/renderer.worker.js"), script);
-      const thread = new Worker(script);
+      const service = join(repositoryRoot(), "dist/service");
+      await cp(join(service, "src/notifications"), join(dir, "src/notifications"), { recursive: true });
+      await cp(join(service, "time-zones.json"), join(dir, "time-zones.json"));
+      await writeFile(join(dir, "package.json"), '{"type": "module"}');
+      const thread = new Worker(join(dir, "src/notifications/renderer.worker.js"));
       const messages = on(thread, "message")[Symbol.asyncIterator]();
       assert.equal((await messages.next()).value, ["ready"]);
-      const templates = { subject: "{{ status | upcase }}", body: "{{ 'é' | base64_encode }}" };
+      const templates = {
+        subject: "{{ '2026-11-27T20:00:00Z' | date: '%H %z' }}",
+        body: "{{ 'é' | base64_encode }} {{ 'é' | sha256 | size }}",
+      };
       thread.postMessage({ templates, document, timezone: "Asia/Shanghai" });
-      assert.equal((await messages.next()).value, [{ subject: "FIRING", body: "w6k=" }]);
+      assert.equal((await messages.next()).value, [{ subject: "04 +0800", body: "w6k= 64" }]);
       await thread.terminate();
     }));
 
