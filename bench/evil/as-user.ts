@@ -62,6 +62,18 @@ const withFleet = (count: number) => async (target: Target) => {
   fleet = await makeFleet(target, count);
 };
 
+const doubled = (times: number): string =>
+  `{% capture s %}0123456789abcdef{% endcapture %}${"{% capture s %}{{ s }}{{ s }}{% endcapture %}".repeat(times)}`;
+const loop = (variable: string, inner: string): string =>
+  `{% for ${variable} in (1..9999) %}${inner}{% endfor %}`;
+
+/** Templates that once ended the process, that end by their steps, and that are ended with their thread. */
+const templateBombs = [
+  `${doubled(24)}{{ s | replace: "0", "00" | size }}`,
+  loop("a", loop("b", loop("c", "{% assign x = a %}"))),
+  `${doubled(16)}{% capture t %}{{ s | slice: 0, 500000 }}x{% endcapture %}{{ s | split: t | size }}`,
+];
+
 /** These are users of a tenant of their own. */
 export const asUser: readonly Attack[] = [
   {
@@ -210,6 +222,20 @@ export const asUser: readonly Attack[] = [
       await pause(3_000);
     },
     release,
+  },
+  {
+    name: "template bombs",
+    what: "previews of templates, six at once, that double a text, loop or search without end",
+    run: (target) =>
+      within(
+        target,
+        some(6, async (n) => {
+          const body = { type: "webhook", bodyTemplate: templateBombs[n % templateBombs.length] };
+          while (performance.now() < target.until - 10_000) {
+            await target.api.call("POST", "/api/v1/contact_points/preview", body);
+          }
+        }),
+      ),
   },
   {
     name: "logout again",
