@@ -106,14 +106,16 @@ export async function openSandbox(program: SandboxProgram): Promise<Sandbox> {
     throw new SandboxError("thrown", thrown);
   }
 
-  run(() => {
+  const callJSON = run(() => {
+    const made = unwrap(context.evalCode(callScript, "sandbox.js"));
     for (const [name, hostFunction] of Object.entries(hostFunctions)) {
       defineHostFunction(context, name, hostFunction, (characters) => {
         stepsLeft -= characters / hostCharactersOfStep;
         if (stepsLeft < 0) throw tooLong();
       });
     }
-    for (const { name, text } of [...scripts, callScript]) unwrap(context.evalCode(text, name)).dispose();
+    for (const { name, text } of scripts) unwrap(context.evalCode(text, name)).dispose();
+    return made;
   });
 
   return {
@@ -121,10 +123,10 @@ export async function openSandbox(program: SandboxProgram): Promise<Sandbox> {
       run(() => {
         stepsLeft = stepsMax;
         const given = [context.newString(name), context.newString(JSON.stringify(input) ?? "null")];
-        const callJSON = context.getProp(context.global, callScript.defines);
         const result = context.callFunction(callJSON, context.undefined, ...given);
-        for (const handle of [...given, callJSON]) handle.dispose();
+        for (const handle of given) handle.dispose();
         return unwrap(result).consume((text) => {
+          if (context.typeof(text) !== "string") throw new SandboxError("thrown", "returns no JSON value");
           if (lengthOf(context, text) > outputLengthMax) {
             throw new SandboxError("output", `makes more than ${outputLengthMax} characters`);
           }
@@ -140,16 +142,14 @@ export async function openSandbox(program: SandboxProgram): Promise<Sandbox> {
 
 const tooLong = (): SandboxError => new SandboxError("steps", "computes too long");
 
-/** Values cross as JSON texts. */
-const callScript = {
-  name: "sandbox.js",
-  defines: "__callJSON",
-  text: "globalThis.__callJSON = (name, input) => JSON.stringify(globalThis[name](JSON.parse(input)) ?? null);",
-} as const;
+/** Makes the function by which values cross as JSON texts; it runs first, so that no program puts another `JSON` there. */
+const callScript =
+  "(({ parse, stringify }) => (name, input) => stringify(globalThis[name](parse(input)) ?? null))(JSON)";
 
 /** Characters of one text that a program gives to a host function, and those that count as a step. */
 const hostTextLengthMax = 2 ** 20;
 const hostCharactersOfStep = 10_000;
+const plainTypes: readonly string[] = ["string", "number", "boolean", "undefined"];
 
 function defineHostFunction(
   context: QuickJSContext,
@@ -159,7 +159,7 @@ function defineHostFunction(
 ): void {
   const readInput = (handle: QuickJSHandle): JSONValue => {
     const type = context.typeof(handle);
-    if (type === "object" || type === "function") throw new Error("takes texts and numbers");
+    if (!plainTypes.includes(type)) throw new Error("takes texts and numbers");
     const length = type === "string" ? lengthOf(context, handle) : 0;
     if (length > hostTextLengthMax) throw new Error(`takes texts of at most ${hostTextLengthMax} characters`);
     charge(length);

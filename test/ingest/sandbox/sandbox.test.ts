@@ -22,6 +22,8 @@ globalThis.failOddly = () => { throw { toString: () => { throw 1; } }; };
 globalThis.count = () => (globalThis.counted = (globalThis.counted ?? 0) + 1);
 globalThis.reach = () => [typeof process, typeof require, typeof fetch, typeof WebAssembly, typeof Intl];
 globalThis.askObject = () => ours({ a: 1 });
+globalThis.rewrite = () => { JSON.stringify = () => ({ length: 1, toString: () => "x".repeat(5000000) }); JSON.parse = null; return 1; };
+globalThis.giveFunction = () => () => 1;
 globalThis.ask = ({ given, times }) => { let last; for (let i = 0; i < times; i++) last = ours(given); return last; };
 `;
 
@@ -114,6 +116,9 @@ suite("sandbox", (test) => {
     assert.is(faultOf(sandbox, "failOddly").message, "an error without a message");
     assert.is(faultOf(sandbox, "failLong").message, "an error of 5000000 characters");
     assert.match(faultOf(sandbox, "nothing").message, "not a function");
+    assert.is(faultOf(sandbox, "giveFunction").message, "returns no JSON value");
+    assert.is(sandbox.call("rewrite", null, limits), 1);
+    assert.equal(sandbox.call("echo", { a: 1 }, limits), { a: 1 });
     assert.is(sandbox.call("count", null, limits), 1);
     assert.is(sandbox.call("count", null, limits), 2);
     assert.match(faultOf(sandbox, "failHidden").fault, /steps|thrown/);
