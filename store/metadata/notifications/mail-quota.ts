@@ -22,8 +22,8 @@ export interface MailReservation extends MailCount {
 }
 
 const minuteMs = 60_000;
-/** An hour ends sixty minutes after the minute in which it began. */
-const minutesMax = 60;
+/** Sixty whole minutes and the one that has begun: no hour has more, whenever it begins. */
+const minutesMax = 61;
 
 /**
  * Counts a message's recipients if they are within the limits, else returns when they will be.
