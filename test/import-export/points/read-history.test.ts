@@ -9,7 +9,7 @@ import { type HistoryFormat, rowBytesMax } from "../../../src/import-export/poin
 import { type FilePosition, readHistory } from "../../../src/import-export/points/read-history.js";
 import { createTimeReader, createTimeWriter } from "../../../src/import-export/points/times.js";
 import { readDecimal } from "../../../src/import-export/points/values.js";
-import { earliestTime } from "../../../store/lib/time-range.js";
+import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
 import { assert, openTempDir, rejects, suite } from "../../suite.js";
 
 interface Seen {
@@ -294,6 +294,14 @@ suite("history files", (test) => {
         const text = write(micros);
         assert.is(text.replace(/\.?0+Z$/, "Z"), rfc3339(micros).replace(/0+Z$/, "Z"));
         assert.is(readTime(Buffer.from(text), 0, text.length), micros);
+      }),
+    );
+    const millis = createTimeWriter("ms");
+    fc.assert(
+      fc.property(fc.integer({ min: earliestTime, max: latestTime }), (micros) => {
+        const [whole = "", decimals = ""] = millis(micros).split(".");
+        const read = BigInt(whole.replace("-", "") + decimals.padEnd(3, "0")) * (micros < 0 ? -1n : 1n);
+        assert.is(Number(read), micros, "no digit is lost");
       }),
     );
     for (const wrong of [
