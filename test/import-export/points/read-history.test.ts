@@ -292,7 +292,8 @@ suite("history files", (test) => {
     fc.assert(
       fc.property(fc.integer({ min: -9e15, max: 9e15 }), (micros) => {
         const text = write(micros);
-        assert.is(text.replace(/\.?0+Z$/, "Z"), rfc3339(micros).replace(/0+Z$/, "Z"));
+        const [seconds, decimals = ""] = rfc3339(micros).slice(0, -1).split(".");
+        assert.is(text, `${seconds}.${decimals.padEnd(6, "0")}Z`);
         assert.is(readTime(Buffer.from(text), 0, text.length), micros);
       }),
     );
