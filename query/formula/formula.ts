@@ -57,8 +57,9 @@ export function compileFormula(text: string, dataPointIDs: Names, options: Formu
 }
 
 /**
- * compileFormula with a memory of the newest `formulasMax` formulas. What is remembered depends on the text and on
- * data points that are named like constants; other names and the weight are checked at each call. Refused formulas are not remembered.
+ * compileFormula with a memory of the newest `formulasMax` formulas. What is remembered depends on the text, and on
+ * which data points are named like constants; other names and the weight are checked at each call. Refused formulas are
+ * not remembered.
  */
 export function memoizeFormula(formulasMax = 1000): FormulaCompiler {
   const formulas = new Map<string, Formula>();

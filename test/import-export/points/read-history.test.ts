@@ -9,7 +9,7 @@ import { type HistoryFormat, rowBytesMax } from "../../../src/import-export/poin
 import { type FilePosition, readHistory } from "../../../src/import-export/points/read-history.js";
 import { createTimeReader, createTimeWriter } from "../../../src/import-export/points/times.js";
 import { readDecimal } from "../../../src/import-export/points/values.js";
-import { earliestTime } from "../../../store/lib/time-range.js";
+import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
 import { assert, openTempDir, rejects, suite } from "../../suite.js";
 
 interface Seen {
@@ -69,10 +69,11 @@ suite("history files", (test) => {
 
   test("semicolons, tabs and sep= with decimal commas, in UTF-8 and UTF-16", async () => {
     const files = {
-      semicolons: "deviceID;dataPointID;time;value\r\nd1;temp;7;21,5\r\nd1;note;7;1,5\r\nd1;temp;8;-0,25\r\n",
-      tabs: "deviceID\tdataPointID\ttime\tvalue\nd1\ttemp\t7\t21,5\nd1\tnote\t7\t1,5\nd1\ttemp\t8\t-0.25",
+      semicolons:
+        "deviceID;dataPointID;time;value\r\nd1;temp;1700000007;21,5\r\nd1;note;1700000007;1,5\r\nd1;temp;1700000008;-0,25\r\n",
+      tabs: "deviceID\tdataPointID\ttime\tvalue\nd1\ttemp\t1700000007\t21,5\nd1\tnote\t1700000007\t1,5\nd1\ttemp\t1700000008\t-0.25",
       "sep=":
-        'sep=|\r\ndeviceID|dataPointID|time|value\r\nd1|temp|7|"21,5"\r\nd1|note|7|1,5\r\nd1|temp|8|-2,5e-1',
+        'sep=|\r\ndeviceID|dataPointID|time|value\r\nd1|temp|1700000007|"21,5"\r\nd1|note|1700000007|1,5\r\nd1|temp|1700000008|-2,5e-1',
     };
     for (const [form, text] of Object.entries(files)) {
       const first = form === "sep=" ? 3 : 2;
@@ -81,22 +82,22 @@ suite("history files", (test) => {
         const { rows, bad } = await read(path(), "csv");
         assert.equal(bad, [], `${form} ${encoding}`);
         assert.equal(rows, [
-          `${first} d1 temp 7000000 21.5`,
-          `${first + 1} d1 note 7000000 1,5`,
-          `${first + 2} d1 temp 8000000 -0.25`,
+          `${first} d1 temp 1700000007000000 21.5`,
+          `${first + 1} d1 note 1700000007000000 1,5`,
+          `${first + 2} d1 temp 1700000008000000 -0.25`,
         ]);
       }
     }
   });
 
   test("a comma is no decimal one where commas separate", async () => {
-    await writeFile(path(), 'deviceID,dataPointID,time,value\nd1,temp,7,"1,234"\n');
+    await writeFile(path(), 'deviceID,dataPointID,time,value\nd1,temp,1700000007,"1,234"\n');
     const { rows, bad } = await read(path(), "csv");
     assert.equal([rows.length, bad.map(({ column }) => column)], [0, ["value"]]);
   });
 
   test("a long file in UTF-16 goes on from every position, and a broken one says where", async () => {
-    const lines = Array.from({ length: 30_000 }, (_, i) => `设备${i % 9};note;${i};größer 😀 ${i}`);
+    const lines = Array.from({ length: 30_000 }, (_, i) => `设备${i % 9};note;${17e8 + i};größer 😀 ${i}`);
     const text = `deviceID;dataPointID;time;value\n${lines.join("\n")}`;
     await writeFile(path(), text);
     const expected = await read(path(), "csv");
@@ -113,9 +114,12 @@ suite("history files", (test) => {
   test("NDJSON in UTF-16, as PowerShell redirects it", async () => {
     await writeFile(
       path(),
-      Buffer.from('\uFEFF{"deviceID":"d1","dataPointID":"temp","time":7,"value":1.5}\r\n', "utf16le"),
+      Buffer.from(
+        '\uFEFF{"deviceID":"d1","dataPointID":"temp","time":1700000007,"value":1.5}\r\n',
+        "utf16le",
+      ),
     );
-    assert.equal((await read(path(), "ndjson")).rows, ["1 d1 temp 7000000 1.5"]);
+    assert.equal((await read(path(), "ndjson")).rows, ["1 d1 temp 1700000007000000 1.5"]);
   });
 
   test("reading goes on from every position where it stood, to the same rows and lines", async () => {
@@ -292,8 +296,17 @@ suite("history files", (test) => {
     fc.assert(
       fc.property(fc.integer({ min: -9e15, max: 9e15 }), (micros) => {
         const text = write(micros);
-        assert.is(text.replace(/\.?0+Z$/, "Z"), rfc3339(micros).replace(/0+Z$/, "Z"));
+        const [seconds, decimals = ""] = rfc3339(micros).slice(0, -1).split(".");
+        assert.is(text, `${seconds}.${decimals.padEnd(6, "0")}Z`);
         assert.is(readTime(Buffer.from(text), 0, text.length), micros);
+      }),
+    );
+    const millis = createTimeWriter("ms");
+    fc.assert(
+      fc.property(fc.integer({ min: earliestTime, max: latestTime }), (micros) => {
+        const [whole = "", decimals = ""] = millis(micros).split(".");
+        const read = BigInt(whole.replace("-", "") + decimals.padEnd(3, "0")) * (micros < 0 ? -1n : 1n);
+        assert.is(Number(read), micros, "no digit is lost");
       }),
     );
     for (const wrong of [
