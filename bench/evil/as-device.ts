@@ -4,6 +4,7 @@ import { type DeviceRecord, type FleetOfDevices, provision } from "../load/fleet
 import {
   type Attack,
   createSockets,
+  host,
   type MqttClient,
   mqttConnect,
   pause,
@@ -214,6 +215,26 @@ export const asDevice: readonly Attack[] = [
       }
     },
     release,
+  },
+  {
+    name: "tags of devices",
+    what: "8 bodies of line protocol whose 6,000 lines each name another device that is not below the writer",
+    prepare: devices(8),
+    run: async (target) => {
+      const body = Array.from({ length: 6000 }, (_, n) => `m,device=another-${n} n=1`).join("\n");
+      await within(
+        target,
+        Promise.all(
+          Array.from({ length: 8 }, (_, n) =>
+            fetch(`http://${host}:${target.httpPort}/api/v2/write`, {
+              method: "POST",
+              headers: { Authorization: `Token ${deviceAt(n).deviceUsername}:${deviceAt(n).token}` },
+              body,
+            }),
+          ),
+        ),
+      );
+    },
   },
   {
     name: "small packets",

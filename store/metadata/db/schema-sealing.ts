@@ -1,5 +1,5 @@
-/** Sealed values belong to their record. `proof` opens with the right master key; null: they were sealed before that. */
+/** Sealed values belong to their record. `keyCheck` opens with the right master key; null: they were sealed before that. */
 export const sealingSchema: readonly string[] = [
-  "create table sealing (only integer primary key check (only = 1), proof blob) strict",
+  "create table sealing (only integer primary key check (only = 1), keyCheck blob) strict",
   "insert into sealing (only) values (1)",
 ];

@@ -26,7 +26,7 @@ export type SealedColumn =
   | "cert.key"
   | "contact_point.secrets"
   | "authority.key"
-  | "sealing.proof"
+  | "sealing.keyCheck"
   | "server-certificate.json";
 
 /**

@@ -25,7 +25,7 @@ function sealedIn(place: SealedColumn, options: { owner: string; tenant?: string
   return { place, table, column, tenant: "tenant", isText: false, ...options };
 }
 
-const proofPlace = placeOf("sealing.proof", null, "");
+const keyCheckPlace = placeOf("sealing.keyCheck", null, "");
 
 /**
  * The vault of the metadata. What a version before has sealed, for no place, is sealed anew once; from then on nothing
@@ -38,14 +38,17 @@ export async function openVault(
   onRefused?: (place: string) => void,
 ): Promise<Vault> {
   const vault = createVault(masterKey, onRefused);
-  const row = await db.first<{ proof: ArrayBuffer | null }>("select proof from sealing");
-  const proof = row?.proof ?? null;
+  const row = await db.first<{ keyCheck: ArrayBuffer | null }>("select keyCheck from sealing");
+  const keyCheck = row?.keyCheck ?? null;
   // What is no value of a record is no damage of one either.
-  if (proof !== null) createVault(masterKey).open(new Uint8Array(proof), proofPlace);
+  if (keyCheck !== null) createVault(masterKey).open(new Uint8Array(keyCheck), keyCheckPlace);
   else {
     await sealAnew(db, createVault(masterKey));
     await db.write([
-      { sql: "update sealing set proof = ? where proof is null", args: [vault.seal("", proofPlace)] },
+      {
+        sql: "update sealing set keyCheck = ? where keyCheck is null",
+        args: [vault.seal("", keyCheckPlace)],
+      },
     ]);
   }
   return vault;

@@ -155,7 +155,7 @@ suite("sealed values", (test) => {
         await db.write([{ sql: `update ${table} set ${column} = ? where id = ?`, args: [value, row.id] }]);
       }
     }
-    await db.write([{ sql: "update sealing set proof = null" }]);
+    await db.write([{ sql: "update sealing set keyCheck = null" }]);
   }
 
   test("values of versions before are sealed anew once; later none of that form opens", async () => {
@@ -184,7 +184,7 @@ suite("sealed values", (test) => {
     await db.write(statements);
     await db.write([
       { sql: "update device set token = x'00' where deviceID = 'd5'" },
-      { sql: "update sealing set proof = null" },
+      { sql: "update sealing set keyCheck = null" },
     ]);
     const store = { db, vault: await openVault(db, key) };
     const ids = await db.all<{ id: number }>("select id from device order by id");
