@@ -28,7 +28,7 @@ const journalMeaning: Meaning = {
 };
 const pointsMeaning: Meaning = {
   means: "these points are missing from answers",
-  mend: "the service puts them aside; tidemark redecode or resettle writes them again from messages that are kept",
+  mend: "the service finds them within a day, or as they are read, and writes them again from messages that are kept",
 };
 const ofBackup: Meaning = {
   means: "the backup is not what was written, and restore refuses it",

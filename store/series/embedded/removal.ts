@@ -1,6 +1,7 @@
 /** Removed series are hidden at once, then deleted chunk by chunk; so are points older than a time in a part. */
 
 import type { Row, Transaction } from "@libsql/client/sqlite3";
+import { StoreError } from "../../lib/errors.js";
 import type { Lock } from "../../lib/turns.js";
 import type { RemovedPoints } from "../series.js";
 import type { Catalog } from "./catalog.js";
@@ -120,6 +121,9 @@ export function createRemoval({
         for (const removed of await inTransaction(client, (tx) => trimAll(tx, old, time, onFault)))
           onRemoved(removed);
       const cut = old.length === chunksPerStepMax ? old.at(-1) : rows.at(-1);
+      // Rows of a damaged page may be out of order, and lead in a circle.
+      if (cut !== undefined && Number(cut[0]) <= after)
+        throw new StoreError("CORRUPT", `chunk ${Number(cut[0])} follows chunk ${after}`);
       return cut === undefined ? undefined : Number(cut[0]);
     });
   }

@@ -68,7 +68,9 @@ async function salvage(
     readable(async () => {
       const sum = hasSums ? "sum" : "null";
       const sql = `select id, series, start, stop, n, ${sum}, data from chunk where id > ? order by id limit ?`;
-      return (await from.execute({ sql, args: [BigInt(above), BigInt(limit)] })).rows;
+      const { rows } = await from.execute({ sql, args: [BigInt(above), BigInt(limit)] });
+      // A page that is no page as it was written may give rows in any order, again and again.
+      return ascend(rows, above) ? rows : null;
     }, null);
 
   /** The id to go on from where the row after `unread` cannot be read; undefined at the end. */
@@ -109,6 +111,10 @@ async function salvage(
     await breathe();
   }
   return { chunks, bytes };
+}
+
+function ascend(rows: readonly Row[], above: number): boolean {
+  return rows.every((row, i) => Number(row[0]) > (i === 0 ? above : Number(rows[i - 1]?.[0])));
 }
 
 async function soundChunk(row: Row, isText: (series: number) => Promise<boolean>): Promise<NewChunk | null> {

@@ -67,8 +67,12 @@ async function verifySome(
       from (select * from chunk where id > ? order by id limit ?) c`,
     args: [BigInt(after), BigInt(chunksPerStep)],
   });
+  let before = after;
   for (const row of rows) {
     const [id = 0, series = 0, start = 0, stop = 0, points = 0] = [0, 1, 2, 3, 4].map((i) => Number(row[i]));
+    // Rows that are out of order would lead in a circle.
+    if (id <= before) throw new DamagedPart(part, `chunk ${id} follows chunk ${before}`);
+    before = id;
     if (Number(row[7]) === 1)
       throw new DamagedPart(part, `the index of its chunks does not lead to chunk ${id}`);
     // A negated id marks a chunk that has been put aside; one of format 1 has no checksum.
@@ -77,6 +81,5 @@ async function verifySome(
     if (sum !== Number(row[5]))
       onFault(part, { id, series, start, stop, points, fault: "its checksum differs" });
   }
-  const last = rows.at(-1);
-  return last === undefined ? null : Number(last[0]);
+  return rows.length === 0 ? null : before;
 }

@@ -89,6 +89,8 @@ async function verifyChunks(path: string, verified: Counts, onFault: (fault: str
       });
       for (const row of rows) {
         const [id = 0, series = 0, start = 0, stop = 0, points = 0] = numbers(row);
+        // Rows that are out of order would lead in a circle.
+        if (id <= after) throw new Error(`chunk ${id} follows chunk ${after}`);
         after = id;
         verified.chunks++;
         verified.points += points;

@@ -186,16 +186,17 @@ suite("points whose file is damaged", (test) => {
       await withTempDir(async (dir) => {
         const model = await make(dir);
         const path = join(dir, partIn(dir));
+        const [chunk] = await change(path, ["select min(id) id from chunk"]);
         const [index] = await change(path, ["select * from sqlite_schema where name = 'chunk_series'"]);
         const values = ["type", "name", "tbl_name", "rootpage", "sql"].map((name) => index?.[name] ?? null);
         // The row changes while its index is out of the schema.
         await change(path, [
-          `update chunk set series = ${asSeries} where id = 5`,
+          `update chunk set series = ${asSeries} where id = ${chunk?.id}`,
           "pragma writable_schema = on",
           "delete from sqlite_schema where name = 'chunk_series'",
         ]);
         await change(path, [
-          `update chunk set series = ${asSeries.replace("+", "-")} where id = 5`,
+          `update chunk set series = ${asSeries.replace("+", "-")} where id = ${chunk?.id}`,
           "pragma writable_schema = on",
           { sql: "insert into sqlite_schema values (?, ?, ?, ?, ?)", args: values },
         ]);
@@ -206,9 +207,28 @@ suite("points whose file is damaged", (test) => {
         await until(async () => (await missing(store, model)) === 0, {
           what: `all points, ${hidden} missing`,
         });
-        assert.match([...idle.damage, ...damage][0]?.what ?? "", /the index of (its )?chunks/);
+        assert.match(
+          [...idle.damage, ...damage].map(({ what }) => what).join(),
+          /index of (its )?chunks/,
+          `${asSeries}: ${hidden} hidden`,
+        );
         await store.close();
       });
     }
   });
+
+  test("a page that seems to hold more rows than it does leads nobody in a circle: its file is given up, and the store ends", () =>
+    withTempDir(async (dir) => {
+      const model = await make(dir);
+      const path = join(dir, partIn(dir));
+      const bytes = readFileSync(path);
+      // The number of rows of a leaf of the table: bytes 3 and 4 of its page.
+      const pages = Array.from({ length: bytes.length / pageBytes - 1 }, (_, i) => i + 1);
+      const leaf = pages.find((page) => bytes[page * pageBytes] === 13 && bytes[page * pageBytes + 4] === 9);
+      await flipByte(path, (leaf ?? 0) * pageBytes + 4, 7);
+      const { store, damage } = await open(dir, model);
+      await until(async () => (await missing(store, model)) === 0, { what: "all points" });
+      assert.ok(damage.length > 0);
+      await store.close();
+    }));
 });
