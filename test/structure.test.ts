@@ -4,6 +4,40 @@ import { dirname, join, normalize, sep } from "node:path";
 import { repositoryRoot } from "./repository.js";
 import { assert, suite } from "./suite.js";
 
+/** How bytes of a stream or of a Web body are read. */
+const bytesRead =
+  /\.(arrayBuffer|blob|formData|json)\(\)|await \w+\.text\(\)|\.on\("data"|fromWeb\(|stream\/consumers|(request|req|incoming)\.pipe\(|AsyncIterable<(Buffer|Uint8Array)>/;
+
+/** The reader of requests' bodies, and what else reads bytes, by file: whose they are. */
+const bytesReaders: Readonly<Record<string, string>> = {
+  "ingest/transports/broker/link.ts": "the external broker's, as packets",
+  "ingest/transports/http/requests/body-reader.ts": "the reader",
+  "ingest/transports/mqtt/connection/connack.ts": "a node's, as many as a CONNACK has",
+  "ingest/transports/mqtt/connection/connection.ts": "a client's, as packets, which grow with what has come",
+  "ingest/transports/sockets/relay.ts": "passed on at the pace of the other side",
+  "ingest/transports/sockets/whole-frames.ts": "a client's, as frames, which grow with what has come",
+  "ingest/transports/websocket/keeper-socket.ts": "a node's refusal",
+  "src/api/app.ts": "a request's that is made within the process, for the reader",
+  "src/backup/backup-process.ts": "a child's",
+  "src/cli/points-tools.ts": "an answer to a tool",
+  "src/cli/tools.ts": "an answer to a tool",
+  "src/cluster/call-node.ts": "a node's answer",
+  "src/cluster/forward.ts": "passed on; those of a declared length come as the network cuts them",
+  "src/cluster/link-watch.ts": "a node's echo",
+  "src/cluster/listener.ts": "this node's own name",
+  "src/contact-points/mqtt.ts": "a broker's, counted",
+  "src/contact-points/webhook.ts": "a receiver's answer, of which 4 KiB are read",
+  "src/demo/client.ts": "an answer to the demo",
+  "src/demo/simulator.ts": "an answer to the demo",
+  "src/http/conditional-response.ts": "an answer of ours, packed",
+  "src/live-nodes/lines.ts": "a node's lines, of a bounded length",
+  "src/server/http-connection.ts": "the socket of every request",
+  "store/journal/kafka/broker-link.ts": "a broker's",
+  "store/series/influx/client.ts": "InfluxDB's answers",
+  "store/series/influx/csv.ts": "InfluxDB's answers",
+  "store/series/influx/reading.ts": "InfluxDB's answers",
+};
+
 interface Source {
   /** Relative to the repository, with forward slashes. */
   readonly path: string;
@@ -307,6 +341,20 @@ suite("structure", (test) => {
     assert.equal(unlisted, [], "take Clock.monotonic, or say in this file why not");
     const unused = wallTime.filter(([place]) => !readers.some((path) => path.startsWith(place)));
     assert.equal(unused, []);
+  });
+
+  test("no body of a request is read but by the one reader, which counts what it holds", () => {
+    const files = ["ingest", "query", "src", "store"]
+      .flatMap(inFolder)
+      .filter(({ text }) => bytesRead.test(text));
+    const paths = files.map((source) => source.path);
+    const unlisted = paths.filter((path) => !Object.hasOwn(bytesReaders, path));
+    assert.equal(unlisted, [], "take readWhole or readPieces, or say in this file whose bytes these are");
+    assert.equal(
+      Object.keys(bytesReaders).filter((path) => !paths.includes(path)),
+      [],
+      "these read none any more",
+    );
   });
 
   test("no default exports, no barrels, no utils, no import without its extension", () => {

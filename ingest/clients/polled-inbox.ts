@@ -22,7 +22,7 @@ export interface Polled {
 /** Messages that one poll looks at. */
 const looksMax = 500;
 /** Polls of one device that wait at once. The oldest ends: who has lost its network has left it behind. */
-export const pollsMax = 8;
+const pollsMax = 8;
 
 /** Takes one message, or null once the waiting is over. */
 type Poll = (message: Polled | null) => void;

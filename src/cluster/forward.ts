@@ -1,6 +1,9 @@
 /** Requests of HTTP that another node of the cluster answers: passed on to it, and its answer passed back. */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Agent, request as startRequest } from "node:https";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { readPieces } from "../../ingest/transports/http/requests/body-reader.js";
 import type { Forwarded } from "../../ingest/transports/sockets/relay.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
 
@@ -43,7 +46,7 @@ const withoutBody: ReadonlySet<string | undefined> = new Set(["GET", "HEAD", "DE
 
 export function forward(
   { agent, host, port }: Target,
-  { request, response, client, proved, unreachable }: Forwarded,
+  { request, response, client, reservation, proved, unreachable }: Forwarded,
 ): void {
   const { method, url, headers } = request;
   const hasLength = headers["content-length"] !== undefined;
@@ -78,6 +81,10 @@ export function forward(
     else if (!response.destroyed) unreachable();
   });
   response.once("close", () => onward.destroy());
-  if (hasLength || isChunked) request.pipe(onward);
-  else onward.end();
+  if (hasLength) request.pipe(onward);
+  else if (isChunked) {
+    // Its chunks may be of one byte each: they are gathered.
+    const pieces = Readable.from(readPieces(request, reservation), { objectMode: false });
+    pipeline(pieces, onward).catch((error: Error) => onward.destroy(error));
+  } else onward.end();
 }

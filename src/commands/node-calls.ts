@@ -5,7 +5,9 @@ import type { Duplex } from "node:stream";
 import { z } from "@hono/zod-openapi";
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
+import { readWhole } from "../../ingest/transports/http/requests/body-reader.js";
 import type { Aside } from "../../store/journal/set-aside.js";
+import { createReservation } from "../../store/lib/reservation.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import { brokerBegin, brokerTake, brokerTaken } from "../brokers/shard-calls.js";
@@ -183,13 +185,14 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
   return { take: (link) => server.emit("connection", link) };
 }
 
+/** Nodes that have the key are not counted. */
+const unbounded = createReservation(
+  () => true,
+  () => undefined,
+);
+
 async function read(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > bodyBytesMax) throw new Error("the call is too long");
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
+  const bytes = await readWhole(request, bodyBytesMax, unbounded);
+  if (!Buffer.isBuffer(bytes)) throw new Error(`the call cannot be read: ${bytes}`);
+  return bytes.toString("utf8");
 }

@@ -25,7 +25,7 @@ import { confirmMessage, fetchMessage } from "./messages/inbox.js";
 import { takeUplink } from "./messages/uplinks.js";
 import type { HttpPeer } from "./peer.js";
 import { type Answer, failure, type HttpResponse, send, turnedAway } from "./requests/answers.js";
-import { readBody } from "./requests/body.js";
+import { batchBytesMax, readBody } from "./requests/body.js";
 import { createBodyBudgets } from "./requests/body-budget.js";
 import { authorizationOf, loginOf } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
@@ -124,6 +124,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
       request,
       response,
       client: { address, certificate, isSecure },
+      reservation: budgets(batchBytesMax).open(keeper.tenant, 0),
       proved: () => peer.prove(keeper.tenant),
       unreachable: () => respond(response, form(turnedAway.unavailable)),
     });

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Reservation } from "../../../store/lib/reservation.js";
 import type { ClientCertificate } from "../../access/credentials.js";
 
 /** What the other process is told of a client that it does not see itself. */
@@ -18,6 +19,8 @@ export interface Forwarded {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly client: RelayedClient;
+  /** Where its body is counted on the way, if nobody knows how long it becomes. */
+  readonly reservation: Reservation;
   /** The node has let the client in. */
   readonly proved: () => void;
   /** Answers if the node cannot be reached, or ends before it has begun to answer. */

@@ -3,7 +3,7 @@ import { createShares, type Shares } from "../../../../store/lib/shares.js";
 import { payloadBytesMax } from "../../../uplinks/accept.js";
 
 /** Bytes that bodies of devices' requests take in memory: shared by tenants, and within a tenant by its devices. */
-export interface BodyBudget {
+interface BodyBudget {
   open(tenant: number, device: number): Reservation;
 }
 

@@ -14,7 +14,7 @@ export type BodySource = Pick<Readable, "destroyed"> & Pick<EventEmitter, "on" |
 export type PausableSource = BodySource & Pick<Readable, "pause" | "resume">;
 
 /** Why there is no body: more than may come, no room for it now, or the client has gone. */
-export type BodyFailure = "large" | "full" | "lost";
+type BodyFailure = "large" | "full" | "lost";
 
 /** What a request holds while its body is on its way, beside the body: its head, its parser, its answer. */
 export const requestBytes = 2048;
