@@ -6,10 +6,13 @@ import { deviceBody, groupBody, productBody, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
+import { learnZones } from "./zones-known.js";
 
 const typedTiming = { kind: "once", at: "", zone: "UTC", minutes: "", cron: "" } as const;
 
 suite("console: bodies of commands", (test) => {
+  test.before(() => learnZones("UTC", "Europe/Zurich", "Asia/Shanghai"));
+
   test("what is left empty is left to the service", () => {
     const typed = { ...nothingTyped, payload: "on" };
     assert.equal(commandBody({ kind: "gateway", id: "7" }, typed), {

@@ -12,6 +12,7 @@ import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec, World } from "../world.js";
 import { consoleSuite } from "./browser.js";
+import { learnZones } from "./zones-known.js";
 
 const hourMs = 3_600_000;
 const zones = ["UTC", "Asia/Shanghai", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"] as const;
@@ -19,6 +20,8 @@ const zones = ["UTC", "Asia/Shanghai", "Europe/Berlin", "America/New_York", "Aus
 const systemZones = ["UTC", "America/New_York", "Asia/Kolkata"] as const;
 
 suite("console: times of Explore", (test) => {
+  test.before(() => learnZones(...zones));
+
   test("yes and no hold until the next value, numbers are joined by lines", () => {
     assert.equal(drawnValues([true, null, false]), { values: [1, null, 0], isStepped: true });
     assert.equal(drawnValues([1.5, null, 0]), { values: [1.5, null, 0], isStepped: false });

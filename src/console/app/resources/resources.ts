@@ -202,7 +202,7 @@ const ofProducts = {
 } as const satisfies Readonly<Record<string, Resource>>;
 
 const ofSchedule = [
-  ...(["scheduleType", "crontabTime", "IntervalMinute", "crontab"] as const),
+  ...(["scheduleType", "crontabTime", "IntervalMinute", "crontab", "nextAt"] as const),
   ...(["topic", "payload", "createUser"] as const),
 ] as const;
 

@@ -33,6 +33,7 @@ const names: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   createUser: ["Made by", "创建人"],
   crontab: ["Cron", "Cron 表达式"],
   crontabTime: ["Once at", "执行时间"],
+  nextAt: ["Next run", "下次执行"],
   dataPointCount: ["Data points", "数据点数"],
   dataPointID: ["Key in messages", "数据点标识"],
   dataPointIntID: ["Data point", "数据点"],
