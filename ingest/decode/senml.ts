@@ -138,7 +138,8 @@ function readEntry(
     return n === "" && entry.u === undefined ? refuseUnlabelled(entry, refuse) : "shape";
   const key = keyOf(base.name, n, context.knows);
   if (key === "") return "shape";
-  if (isOneOfSeveral(v, vs, vb, vd, s)) refuseBeside(label, key, entry, refuse);
+  const given = +(v !== undefined) + +(vs !== undefined) + +(vb !== undefined) + +(vd !== undefined);
+  if (given + +(s !== undefined) > 1) refuseBeside(label, key, entry, refuse);
   const value = recordValue(label, entry[label], base);
   // The unit of a sum is another one: that of the values, times a second.
   if (label !== "s" && typeof unit === "string" && contradicts(unit, key, base, context))
@@ -161,12 +162,6 @@ function labelOf(v: unknown, vs: unknown, vb: unknown, vd: unknown, s: unknown):
   if (vb !== undefined) return "vb";
   if (vd !== undefined) return "vd";
   return s === undefined ? undefined : "s";
-}
-
-function isOneOfSeveral(...values: readonly unknown[]): boolean {
-  let given = 0;
-  for (const value of values) if (value !== undefined) given++;
-  return given > 1;
 }
 
 /** A record has one value: what stands under a later label is none. */
