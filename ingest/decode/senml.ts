@@ -114,11 +114,13 @@ function toEntry(record: unknown): Entry | null {
   return named;
 }
 
+const underscore = 0x5f;
+
 /** A pack of a newer version, or with an extension that must be understood, is not read further. */
 function isUnderstood(entry: Entry): boolean {
   const { bver } = entry;
   if (bver !== undefined && !(typeof bver === "number" && bver <= versionMax)) return false;
-  for (const label in entry) if (label.endsWith("_")) return false;
+  for (const label in entry) if (label.charCodeAt(label.length - 1) === underscore) return false;
   return true;
 }
 
