@@ -36,6 +36,7 @@ const braceClose = 0x7d;
 
 /** Where the reader stands. */
 let at = 0;
+
 /** Reads an object of plain values, or a list of these, into `flat`; how many objects there are, or -1 for all else. */
 export function scanFlat(payload: Buffer): number {
   flat.isTimed = false;

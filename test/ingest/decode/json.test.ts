@@ -19,12 +19,15 @@ const context = {
   unitsOf: () => null,
 } as const;
 
-function read(payload: string | Uint8Array): { readings: Reading[]; refused: string[] } {
+function read(
+  payload: string | Uint8Array,
+  knows = (_key: string) => true,
+): { readings: Reading[]; refused: string[] } {
   const readings: Reading[] = [];
   const refused: string[] = [];
   readJson(
     Buffer.from(payload as string),
-    context,
+    { ...context, knows },
     (key, value, time) => readings.push({ key, value, time }),
     (reason, count) => refused.push(reason === "duplicate" ? `${reason} ${count}` : reason),
   );
@@ -209,6 +212,17 @@ suite("JSON payloads", (test) => {
     fc.assert(
       // With a tab before it, it is read by JSON.parse.
       fc.property(payload, (json) => assert.equal(read(json), read(`\t${json}`))),
+      { numRuns: 5000 },
+    );
+    const list = fc
+      .array(fc.array(member, { maxLength: 5 }), { maxLength: 5 })
+      .map((objects) => `[${objects.map((members) => `{${members.join(",")}}`).join(", ")}]`);
+    const knowsNothing = () => false;
+    fc.assert(
+      fc.property(fc.oneof(payload, list), (json) => {
+        assert.equal(read(json), read(`\t${json}`));
+        assert.equal(read(json, knowsNothing), read(`\t${json}`, knowsNothing));
+      }),
       { numRuns: 5000 },
     );
     const digits = fc.tuple(fc.integer({ min: 0, max: 10 ** 9 }), fc.integer({ min: 0, max: 10 ** 9 }));
