@@ -36,68 +36,67 @@ const braceClose = 0x7d;
 
 /** Where the reader stands. */
 let at = 0;
-/** Members read so far. */
-let count = 0;
 
 /** Reads an object of plain values, or a list of these, into `flat`; how many objects there are, or -1 for all else. */
 export function scanFlat(payload: Buffer): number {
-  const isList = payload[0] === bracketOpen;
-  at = isList ? 1 : 0;
-  count = 0;
   flat.isTimed = false;
-  for (let objects = 0; ; ) {
+  if (payload[0] !== bracketOpen) {
+    at = 0;
+    const end = scanObject(payload, 0, false);
+    flat.ends[0] = end;
+    return end >= 0 && at === payload.length ? 1 : -1;
+  }
+  at = 1;
+  for (let objects = 0, end = 0; end <= allMembersMax; ) {
     skipSpaces(payload);
-    if (!scanObject(payload)) return -1;
-    flat.ends[objects++] = count;
-    if (!isList) return at === payload.length ? objects : -1;
-    if (objects === 1 && mayBePack()) return -1;
+    end = scanObject(payload, end, objects === 0);
+    if (end < 0) return -1;
+    flat.ends[objects++] = end;
     skipSpaces(payload);
     const next = payload[at++];
     if (next === bracketClose) return at === payload.length ? objects : -1;
-    if (next !== comma || count > allMembersMax) return -1;
+    if (next !== comma) return -1;
   }
+  return -1;
 }
 
-/** Whether the first object has a name as a record of SenML has. */
-function mayBePack(): boolean {
-  for (let i = 0; i < count; i++) if (flat.keys[i] === "n" || flat.keys[i] === "bn") return true;
-  return false;
-}
-
-/** False if the payload is not one here. */
-function scanObject(payload: Buffer): boolean {
-  const first = count;
-  if (payload[at++] !== braceOpen) return false;
-  while (count - first < membersMax) {
+/**
+ * The members of an object, from index `first` on; the index after the last, or -1 if it is none of these. An object
+ * that may be a record of SenML is none.
+ */
+function scanObject(payload: Buffer, first: number, mayBeRecord: boolean): number {
+  if (payload[at++] !== braceOpen) return -1;
+  for (let i = first; i < first + membersMax; i++) {
     skipSpaces(payload);
     const key = readKey(payload, at);
-    if (key === null || isAmong(key, first)) return false;
+    if (key === null || isAmong(key, first, i)) return -1;
+    if (mayBeRecord && (key === "n" || key === "bn")) return -1;
     at += key.length + 2;
     skipSpaces(payload);
-    if (payload[at++] !== colon) return false;
+    if (payload[at++] !== colon) return -1;
     skipSpaces(payload);
-    if (flat.isTimed) flat.times[count] = undefined;
+    if (flat.isTimed) flat.times[i] = undefined;
     if (payload[at] === braceOpen) {
-      if (!readForm(payload, key)) return false;
+      if (!readForm(payload, i, key)) return -1;
     } else {
       const value = readValue(payload);
-      if (value === null) return false;
-      flat.values[count] = value;
+      if (value === null) return -1;
+      flat.values[i] = value;
     }
-    flat.keys[count++] = key;
+    flat.keys[i] = key;
     skipSpaces(payload);
     const next = payload[at++];
-    if (next === braceClose) return true;
-    if (next !== comma) return false;
+    if (next === braceClose) return i + 1;
+    if (next !== comma) return -1;
   }
-  return false;
+  return -1;
 }
 
 /** `{"value": 21.5}`, perhaps with a `time`, in either order; false for any other object. */
-function readForm(payload: Buffer, name: string): boolean {
+function readForm(payload: Buffer, member: number, name: string): boolean {
   // A time is no data point, and has no value form.
   if (name === "time" || name === "TimeStamp") return false;
-  if (!flat.isTimed) flat.times.fill(undefined, 0, count + 1);
+  if (!flat.isTimed) flat.times.fill(undefined, 0, member + 1);
   flat.isTimed = true;
   at++;
   let hasValue = false;
@@ -105,7 +104,7 @@ function readForm(payload: Buffer, name: string): boolean {
     skipSpaces(payload);
     const key = readKey(payload, at);
     if (key === null) return false;
-    if (key === "value" ? hasValue : key !== "time" || flat.times[count] !== undefined) return false;
+    if (key === "value" ? hasValue : key !== "time" || flat.times[member] !== undefined) return false;
     at += key.length + 2;
     skipSpaces(payload);
     if (payload[at++] !== colon) return false;
@@ -113,9 +112,9 @@ function readForm(payload: Buffer, name: string): boolean {
     const value = readValue(payload);
     if (value === null) return false;
     if (key === "value") {
-      flat.values[count] = value;
+      flat.values[member] = value;
       hasValue = true;
-    } else flat.times[count] = value;
+    } else flat.times[member] = value;
     skipSpaces(payload);
     const next = payload[at++];
     if (next === braceClose) return hasValue;
@@ -128,8 +127,8 @@ function skipSpaces(payload: Buffer): void {
 }
 
 /** Whether the key has come before in its object: of two the last counts, which is left to JSON.parse. */
-function isAmong(key: string, first: number): boolean {
-  for (let i = first; i < count; i++) if (flat.keys[i] === key) return true;
+function isAmong(key: string, first: number, end: number): boolean {
+  for (let i = first; i < end; i++) if (flat.keys[i] === key) return true;
   return false;
 }
 

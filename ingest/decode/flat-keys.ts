@@ -36,9 +36,14 @@ export function readKey(payload: Buffer, at: number): string | null {
   const known = knownKeys[hash];
   if (known !== undefined && isSame(known.bytes, payload, from, end)) return known.text;
   const bytes = Uint8Array.from(payload.subarray(from, end));
-  const text = Buffer.from(bytes).toString("latin1");
+  const text = asName(Buffer.from(bytes).toString("latin1"));
   knownKeys[hash] = { bytes, text };
   return text;
+}
+
+/** The same text, as the engine keeps names of properties: two of these are compared by their addresses. */
+function asName(text: string): string {
+  return Object.keys({ [text]: 0 })[0] ?? text;
 }
 
 export function isSame(bytes: Uint8Array, payload: Buffer, from: number, end: number): boolean {

@@ -126,14 +126,12 @@ function readForm(
   take: Sink,
   refuse: Refuse,
 ): void {
-  const timeName = timeNameOf(form, "time", noNames);
+  const timeName = timeNameOf(form, "time");
   take(key, form.value, timeOf(form[timeName], local, common));
   for (const name in form) {
     if (name !== "value" && name !== timeName) refuse("unknown", 1, `${key}.${name}`, form[name]);
   }
 }
-
-const noNames = (): boolean => false;
 
 function timeOf(time: unknown, local: LocalTime, otherwise?: number | null): number | null | undefined {
   return time === undefined || time === null ? otherwise : readPointTime(time, local);

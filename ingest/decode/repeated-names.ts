@@ -9,10 +9,10 @@ const levels = 64;
  * (RFC 8259 §4).
  * @param payload what was parsed, in UTF-8
  */
-export function countRepeatedNames(payload: Uint8Array, parsed: unknown): number {
+export function countRepeatedNames(payload: Buffer, parsed: unknown): number {
   const names = namesIn(parsed, levels);
   if (mostMembersOf(payload) <= names) return 0;
-  return Math.max(0, membersIn(Buffer.from(payload).toString("utf8")) - names);
+  return Math.max(0, membersIn(payload.toString("utf8")) - names);
 }
 
 /** Infinite for what is nested too deeply. */

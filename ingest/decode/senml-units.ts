@@ -43,7 +43,7 @@ export function isAlike(a: string, b: string): boolean {
 const spellings = `
   °C degC 摄氏度 摄氏 celsius centigrade: Cel
   °F degF 华氏度 fahrenheit:
-  K 开尔文 开 kelvin: K
+  K 开尔文 kelvin: K
   °: deg lat lon Cel
   度: deg lat lon Cel kWh
   deg degree degrees 角度: deg lat lon Cel
@@ -72,7 +72,7 @@ const spellings = `
   s sec 秒 second seconds: s
   S: S s
   ms 毫秒: ms
-  min 分钟 分 minute minutes: min
+  min 分钟 minute minutes: min
   h hr 小时 时 hour hours: h
   d 天 日 day days:
   m/s 米/秒 米每秒: m/s
@@ -131,7 +131,8 @@ const spellings = `
   ug/m3 μg/m3 微克/立方米: ug/m3
   mg/m3 g/m3 mg/L mg/l g/L:
   S/m: S/m
-  μS/cm uS/cm mS/cm:
+  μS/cm uS/cm mS/cm mS μS uS:
+  H: H h
   lat latitude 纬度: lat deg
   lon lng longitude 经度: lon deg
   count 次 个 pcs 件: count
@@ -177,9 +178,14 @@ export function senmlUnitsOf(...texts: readonly (string | null)[]): ReadonlySet<
   return known.length === 0 ? null : new Set(known.flat());
 }
 
+/** Written where there is none, and no ratio. */
+const noUnit = "/";
+
 function unitsOfText(text: string): readonly string[] | null {
   const written = text.normalize("NFKC").replace(/\s+/g, "");
-  return bySpelling.get(written) ?? byLowerCase.get(written.toLowerCase()) ?? null;
+  if (written === noUnit) return null;
+  const isCapital = written.length === 1 && written !== written.toLowerCase();
+  return bySpelling.get(written) ?? (isCapital ? null : byLowerCase.get(written.toLowerCase())) ?? null;
 }
 
 const isKnown = (units: readonly string[] | null): units is readonly string[] => units !== null;

@@ -114,11 +114,13 @@ function toEntry(record: unknown): Entry | null {
   return named;
 }
 
+const underscore = 0x5f;
+
 /** A pack of a newer version, or with an extension that must be understood, is not read further. */
 function isUnderstood(entry: Entry): boolean {
   const { bver } = entry;
   if (bver !== undefined && !(typeof bver === "number" && bver <= versionMax)) return false;
-  for (const label in entry) if (label.endsWith("_")) return false;
+  for (const label in entry) if (label.charCodeAt(label.length - 1) === underscore) return false;
   return true;
 }
 
@@ -138,7 +140,8 @@ function readEntry(
     return n === "" && entry.u === undefined ? refuseUnlabelled(entry, refuse) : "shape";
   const key = keyOf(base.name, n, context.knows);
   if (key === "") return "shape";
-  if (isOneOfSeveral(v, vs, vb, vd, s)) refuseBeside(label, key, entry, refuse);
+  const given = +(v !== undefined) + +(vs !== undefined) + +(vb !== undefined) + +(vd !== undefined);
+  if (given + +(s !== undefined) > 1) refuseBeside(label, key, entry, refuse);
   const value = recordValue(label, entry[label], base);
   // The unit of a sum is another one: that of the values, times a second.
   if (label !== "s" && typeof unit === "string" && contradicts(unit, key, base, context))
@@ -161,12 +164,6 @@ function labelOf(v: unknown, vs: unknown, vb: unknown, vd: unknown, s: unknown):
   if (vb !== undefined) return "vb";
   if (vd !== undefined) return "vd";
   return s === undefined ? undefined : "s";
-}
-
-function isOneOfSeveral(...values: readonly unknown[]): boolean {
-  let given = 0;
-  for (const value of values) if (value !== undefined) given++;
-  return given > 1;
 }
 
 /** A record has one value: what stands under a later label is none. */

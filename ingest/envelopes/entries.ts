@@ -19,12 +19,10 @@ export function payloadOfEntry({ rest, time }: Entry, sentAt: number | null): Bu
 
 /** An entry without a time has that of its envelope. */
 function timed(entry: Members, time: unknown): Members {
-  const own = entry[timeNameOf(entry, "TimeStamp", noNames)];
+  const own = entry[timeNameOf(entry, "TimeStamp")];
   const hasNone = own === undefined || own === null;
   return hasNone && time !== null ? { ...entry, TimeStamp: time } : entry;
 }
-
-const noNames = (): boolean => false;
 
 /**
  * Null for an entry that is nested deeper than JSON.stringify follows (JSON.parse has no bound), and for one that has
@@ -57,7 +55,7 @@ export function entriesOf(payload: Buffer): (Entry | null)[] {
   return objects.flatMap((object: Members | null) => {
     const entries = object?.[envelopeKey];
     if (object === null || !Array.isArray(entries)) return [];
-    const time = object[timeNameOf(object, "time", noNames)] ?? null;
+    const time = object[timeNameOf(object, "time")] ?? null;
     return entries.map((entry: unknown) => toEntry(entry, time));
   });
 }

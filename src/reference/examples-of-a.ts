@@ -4347,6 +4347,7 @@ export const examplesOfA: RecordedExamples = {
             taken: "json",
             isEnvelope: false,
             isEntry: false,
+            fault: null,
             others: [
               {
                 form: "binary",
@@ -4354,7 +4355,7 @@ export const examplesOfA: RecordedExamples = {
               },
               {
                 form: "cbor",
-                why: "CBOR begins with a byte from 0x80 to 0x9f, or 0xd9: its first byte is 0x7b",
+                why: "CBOR begins with a byte from 0x80 to 0xbf, or 0xd9: its first byte is 0x7b",
               },
               {
                 form: "senml",

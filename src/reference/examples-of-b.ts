@@ -4293,6 +4293,7 @@ export const examplesOfB: RecordedExamples = {
             taken: "json",
             isEnvelope: false,
             isEntry: false,
+            fault: null,
             others: [
               {
                 form: "binary",
@@ -4300,7 +4301,7 @@ export const examplesOfB: RecordedExamples = {
               },
               {
                 form: "cbor",
-                why: "CBOR begins with a byte from 0x80 to 0x9f, or 0xd9: its first byte is 0x7b",
+                why: "CBOR begins with a byte from 0x80 to 0xbf, or 0xd9: its first byte is 0x7b",
               },
               {
                 form: "senml",

@@ -1,4 +1,5 @@
 /** What devices and their tools send, by each way in: what becomes points, with which time, and what is counted. */
+import { encode } from "cborg";
 import { connect as connectMqtt } from "mqtt";
 import { WebSocket } from "ws";
 import { makeDataPoint, makeDevice, makeGateway, makeProduct } from "../factories.js";
@@ -96,6 +97,24 @@ worldSuite("payloads by each way in", (test, world) => {
     assert.is((await status()).points, 3);
   });
 
+  test("lines of a batch and frames have their time under either name", async () => {
+    const line = `{"topic":"data","TimeStamp":"${iso}","payload":{"temp":1}}`;
+    assert.is((await post(line, {}, "/uplinks")).status, 200);
+    assert.is((await post('{"topic":"data","TimeStamp":"soon","payload":{}}', {}, "/uplinks")).status, 422);
+    const socket = new WebSocket(`${world.http.replace("http", "ws")}/ws`, {
+      headers: { Authorization: basicOf(device) },
+    });
+    await new Promise((resolve) => socket.once("open", resolve));
+    const answers: string[] = [];
+    socket.on("message", (data) => answers.push(String(data)));
+    socket.send(`{"id":1,"topic":"data","TimeStamp":${at + 1000},"payload":{"temp":2}}`);
+    socket.send(encode({ id: 2, topic: "data", TimeStamp: at + 2000, payload: { temp: 3 } }));
+    await until(() => answers.length === 2, { what: "both receipts" });
+    socket.terminate();
+    const times = [at, at + 1000, at + 2000];
+    assert.equal(Object.values(await points()), [times.map((time, i) => [time, i + 1])]);
+  });
+
   test("what breaks JSON is said with its place: 400, lines of a batch, frames", async () => {
     const wrong = await post('{"temp":NaN,"hum":40}', json);
     assert.is(wrong.status, 400);
@@ -186,7 +205,6 @@ worldSuite("payloads by each way in", (test, world) => {
     const child = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
     const entry = { DeviceID: child.deviceID, TimeStamp: iso, temp: 7 };
     await post(`\ufeff${JSON.stringify({ Telemetry: [entry] })}\0`, {}, "/uplinks/data", gateway);
-    const { encode } = await import("cborg");
     await post(
       encode({ Telemetry: [{ ...entry, TimeStamp: at / 1000 + 1, temp: 8 }] }),
       {},

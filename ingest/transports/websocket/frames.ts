@@ -7,6 +7,7 @@ import { bareJson } from "../../decode/bare-json.js";
 import { readCbor } from "../../decode/cbor.js";
 import { plainOf } from "../../decode/cbor-plain.js";
 import { isWithinJsonBounds, jsonPartsMax } from "../../decode/json-bounds.js";
+import { timeNameOf } from "../../decode/time-names.js";
 
 export type FrameFormat = "json" | "cbor";
 
@@ -60,7 +61,8 @@ export function readFrame(bytes: Buffer, format: FrameFormat): ClientFrame | Bad
   const { key = null } = members;
   if (key !== null && !(typeof key === "string" && keyForm.test(key)))
     return bad(id, "key must have 1 to 128 characters of printable ASCII");
-  const time = text === null ? members.time : exactMember(text, members, "time");
+  const timeName = timeNameOf(members, "time");
+  const time = text === null ? members[timeName] : exactMember(text, members, timeName);
   return { kind: "message", id, topic, payload, time: time ?? undefined, key };
 }
 

@@ -19,12 +19,15 @@ const context = {
   unitsOf: () => null,
 } as const;
 
-function read(payload: string | Uint8Array): { readings: Reading[]; refused: string[] } {
+function read(
+  payload: string | Uint8Array,
+  knows = (_key: string) => true,
+): { readings: Reading[]; refused: string[] } {
   const readings: Reading[] = [];
   const refused: string[] = [];
   readJson(
     Buffer.from(payload as string),
-    context,
+    { ...context, knows },
     (key, value, time) => readings.push({ key, value, time }),
     (reason, count) => refused.push(reason === "duplicate" ? `${reason} ${count}` : reason),
   );
@@ -92,7 +95,7 @@ suite("JSON payloads", (test) => {
       ['{"temp": 1, "temp": 2}', [one("temp", 2)], 1],
       ['{"temp": 1, "hum": "a:b", "temp": "x\\":", "temp": 2}', [one("temp", 2), one("hum", "a:b")], 2],
       ['[{"temp": 1, "te\\u006dp": 2}, {"temp": 3}]', [one("temp", 2), one("temp", 3)], 1],
-      ['{"time": 1700000001, "time": 1700000002, "temp": 3}', [one("temp", 3, 1_700_000_002)], 1],
+      ['{"time": 1600000000, "time": 1700000000, "temp": 3}', [one("temp", 3, 1.7e9)], 1],
       ['{"temp": {"value": 1, "value": 2}}', [one("temp", 2)], 1],
       ['{"x:y": "::", "place": {"longitude": 1, "a": [{"b": 1}]}}', [], 0],
     ];
@@ -209,6 +212,17 @@ suite("JSON payloads", (test) => {
     fc.assert(
       // With a tab before it, it is read by JSON.parse.
       fc.property(payload, (json) => assert.equal(read(json), read(`\t${json}`))),
+      { numRuns: 5000 },
+    );
+    const list = fc
+      .array(fc.array(member, { maxLength: 5 }), { maxLength: 5 })
+      .map((objects) => `[${objects.map((members) => `{${members.join(",")}}`).join(", ")}]`);
+    const knowsNothing = () => false;
+    fc.assert(
+      fc.property(fc.oneof(payload, list), (json) => {
+        assert.equal(read(json), read(`\t${json}`));
+        assert.equal(read(json, knowsNothing), read(`\t${json}`, knowsNothing));
+      }),
       { numRuns: 5000 },
     );
     const digits = fc.tuple(fc.integer({ min: 0, max: 10 ** 9 }), fc.integer({ min: 0, max: 10 ** 9 }));

@@ -37,6 +37,8 @@ function device(): DeviceEntry {
       isDiscard: null,
       dataStep: null,
       lowerLimit: null,
+      unitName: null,
+      unitSymbol: null,
       enum: null,
       ...record,
     } as DataPoint),

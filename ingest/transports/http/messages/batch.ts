@@ -4,6 +4,7 @@ import type { Publication, Refusal } from "../../../clients/client.js";
 import { exactMember, membersOfJson, payloadOfJson } from "../../../clients/json-message.js";
 import { bareJson } from "../../../decode/bare-json.js";
 import { type LocalTime, readPointTime, unreadableTime } from "../../../decode/time.js";
+import { timeNameOf } from "../../../decode/time-names.js";
 import type { RecentBatches } from "../../../uplinks/repeats.js";
 import { type Answer, failure, refusals, unread } from "../requests/answers.js";
 import { type Body, batchBytesMax } from "../requests/body.js";
@@ -195,11 +196,13 @@ function* linesOf(bytes: Buffer): Generator<BatchText> {
 function messageOf(text: string, local: LocalTime): Omit<Publication, "batch"> | LineFault {
   const members = membersOfJson(text);
   if (typeof members === "string") return bad(members);
-  const { topic, time = null } = members;
+  const { topic } = members;
   if (typeof topic !== "string") return bad("topic is required, a text");
   const payload = payloadOfJson(text, members);
   if (typeof payload === "string") return bad(payload);
-  const sentAt = time === null ? null : readPointTime(exactMember(text, members, "time"), local);
+  const timeName = timeNameOf(members, "time");
+  const time = members[timeName] ?? null;
+  const sentAt = time === null ? null : readPointTime(exactMember(text, members, timeName), local);
   if (time !== null && sentAt === null) return bad(`time ${unreadableTime}`);
   return { topic, payload, sentAt, key: null };
 }

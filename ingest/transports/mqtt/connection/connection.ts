@@ -141,8 +141,8 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get isBehind(): boolean {
-    if (!this.#paused) return this.#behindUntil > 0;
-    return this.#behindUntil > 0 || this.#context.monotonic() - this.#pausedAt >= slowMs;
+    if (this.#behindUntil > 0) return true;
+    return this.#paused && this.#context.monotonic() - this.#pausedAt >= slowMs;
   }
 
   get isClosed(): boolean {

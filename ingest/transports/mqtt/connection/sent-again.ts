@@ -40,7 +40,8 @@ export class SentAgain {
     const { messageID, topic, payload } = packet;
     const open = this.#open.findLast((one) => one.messageID === messageID);
     if (open !== undefined) return open.topic === topic && Buffer.compare(open.payload, payload) === 0;
-    return this.#late?.get(messageID) === undefined ? false : this.#late.get(messageID) === digestOf(packet);
+    const late = this.#late?.get(messageID);
+    return late !== undefined && late === digestOf(packet);
   }
 }
 
