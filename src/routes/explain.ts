@@ -51,12 +51,9 @@ const answer = z
       taken: z.enum(formNames).nullable(),
       isEnvelope: z.boolean(),
       isEntry: z.boolean(),
-      fault: z
-        .object({ byte: int, line: int, column: int, why: z.string() })
-        .nullable()
-        .openapi({
-          description: "where the payload ceases to be JSON; bytes from 0, lines and columns from 1",
-        }),
+      fault: z.object({ byte: int, line: int, column: int, why: z.string() }).nullable().openapi({
+        description: "where the payload ceases to be JSON; bytes from 0, lines and columns from 1",
+      }),
       others: z.array(z.object({ form: z.enum(formNames), why: z.string() })),
     }),
     stream: z.object({ id: int, streamName: z.string() }).nullable(),

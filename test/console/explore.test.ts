@@ -397,7 +397,9 @@ consoleSuite("console: explore", (test, world, web) => {
     });
     await page.getByText("0 points are new").waitFor();
     await page.getByText("Unknown data points: heat").waitFor();
-    await page.evaluate("Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException('', 'NotFoundError'))");
+    await page.evaluate(
+      "Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException('', 'NotFoundError'))",
+    );
     await page.locator("input[type=file]").setInputFiles({
       name: "folder",
       mimeType: "",

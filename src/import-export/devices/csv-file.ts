@@ -18,7 +18,10 @@ import {
   type TableFormat,
 } from "./table-file.js";
 
-/** RFC 4180, UTF-8; UTF-16 is read too. Written with a byte order mark, without which Excel reads the bytes in the local code page. */
+/**
+ * RFC 4180 in UTF-8; UTF-16 is read too. Written with a byte order mark, without which Excel reads the bytes in the local
+ * code page.
+ */
 export const csvFile: TableFormat = {
   type: "text/csv; charset=utf-8",
   extension: "csv",

@@ -80,13 +80,14 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number, decim
   let pointAt = -1;
   for (let at = first; at < end; at++) {
     const byte = bytes[at] as number;
-    const isPoint = byte === point || (byte === comma && decimalComma);
-    if (isPoint && pointAt < 0 && at > first && at < end - 1) {
+    const digit = byte - zero;
+    if (digit < 0 || digit > 9) {
+      const isPoint = byte === point || (byte === comma && decimalComma);
+      if (!isPoint || pointAt >= 0 || at === first || at === end - 1) return Number.NaN;
       pointAt = at;
       continue;
     }
-    const digit = byte - zero;
-    if (digit < 0 || digit > 9 || digits === digitsExactMax) return Number.NaN;
+    if (digits === digitsExactMax) return Number.NaN;
     mantissa = mantissa * 10 + digit;
     digits++;
   }
