@@ -47,7 +47,7 @@ export function readDevices(store: DeviceStore, { tenant, filters, codesB }: Dev
     },
     after: async (id, limit) => {
       const rows = await store.db.all<DeviceRow & ExportedDevice>(
-        `select ${columns}, p.productID, p.cloudProtocol, g.deviceID gatewayDeviceID, d.deviceID parentDeviceID
+        `select ${columns}, r.tenant, p.productID, p.cloudProtocol, g.deviceID gatewayDeviceID, d.deviceID parentDeviceID
          from ${listing.from} where ${where} and r.id > ? order by r.id limit ?`,
         [...args, id, limit],
       );
