@@ -9,6 +9,7 @@ import { parse, type Token, tokTypes } from "acorn";
 import { analyse } from "scslre";
 import { readTime } from "../ingest/decode/time.js";
 import { isDateFormat } from "../src/import-export/devices/xlsx-cells.js";
+import { mailAddressForm, mailboxForm } from "../store/lib/mail-addresses.js";
 import { readInteger, readNumber } from "../store/lib/number-text.js";
 import { assert, cpuTime, suite } from "./suite.js";
 
@@ -31,6 +32,7 @@ const assembled: Readonly<Record<string, readonly string[]>> = {
   "src/devices/rules.js": ["^[0-9a-fA-F]{16}$", "^[0-9a-fA-F]{16}$"],
   "ingest/decode/whole.js": ['"mark(-?\\d+)"'],
   "query/formula/formula.js": ["(?<![\\p{L}\\p{N}_$])name(?![\\p{L}\\p{N}_$])"],
+  "store/lib/mail-addresses.js": [mailAddressForm.source, mailboxForm.source],
 };
 
 function tokensOf(file: string): Token[] {

@@ -214,7 +214,7 @@ worldSuite("dashboards and alert rules", (test, world) => {
     );
     assert.is(counted("tidemark_damage_total"), 5);
     assert.is(counted("tidemark_clock_jumps_total"), 2);
-    assert.is(counted("tidemark_notifications_total"), 9);
+    assert.is(counted("tidemark_notifications_total"), 12);
     assert.ok(counted("tidemark_refused_total") > 20);
     assert.ok(counted("tidemark_connections_ended_total") > 20);
   });

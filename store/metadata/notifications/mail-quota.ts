@@ -9,7 +9,7 @@ export interface MailLimits {
 }
 
 /** What one message adds. */
-export interface MailCount {
+interface MailCount {
   readonly tenant: number;
   readonly recipients: number;
   /** Those of them that get a test. */
@@ -17,7 +17,7 @@ export interface MailCount {
 }
 
 /** Recipients that are counted at a minute since 1970. */
-export interface MailReservation extends MailCount {
+interface MailReservation extends MailCount {
   readonly minute: number;
 }
 
