@@ -2184,11 +2184,11 @@ export const examplesOfA: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 11.071,
-            p99Ms: 104.959,
+            p50Ms: 7.583,
+            p99Ms: 59.135,
           },
           disk: {
-            freeBytes: 78836674560,
+            freeBytes: 77492322304,
             isFull: false,
           },
           deployment: {
@@ -2200,7 +2200,7 @@ export const examplesOfA: RecordedExamples = {
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 112.066559,
+            eventLoopDelayP99Ms: 176.029695,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2952,7 +2952,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "wCgq14",
+            value: "Goy0kO",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -3529,7 +3529,7 @@ export const examplesOfA: RecordedExamples = {
         value: {
           status: "ok",
           version: "0.1.0",
-          commit: null,
+          commit: "4f6c0b7d2a91e83c5d0f1a2b3c4d5e6f70819203",
           engine: "embedded",
           timezones: {
             version: "2026f",
@@ -3669,7 +3669,14 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          spans: [],
+          spans: [
+            {
+              startTime: "2026-11-21 10:00:00",
+              endTime: null,
+              alertTimes: 2,
+              firstValue: 21.5,
+            },
+          ],
           points: 5,
           isTruncated: false,
           leftFrom: null,

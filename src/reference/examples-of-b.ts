@@ -959,12 +959,12 @@ export const examplesOfB: RecordedExamples = {
               deviceName: "name of bench-1",
               topic: "inbox",
               payload: "on",
-              publishStatus: 0,
-              publishStatusLabel: "下发失败",
+              publishStatus: 2,
+              publishStatusLabel: "已到达",
               publishUser: "admin",
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
-              updateAt: null,
+              updateAt: "2026-11-21 10:00:00",
             },
           ],
           meta: {
@@ -1178,12 +1178,12 @@ export const examplesOfB: RecordedExamples = {
               deviceName: "name of bench-1",
               topic: "inbox",
               payload: "on",
-              publishStatus: 0,
-              publishStatusLabel: "下发失败",
+              publishStatus: 2,
+              publishStatusLabel: "已到达",
               publishUser: "admin",
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
-              updateAt: null,
+              updateAt: "2026-11-21 10:00:00",
             },
           ],
           meta: {
@@ -1677,7 +1677,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/DW6TZI/inbox",
+              topic: "/groups/3RYQV8/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2120,11 +2120,11 @@ export const examplesOfB: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 9.471,
-            p99Ms: 24.959,
+            p50Ms: 15.551,
+            p99Ms: 220.159,
           },
           disk: {
-            freeBytes: 78849748992,
+            freeBytes: 77446238208,
             isFull: false,
           },
           deployment: {
@@ -2136,7 +2136,7 @@ export const examplesOfB: RecordedExamples = {
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 162.791423,
+            eventLoopDelayP99Ms: 218.628095,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2902,7 +2902,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "yFZC4o",
+            value: "18SWlA",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -3549,7 +3549,7 @@ export const examplesOfB: RecordedExamples = {
         value: {
           status: "ok",
           version: "0.1.0",
-          commit: null,
+          commit: "4f6c0b7d2a91e83c5d0f1a2b3c4d5e6f70819203",
           engine: "embedded",
           timezones: {
             version: "2026f",
@@ -3576,7 +3576,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "STARTED",
+          state: "PENDING",
           current: 0,
           msg: null,
           excelPath: null,
