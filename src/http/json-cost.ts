@@ -23,7 +23,7 @@ export function costOf(json: Uint8Array): JsonCost {
     const one = costs[json[at] as number] as number;
     if (one === 0) continue;
     bytes += one;
-    values++;
+    if (one !== cost.member) values++;
   }
   return { values, bytes };
 }
