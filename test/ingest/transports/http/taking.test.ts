@@ -5,14 +5,14 @@ import { assert, suite } from "../../../suite.js";
 
 const message: Publication = { topic: "t", payload: Buffer.from("{}"), key: null, sentAt: null, batch: null };
 
-function takingOf(answers: readonly Outcome[], stream = { closed: false }) {
+function takingOf(answers: readonly Outcome[], response = { destroyed: false }) {
   const left = [...answers];
   const told: Outcome[] = [];
   const request = {
     client: { takeNow: () => left.shift() },
     isFull: () => false,
     room: async () => true,
-    response: { destroyed: false, stream },
+    response,
   };
   const taking = createTaking(request as unknown as DeviceRequest);
   return { told, left, take: () => taking.take(message, (outcome) => told.push(outcome)) };
@@ -27,10 +27,10 @@ suite("taking the messages of a request", (test) => {
   });
 
   test("nothing is taken for a client that has left", () => {
-    const stream = { closed: false };
-    const { told, left, take } = takingOf(["policy", "policy"], stream);
+    const response = { destroyed: false };
+    const { told, left, take } = takingOf(["policy", "policy"], response);
     void take();
-    stream.closed = true;
+    response.destroyed = true;
     void take();
     assert.equal(told, ["policy", "unavailable"]);
     assert.is(left.length, 1);
