@@ -1,5 +1,13 @@
 /** Debian's Chromium; without one the suites are skipped, and say how to get it. */
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { readFile } from "node:fs/promises";
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  Download,
+  Locator,
+  Page,
+} from "playwright-core";
 import { assert, type Test } from "../suite.js";
 import { type World, worldSuite } from "../world.js";
 import { hasChromium, launchHeadless } from "./chromium.js";
@@ -34,6 +42,19 @@ export async function logIn(page: Page, { username, password }: User): Promise<v
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Log in" }).click();
 }
+
+/**
+ * The file that a click on it brings. It is there before the file is waited for, and both waits are heard together:
+ * one that nobody hears yet ends the process when it fails.
+ */
+export async function download(page: Page, by: Locator): Promise<Download> {
+  await by.waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), by.click()]);
+  return file;
+}
+
+export const downloadedText = async (page: Page, by: Locator): Promise<string> =>
+  readFile(await (await download(page, by)).path(), "utf8");
 
 /** A suite with a whole service and a browser. After each test no page may have done what none may. */
 export function consoleSuite(

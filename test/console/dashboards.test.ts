@@ -1,5 +1,4 @@
 /** Dashboards as they are looked at, edited by several, and shared. Flows 22 to 25 of the console. */
-import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Locator, Page } from "playwright-core";
@@ -7,7 +6,7 @@ import { layout } from "../dashboards/documents.js";
 import { makeDataPoint, makeDevice, makeProduct, unique } from "../factories.js";
 import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";
-import { consoleSuite } from "./browser.js";
+import { consoleSuite, downloadedText } from "./browser.js";
 
 const hostile = `<img src=x onerror=alert(1)>`;
 
@@ -527,11 +526,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
     const panel = panelOf(page, "Climate");
     await panel.getByText("34.75").waitFor();
     await panel.hover();
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      panel.getByRole("button", { name: "CSV" }).click(),
-    ]);
-    const csv = await readFile(await download.path(), "utf8");
+    const csv = await downloadedText(page, panel.getByRole("button", { name: "CSV" }));
     const exported = async (of: Rec): Promise<string> => {
       const url = `/api/v1/original_data?deviceID=${of.deviceID}`;
       return (await world.call("GET", url, undefined, { headers: { Accept: "text/csv" } })).text;

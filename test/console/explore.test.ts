@@ -1,5 +1,4 @@
 /** Explore, in a real browser: what is drawn and told is what was stored, in every zone. Flow 21 of the console. */
-import { readFile } from "node:fs/promises";
 import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
 import { drawnValues } from "../../src/console/app/charts/drawn-values.js";
@@ -11,7 +10,7 @@ import { earlierOf, movedTo } from "../../src/console/app/range/comparison.js";
 import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec, World } from "../world.js";
-import { consoleSuite } from "./browser.js";
+import { consoleSuite, downloadedText } from "./browser.js";
 import { learnZones } from "./zones-known.js";
 
 const hourMs = 3_600_000;
@@ -553,8 +552,5 @@ async function hourly(world: World, device: Rec, zone: string, from: number, to:
   return time.map((at, i) => ({ time: at, value: value[i] as number }));
 }
 
-async function download(page: Page): Promise<string> {
-  const coming = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Download CSV" }).click();
-  return readFile(await (await coming).path(), "utf8");
-}
+const download = (page: Page): Promise<string> =>
+  downloadedText(page, page.getByRole("button", { name: "Download CSV" }));

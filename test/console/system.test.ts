@@ -13,7 +13,7 @@ import {
 import { makeDataPoint, makeDevice, makeProduct, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
-import { consoleSuite } from "./browser.js";
+import { consoleSuite, download, downloadedText } from "./browser.js";
 
 suite("console: previews of files", (test) => {
   test("cells are parted as in RFC 4180, whatever is quoted", () => {
@@ -103,9 +103,8 @@ consoleSuite("console: the system", (test, world, web) => {
     await send(page);
     await importing(page).getByRole("row", { name: "3 deviceID there is no such device" }).waitFor();
     assert.match(await importing(page).locator(".figures").innerText(), /taken\s*2\s*refused\s*1/);
-    const downloading = page.waitForEvent("download");
-    await importing(page).getByRole("link", { name: "Download the list of errors" }).click();
-    const list = await readFile(await (await downloading).path(), "utf8");
+    const link = importing(page).getByRole("link", { name: "Download the list of errors" });
+    const list = await downloadedText(page, link);
     assert.match(list, /3.*deviceID.*there is no such device/);
   });
 
@@ -125,9 +124,7 @@ consoleSuite("console: the system", (test, world, web) => {
       await exporting.getByLabel("Device").fill("out-1");
       await exporting.getByLabel("Format", { exact: true }).selectOption(format);
       await exporting.getByLabel("Layout").selectOption(layout);
-      const downloading = page.waitForEvent("download");
-      await exporting.getByRole("button", { name: "Download" }).click();
-      const file = await downloading;
+      const file = await download(page, exporting.getByRole("button", { name: "Download" }));
       assert.is(file.suggestedFilename(), `out-1.${format}`);
       const text = await readFile(await file.path(), "utf8");
       await choose(page, `copy.${format}`, text.replaceAll("out-1", "out-2"));
@@ -149,9 +146,8 @@ consoleSuite("console: the system", (test, world, web) => {
   test("tasks are listed with what came of them, filtered by the address, opened and closed", async () => {
     const { page } = await web.openIn("/system?tab=transfer");
     await page.getByRole("button", { name: "As csv" }).click();
-    const downloading = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Download the file" }).click();
-    assert.match(await readFile(await (await downloading).path(), "utf8"), /out-1/);
+    const link = page.getByRole("link", { name: "Download the file" });
+    assert.match(await downloadedText(page, link), /out-1/);
     await page.getByRole("link", { name: "Tasks" }).click();
     await page.getByLabel("Kind").selectOption("devices_export");
     const row = page.getByRole("row").filter({ hasText: "export of devices" });
@@ -222,12 +218,10 @@ consoleSuite("console: the system", (test, world, web) => {
     const cert = await world.make("/api/v1/certs", { name: "house 1", enable: 1 });
     await page.goto(`${world.http}/console/access?tab=certs`);
     await page.getByRole("link", { name: "house 1" }).click();
-    const downloading = page.waitForEvent("download");
-    await page
+    const button = page
       .locator("figure", { hasText: "Private key" })
-      .getByRole("button", { name: "Download" })
-      .click();
-    assert.is(await readFile(await (await downloading).path(), "utf8"), String(cert.key));
+      .getByRole("button", { name: "Download" });
+    assert.is(await downloadedText(page, button), String(cert.key));
     assert.not.match(await page.content(), "PRIVATE KEY");
   });
 });

@@ -2,13 +2,12 @@
  * Five zones on machines of three, over the nights on which their clocks change: what a chart draws, its readout, the
  * table, the file and the range are what the API answers. Flow 21 of the console.
  */
-import { readFile } from "node:fs/promises";
 import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";
-import { consoleSuite, logIn } from "./browser.js";
+import { consoleSuite, downloadedText, logIn } from "./browser.js";
 import { launchHeadless } from "./chromium.js";
 import { drawnChart, recordTexts } from "./drawn-texts.js";
 
@@ -157,9 +156,8 @@ consoleSuite("console: zones", (test, world, web) => {
       const wall = DateTime.fromMillis(time, { zone: night.zone }).toFormat("yyyy-MM-dd'T'HH:mm");
       assert.match(await page.getByLabel(label, { exact: true }).inputValue(), wall);
     }
-    const coming = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download CSV" }).click();
-    const [head = "", ...lines] = (await readFile(await (await coming).path(), "utf8")).trim().split(/\r?\n/);
+    const csv = await downloadedText(page, page.getByRole("button", { name: "Download CSV" }));
+    const [head = "", ...lines] = csv.trim().split(/\r?\n/);
     const columns = head.split(",");
     const cells = lines.map((line) => line.split(","));
     assert.equal(

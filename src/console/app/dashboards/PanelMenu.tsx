@@ -70,7 +70,8 @@ async function filesOf(panel: SeriesPanel, board: Board, name: string): Promise<
     ? questionsOf(panel, asked, variables, chosen).filter(({ path }) => path === "/original_data")
     : [];
   const files = await inParallel(exported, atOnce, async ({ path, query }) => {
-    const { maxPoints: _, timeFormat: __, ...whole } = query;
+    // The bounds are instants, so a zone would only change how times are written: without one they are UTC.
+    const { maxPoints: _, timeFormat: __, timezone: ___, ...whole } = query;
     return call<string>("GET", path, { query: whole, headers: { Accept: "text/csv" }, isText: true });
   });
   const rest = panel.series.filter(({ metricIntID }) => !source.isOwn || metricIntID !== undefined);
