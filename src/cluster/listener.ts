@@ -1,5 +1,5 @@
 /** Where the other nodes of the cluster reach this one. */
-import { randomUUID } from "node:crypto";
+import { constants, randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect, createServer, type TLSSocket } from "node:tls";
@@ -53,6 +53,8 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
       ...linkSuites,
       ALPNProtocols: Object.values(linkProtocols),
       handshakeTimeout: helloTimeoutMs,
+      // A session that is resumed would not say again which node it is.
+      secureOptions: constants.SSL_OP_NO_TICKET,
       pskCallback: (socket, identity) => {
         if (!members.has(identity)) return null;
         nodeOf.set(socket, Number(identity));

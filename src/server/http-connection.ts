@@ -187,10 +187,9 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** Handles the request once everything before it on this connection is answered. */
   handle(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     this.#last = request;
-    const { "content-length": length, "transfer-encoding": coding } = request.headers;
-    this.#bodyLeft = Number(length ?? 0);
-    // Its body is not handed on before somebody reads it.
-    if (this.#bodyLeft > 0 || coding !== undefined) request.on("resume", () => this.#feed());
+    this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
+    // A body is not handed on before somebody reads it. Node tells of so many headers only: whether there is one shows later.
+    request.on("resume", () => this.#feed());
     const begin = (): void => {
       this.#answering = response;
       this.#authorized = false;
