@@ -103,6 +103,9 @@ consoleSuite("console: dashboards", (test, world, web) => {
     ]);
     const { page } = await web.openIn(`/dashboards/${dashboard.id}`);
     await panelOf(page, "Climate").getByText("34.75").waitFor();
+    // Each panel asks for itself, so that one has its values says nothing about the others.
+    await panelOf(page, "Now").getByText("34.75").first().waitFor();
+    await panelOf(page, "Rows").getByRole("row").nth(60).waitFor();
     assert.match(await panelOf(page, "Now").innerText(), /34\.75\s+°C/);
     assert.match(await panelOf(page, "Now").innerText(), /above its limit/);
     const rows = await panelOf(page, "Rows").getByRole("row").allInnerTexts();
