@@ -1,15 +1,17 @@
 /** What a value of JSON takes in memory beside its texts, in bytes: an object or list, a member, an element. */
 const cost = { container: 56, member: 40, element: 16 } as const;
 
-/** By the bytes of JSON. Those within texts are counted too: it is a bound. */
+/** By the bytes of JSON outside of its texts. */
 const costs = new Uint8Array(256);
 costs[0x2c] = cost.element;
 costs[0x3a] = cost.member;
 costs[0x5b] = cost.container;
 costs[0x7b] = cost.container;
 
+const [quote, backslash] = [0x22, 0x5c];
+
 interface JsonCost {
-  /** Values, or somewhat more. */
+  /** Values, or somewhat more: a member of an object, which takes longer to read, counts as two. */
   readonly values: number;
   /** Roughly the bytes that they take in memory together. */
   readonly bytes: number;
@@ -20,10 +22,22 @@ export function costOf(json: Uint8Array): JsonCost {
   let bytes = 2 * json.length;
   let values = 1;
   for (let at = 0; at < json.length; at++) {
-    const one = costs[json[at] as number] as number;
+    const byte = json[at] as number;
+    if (byte === quote) {
+      at = endOfText(json, at);
+      continue;
+    }
+    const one = costs[byte] as number;
     if (one === 0) continue;
     bytes += one;
-    if (one !== cost.member) values++;
+    values++;
   }
   return { values, bytes };
+}
+
+/** Where the text ends that begins at `from`: at its closing quote, or at the end of what is cut off. */
+function endOfText(json: Uint8Array, from: number): number {
+  let at = from + 1;
+  for (; at < json.length && json[at] !== quote; at++) if (json[at] === backslash) at++;
+  return at;
 }

@@ -318,7 +318,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/import-export/points/write-rows": [8, "worker"],
   "src/http/answer-room": [1, "limit: pageBytesMax"],
   "src/http/credential-cache": [3, "taken"],
-  "src/http/json-cost": [1, "limit: jsonBytesMax"],
+  "src/http/json-cost": [2, "limit: jsonBytesMax"],
   "src/http/chunks": [2, "limit: chunkBytesMax"],
   "src/http/fields": [4, "limit: jsonBytesMax"],
   "src/http/json-stream": [6, "yields"],

@@ -1,0 +1,31 @@
+import fc from "fast-check";
+import { costOf } from "../../src/http/json-cost.js";
+import { assert, suite } from "../suite.js";
+
+/** Values of what JSON.parse makes, a member of an object as two. */
+function countValues(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  const entries = Object.values(value);
+  const names = Array.isArray(value) ? 0 : entries.length;
+  return entries.reduce<number>((sum, one) => sum + countValues(one), 1 + names);
+}
+
+suite("the cost of a body of JSON", (test) => {
+  test("no value is missed, and commas, colons and brackets within texts are none", () =>
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1), (value, indent) => {
+        const json = JSON.stringify(value, null, indent);
+        const { values } = costOf(Buffer.from(json));
+        const counted = countValues(JSON.parse(json));
+        // An empty list or object counts as two.
+        assert.ok(counted <= values && values <= 2 * counted, `${values} of ${counted}: ${json}`);
+      }),
+    ));
+
+  test("a long text costs what it has, whatever stands in it", () => {
+    const text = '1,2:[{"\\'.repeat(50_000);
+    assert.is(costOf(Buffer.from(JSON.stringify({ payload: text }))).values, 3);
+    assert.is(costOf(Buffer.from(`["${"\\\\".repeat(10)}", "a,b"]`)).values, 3);
+    assert.is(costOf(Buffer.from('["never ends, \\')).values, 2);
+  });
+});
