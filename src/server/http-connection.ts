@@ -144,6 +144,8 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     });
     socket.on("error", (error) => this.destroy(error));
     socket.on("close", () => this.destroy());
+    // Nobody reads it before its first byte, nor between an upgrade and its taker: an error without a listener ends the process.
+    this.on("error", () => undefined);
   }
 
   get connection(): this {

@@ -363,6 +363,25 @@ function places(test: Test): void {
     );
   });
 
+  test("one that is reset before its first byte, within a head, or after an upgrade ends alone", async () => {
+    await withEdge(
+      () => new Response("ok"),
+      { times: patient },
+      async ({ open }) => {
+        const upgrade = `GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+        for (const said of ["", "GET / HT", upgrade]) {
+          const { socket } = await open();
+          if (said !== "") await new Promise((resolve) => socket.write(said, resolve));
+          socket.on("error", () => undefined);
+          socket.resetAndDestroy();
+        }
+        const asking = await open();
+        asking.socket.write(get("/"));
+        await until(() => asking.text.endsWith("ok"), { what: "an answer to another" });
+      },
+    );
+  });
+
   test("an answer that nobody takes ends with its connection", async () => {
     const times = { ...patient, unreadMs: 100 };
     const large = Buffer.alloc(40_000_000, "x");
