@@ -92,7 +92,7 @@ influxKafkaSuite("a record that ends the nodes of a cluster", (test, { influx, b
     const client = await connectAsync(nodeAt(1).mqtt, { ...login, clientId: "harm", reconnectPeriod: 0 });
     client.on("error", () => undefined);
     // Its acknowledgement may be lost with the node that has kept it.
-    client.publish("data", `{"n":-1,"note":"${poisons.memory}"}`, { qos: 1 });
+    client.publish("data", `{"n":-1,"note":{"text":"${poisons.memory}"}}`, { qos: 1 });
     await untilListed(harmed);
     await client.endAsync(true);
     assert.ok(ends >= 1 && ends <= endsMax, `${ends} nodes ended`);

@@ -4,6 +4,7 @@
  */
 import { fileURLToPath, pathToFileURL } from "node:url";
 
+/** Within an object of an object: what is flat is read without JSON.parse. */
 export const poisons = { memory: "needs-all-memory", time: "takes-for-ever" } as const;
 
 const here = fileURLToPath(import.meta.url);

@@ -63,7 +63,11 @@ suite("a message that ends every start", (test) => {
         // Journalled, and followed by nobody.
         let service = await startService(dir, { API_KEY: key, TIDEMARK_HOLD_SERIES: "1" });
         const [device, other] = (await provision(service, 2)) as [Rec, Rec];
-        await publishAll(service, device, ['{"n":1}', `[{"n":2,"note":"${poisons.memory}"}]`, '{"n":3}']);
+        await publishAll(service, device, [
+          '{"n":1}',
+          `[{"n":2,"note":{"text":"${poisons.memory}"}}]`,
+          '{"n":3}',
+        ]);
         await publishAll(service, other, ['{"n":4}']);
         await service.kill();
 
