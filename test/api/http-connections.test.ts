@@ -101,6 +101,17 @@ const prove = (env: unknown, tenant = 1) => peerOf((env as { incoming: object })
 const never = () => new Promise<Response>(() => undefined);
 
 suite("connections of HTTP", (test) => {
+  test("a body is read however many headers came before its length", async () => {
+    const read = async (request: Request) => new Response(await request.text());
+    await withEdge(read, {}, async ({ open }) => {
+      const client = await open();
+      // Node tells of 2,000 of them.
+      const many = Array.from({ length: 2100 }, (_, n) => `a${n}: b`).join("\r\n");
+      client.socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${many}\r\nContent-Length: 5\r\n\r\nabcde`);
+      await until(() => client.text.endsWith("abcde"), { what: "its body said back" });
+    });
+  });
+
   test("no route takes an upload of one who has shown nothing", () => {
     const routes = apiRoutes(inertDeps());
     assert.ok(routes.filter(({ spec }) => spec.upload !== undefined).length >= 2);
