@@ -105,10 +105,11 @@ suite("connections of HTTP", (test) => {
     const read = async (request: Request) => new Response(await request.text());
     await withEdge(read, {}, async ({ open }) => {
       const client = await open();
-      // Node tells of 2,000 of them.
+      // Some versions of Node show a request's first 2,000 only, others refuse it.
       const many = Array.from({ length: 2100 }, (_, n) => `a${n}: b`).join("\r\n");
       client.socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${many}\r\nContent-Length: 5\r\n\r\nabcde`);
-      await until(() => client.text.endsWith("abcde"), { what: "its body said back" });
+      const isRefused = () => client.text.startsWith("HTTP/1.1 431");
+      await until(() => client.text.endsWith("abcde") || isRefused(), { what: "its body said back, or 431" });
     });
   });
 

@@ -5,6 +5,7 @@ import { rateSeconds } from "../../ingest/rates.js";
 import type { Answer, Route } from "../../src/http/route.js";
 import { createFigures, figuresHere, type NodeFigures } from "../../src/live/figures.js";
 import { overviewRoutes } from "../../src/routes/overview.js";
+import { packedTimeZones } from "../../store/time-zones/packed.js";
 import { assert, suite } from "../suite.js";
 
 const seconds = (...newest: readonly number[]): number[] => [
@@ -162,7 +163,8 @@ suite("the overview of all nodes", (test) => {
         meter,
         status: { ...status, notReady: () => null, degraded: () => ({}) },
         build: { version: "1" },
-        config: { influx: null },
+        config: { influx: null, timeZones: packedTimeZones() },
+        now: () => 0,
         figures: async (tenant: number | null) => ({
           ...(await figures(tenant)),
           truncated: tenant === missingOf,

@@ -11,7 +11,7 @@ const post = "POST /api/v1/login HTTP/1.1\r\nHost: x\r\nContent-Type: applicatio
 const smuggled = `GET /healthz HTTP/1.1\r\nHost: x\r\n${close}`;
 
 /** Each of them was once read as two requests, or as another one than a proxy before had read. */
-const smuggling: readonly (readonly [title: string, head: string, body: string])[] = [
+const smuggling: readonly (readonly [title: string, head: string, body: string, status?: number])[] = [
   ["CVE-2018-7159 (Node): a space within a Content-Length", "Content-Length: 1 2\r\n", `{}${smuggled}`],
   [
     "CVE-2019-15605 (Node): a Transfer-Encoding that is malformed",
@@ -38,6 +38,8 @@ const smuggling: readonly (readonly [title: string, head: string, body: string])
     "CVE-2022-32213 (Node): a Transfer-Encoding that only ends with chunked",
     "Transfer-Encoding: chunkedchunked\r\n",
     `0\r\n\r\n${smuggled}`,
+    // A coding that nobody knows (RFC 9112, section 6.1).
+    501,
   ],
   [
     "CVE-2022-32214 (Node): a line feed alone between headers",
@@ -70,9 +72,9 @@ publishedSuite("HTTP", (test, world, scene) => {
     return socket;
   };
 
-  for (const [title, head, body] of smuggling) {
+  for (const [title, head, body, status = 400] of smuggling) {
     test(`${title} is refused, and nothing after it is read`, async () => {
-      assert.equal(await statuses(`${post}${head}\r\n${body}`), [400]);
+      assert.equal(await statuses(`${post}${head}\r\n${body}`), [status]);
     });
   }
 
@@ -153,7 +155,8 @@ publishedSuite("HTTP", (test, world, scene) => {
 
   test("CVE-2017-11499 (Node): bodies of keys chosen to collide cost no more than others", async () => {
     const spent = cpuTime();
-    const keys = Array.from({ length: 60_000 }, (_, i) => `"${i * 65_536}":0`);
+    // As many members as a body may have values for.
+    const keys = Array.from({ length: 49_000 }, (_, i) => `"${i * 65_536}":0`);
     for (let i = 0; i < 3; i++) {
       const reply = await world.call("POST", "/api/v1/products", `{${keys.join()}}`);
       assert.is(reply.status, 400);

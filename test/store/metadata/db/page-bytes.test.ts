@@ -50,7 +50,7 @@ const short = [
   ],
   ...["subjectTemplate", "timezone", "type"],
   ...["tenantName", "token", "topic", "unitName", "unitSymbol", "username", "clientIP", "passwordHash"],
-  ...["tokenHash", "updateUser"],
+  ...["tokenHash", "updateUser", "zoneRules", "messageKey"],
 ];
 /** Tables that no list shows: their columns are nobody's page. */
 const unlisted = new Set([
@@ -60,7 +60,7 @@ const unlisted = new Set([
   ...["alert_outbox", "notification_group", "notification_member", "notifier_lease", "route_contact"],
   ...["bulk_action", "bulk_part", "cluster_node", "journal_topic", "shard_owner"],
   ...["shard_aside", "shard_work"],
-  ...["influx_server", "device_moved"],
+  ...["influx_server", "device_moved", "deployment", "sealing", "time_zone_version"],
 ]);
 /** Columns of listed tables that their lists leave out. */
 const left = new Set([
