@@ -27,7 +27,7 @@ export interface AnyService {
   readonly logged: readonly Readonly<Record<string, unknown>>[];
   call(method: string, path: string, body?: unknown): Promise<Reply>;
   make(path: string, body: object): Promise<Rec>;
-  /** A sample of /metrics, 0 where it is not there. */
+  /** The sum of the samples of /metrics whose line begins so and has the label; 0 where there is none. */
   metric(name: string, label?: string): Promise<number>;
   /** Resolves once every point of what is committed is written. @throws if the service ends before */
   settled(timeoutMs?: number): Promise<void>;
@@ -128,8 +128,8 @@ function callsTo(
   }
   async function metric(name: string, label = ""): Promise<number> {
     const { text } = await call("GET", "/metrics");
-    const line = text.split("\n").find((one) => one.startsWith(name) && one.includes(label));
-    return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(" ") + 1));
+    const lines = text.split("\n").filter((one) => one.startsWith(name) && one.includes(label));
+    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
   }
   return {
     call,
