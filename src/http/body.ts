@@ -1,7 +1,7 @@
+import type { Readable } from "node:stream";
 import {
-  BodyError,
+  createPieceStream,
   type PausableSource,
-  readPieces,
   readWhole,
 } from "../../ingest/transports/http/requests/body-reader.js";
 import { codingOf } from "../../ingest/transports/http/requests/content-coding.js";
@@ -99,12 +99,7 @@ async function parseInTurn(bytes: Buffer, tenant: number): Promise<unknown> {
   }
 }
 
-/** The bytes of the body as they come. @throws ApiError SERVICE_UNAVAILABLE, BAD_REQUEST if it is cut off */
-export async function* piecesOf({ source, reservation }: RequestBody): AsyncGenerator<Buffer, void> {
-  try {
-    yield* readPieces(source, reservation);
-  } catch (error) {
-    if (!(error instanceof BodyError)) throw error;
-    throw error.failure === "full" ? full() : broken();
-  }
+/** The bytes of the body as they come. Fails with ApiError SERVICE_UNAVAILABLE, or BAD_REQUEST if it is cut off. */
+export function openBody({ source, reservation }: RequestBody): Readable {
+  return createPieceStream(source, reservation, (failure) => (failure === "full" ? full() : broken()));
 }
