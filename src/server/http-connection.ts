@@ -56,6 +56,8 @@ interface HttpConnectionDeps {
 const pieceBytes = { head: 1024, longHead: 4096, chunks: 4096, upgraded: 16 * 1024 } as const;
 /** Bytes that a connection may hold without being counted: the headers of an ordinary request. */
 const heldFree = 4096;
+/** What a header takes beside its bytes, which are held twice once its request is read: as they came, and by name. */
+const headerCost = 80;
 /** What a request takes that has been parsed and waits for the one before it. */
 const waitingRequestBytes = 4096;
 /** What an upgraded connection may send before its client has shown a right credential: the frame with it. */
@@ -96,8 +98,12 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   #isUpgraded = false;
   /** Bytes that have come since then from a client that has shown no right credential. */
   #unprovenBytes = 0;
-  /** The request parsed last; its body may still be coming. */
+  /** The request parsed last, until it is answered and its body has come. */
   #last: IncomingMessage | null = null;
+  /** What its head takes in memory. */
+  #lastHeadCost = 0;
+  /** No request has been parsed yet. */
+  #isFirst = true;
   /** Whether the caller of the request under way is known. */
   #authorized = false;
   /** Bytes parsed since the last request's headers and body were complete. */
@@ -182,6 +188,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.#isUpgraded = true;
     this.#authorized = false;
     this.#headBytes = 0;
+    this.#last = null;
     this.#count();
     return true;
   }
@@ -189,12 +196,14 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** Handles the request once everything before it on this connection is answered. */
   handle(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     this.#last = request;
+    this.#isFirst = false;
     this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
     // A body is not handed on before somebody reads it. Node tells of so many headers only: whether there is one shows later.
     request.on("resume", () => this.#feed());
     const begin = (): void => {
       this.#answering = response;
       this.#authorized = false;
+      this.#lastHeadCost = 2 * this.#headBytes + headerCost * (request.rawHeaders.length / 2);
       this.#headBytes = 0;
       this.#since = this.#deps.monotonic();
       this.#body = { waitedMs: 0, bytes: 0 };
@@ -248,9 +257,8 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
       return late ? "tell" : null;
     }
     if (this.#answering !== null) return null;
-    const first = this.#last === null;
-    if (this.#headBytes > 0) return age > (first ? times.firstMs : times.headersMs) ? "tell" : null;
-    return age > (first ? times.firstMs : times.idleMs) ? "close" : null;
+    if (this.#headBytes > 0) return age > (this.#isFirst ? times.firstMs : times.headersMs) ? "tell" : null;
+    return age > (this.#isFirst ? times.firstMs : times.idleMs) ? "close" : null;
   }
 
   #isSlow({ everyMs, bytesMin }: HttpTimes["body"], passed: number): boolean {
@@ -337,7 +345,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
       this.#bodyLeft -= size;
       return size;
     }
-    if (this.#headBytes === 0 && this.#last !== null) this.#since = this.#deps.monotonic();
+    if (this.#headBytes === 0 && !this.#isFirst) this.#since = this.#deps.monotonic();
     const size = this.#heads.next(
       rest,
       this.#headBytes < pieceBytes.head ? pieceBytes.head : pieceBytes.longHead,
@@ -348,8 +356,12 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
 
   #count(): void {
     if (this.destroyed) return;
+    if (this.#answering === null && !this.#bodyComes) {
+      this.#last = null;
+      this.#lastHeadCost = 0;
+    }
     // What an upgraded one has read is less than its socket's buffer, and is not read on before it is taken.
-    const bytes = this.#isUpgraded ? 0 : this.#headBytes + (this.#rest?.length ?? 0);
+    const bytes = this.#isUpgraded ? 0 : this.#lastHeadCost + this.#headBytes + (this.#rest?.length ?? 0);
     const held = Math.max(0, bytes + this.#waiting.length * waitingRequestBytes - heldFree);
     if (held === this.#reservation.amount || this.#reservation.resize(held)) return;
     this.#deps.onUnheld();

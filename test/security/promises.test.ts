@@ -44,7 +44,7 @@ const bounds: Readonly<Record<string, Shown>> = {
     "api/answer-room",
     "answers are made some at a time; a tenant that has all its turns leaves one to others",
   ],
-  "bytes of HTTP requests": [
+  "heads of HTTP requests": [
     "flow/held-bytes",
     "logins in chunks of one byte that do not end take a few kilobytes each",
     "bodies of a caller that do not end hold what is promised; the rest is 503, and other tenants get in",

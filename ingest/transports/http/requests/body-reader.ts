@@ -16,7 +16,10 @@ export type PausableSource = BodySource & Pick<Readable, "pause" | "resume">;
 /** Why there is no body: more than may come, no room for it now, or the client has gone. */
 type BodyFailure = "large" | "full" | "lost";
 
-/** What a request holds while its body is on its way, beside the body: its head, its parser, its answer. */
+/**
+ * What a request holds while its body is on its way, beside the body: an ordinary head, its parser, its answer. A longer
+ * head is counted by its connection.
+ */
 export const requestBytes = 2048;
 
 /**
