@@ -236,8 +236,8 @@ async function counted(
   if (hold.bytes > 0 && body instanceof ReadableStream) {
     return { ...answer, body: heldBody(body, hold, held > 0) };
   }
-  if (typeof body === "string") {
-    await take(bytesHeld(body));
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    await take(typeof body === "string" ? bytesHeld(body) : body.byteLength);
     onSent(hold.end);
   } else hold.end();
   return body === answer.body
