@@ -8,6 +8,7 @@ import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { Reservation } from "../../store/lib/reservation.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import type { Holder, RequestBudget } from "../http/request-budget.js";
+import { removeBasePath } from "./base-path.js";
 import { HeadCutter } from "./head-piece.js";
 import { laneOf, type RequestTurns } from "./request-turns.js";
 
@@ -47,6 +48,8 @@ interface HttpConnectionDeps {
   /** Called with its first bytes: from then on it is read as HTTP. */
   readonly onBegun: (connection: HttpConnection) => void;
   readonly turns: RequestTurns;
+  /** The prefix of paths behind a proxy; empty: none. */
+  readonly basePath: string;
 }
 
 /**
@@ -308,7 +311,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     else if (!this.#isInLine) {
       this.#isInLine = true;
       let isLater = false;
-      this.#deps.turns.begin(laneOf(this.client, targetOf(this.#rest)), () => {
+      this.#deps.turns.begin(laneOf(this.client, targetOf(this.#rest, this.#deps.basePath)), () => {
         this.#isInLine = false;
         if (this.#mayGoOn) this.#handOn();
         if (isLater) this.#feed();
@@ -443,8 +446,12 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   }
 }
 
+/** As much of a request's first bytes as names the target of a health check. */
+const probeBytes = "GET /healthz ".length;
+
 /** The target of a request whose first bytes these are, as far as health checks go; empty otherwise. */
-function targetOf(bytes: Buffer | null): string {
-  const [method, target = ""] = (bytes?.toString("latin1", 0, 13) ?? "").split(" ", 2);
-  return method === "GET" ? target : "";
+function targetOf(bytes: Buffer | null, basePath: string): string {
+  const text = bytes?.toString("latin1", 0, probeBytes + basePath.length) ?? "";
+  const [method, target = ""] = text.split(" ", 2);
+  return method === "GET" ? removeBasePath(target, basePath) : "";
 }

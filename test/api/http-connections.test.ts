@@ -1,12 +1,15 @@
 /** What one connection, or one address, can take of the HTTP listener: over raw sockets. */
 import { connect, type Socket } from "node:net";
+import { PassThrough } from "node:stream";
 import { createMeter } from "../../ingest/meter.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { createRequestBudget, type RequestBudget } from "../../src/http/request-budget.js";
 import { createLogger } from "../../src/observability/log.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
+import { HttpConnection } from "../../src/server/http-connection.js";
 import { type HttpListener, type HttpListenerDeps, listenHttp } from "../../src/server/http-server.js";
 import { peerOf } from "../../src/server/peers.js";
+import { laneOf } from "../../src/server/request-turns.js";
 import { assert, suite, type Test, until } from "../suite.js";
 import { worldSuite } from "../world.js";
 
@@ -125,6 +128,35 @@ suite("connections of HTTP", (test) => {
       routes.filter(({ spec }) => spec.access === "public" && spec.shape?.body).map(({ spec }) => spec.path),
       ["/api/v1/login"],
     );
+  });
+
+  test("a health check has its own lane, with the prefix of a proxy and without it", () => {
+    for (const [basePath, target, isProbe] of [
+      ["", "/readyz", true],
+      ["/tidemark", "/readyz", true],
+      ["/tidemark", "/tidemark/readyz", true],
+      ["/tidemark", "/tidemark/healthz", true],
+      ["/tidemark", "/tidemark/healthz2", false],
+      ["/tidemark", "/tidemarks/readyz", false],
+      ["/tidemark", "/tidemark/api/v1/products", false],
+    ] as const) {
+      const lanes: string[] = [];
+      const socket = new PassThrough();
+      const connection = new HttpConnection(socket as never, {
+        monotonic: () => 0,
+        requests: createRequestBudget(),
+        onUnheld: () => undefined,
+        onProven: () => undefined,
+        onGivenWay: () => undefined,
+        onBegun: () => undefined,
+        turns: { waiting: 0, begin: (lane) => void lanes.push(lane) },
+        basePath,
+      });
+      socket.emit("data", Buffer.from(get(target)));
+      assert.equal(lanes, [laneOf(connection.client, isProbe ? "/readyz" : target)], target);
+      assert.is(lanes[0] !== connection.client, isProbe, target);
+      connection.destroy();
+    }
   });
 
   oneAtATime(test);
