@@ -10,8 +10,10 @@ costs[0x7b] = cost.container;
 
 /** What a byte adds to the depth of nesting. */
 const steps = new Int8Array(256);
-for (const opening of [0x5b, 0x7b]) steps[opening] = 1;
-for (const closing of [0x5d, 0x7d]) steps[closing] = -1;
+steps[0x5b] = 1;
+steps[0x7b] = 1;
+steps[0x5d] = -1;
+steps[0x7d] = -1;
 
 const [quote, backslash] = [0x22, 0x5c];
 
