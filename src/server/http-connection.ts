@@ -359,6 +359,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
 
   #count(): void {
     if (this.destroyed) return;
+    // Between two requests nothing of the one before is held.
     if (this.#answering === null && !this.#bodyComes) {
       this.#last = null;
       this.#lastHeadCost = 0;
