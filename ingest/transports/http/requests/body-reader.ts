@@ -17,7 +17,10 @@ export type PausableSource = BodySource & Pick<Readable, "pause" | "resume">;
 type BodyFailure = "large" | "full" | "lost";
 type PassingFailure = Exclude<BodyFailure, "large">;
 
-/** What a request holds while its body is on its way, beside the body: its head, its parser, its answer. */
+/**
+ * What a request holds while its body is on its way, beside the body: an ordinary head, its parser, its answer. A longer
+ * head is counted by its connection.
+ */
 export const requestBytes = 2048;
 
 /**
