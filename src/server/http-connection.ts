@@ -201,7 +201,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.#last = request;
     this.#isFirst = false;
     this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
-    // A body is not handed on before somebody reads it. Node tells of so many headers only: whether there is one shows later.
+    // A body is not handed on before somebody reads it. Node reports so many headers only: whether there is one shows later.
     request.on("resume", () => this.#feed());
     const begin = (): void => {
       this.#answering = response;
@@ -311,7 +311,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     else if (!this.#isInLine) {
       this.#isInLine = true;
       let isLater = false;
-      this.#deps.turns.begin(laneOf(this.client, targetOf(this.#rest, this.#deps.basePath)), () => {
+      this.#deps.turns.begin(laneOf(this.client, readTarget(this.#rest, this.#deps.basePath)), () => {
         this.#isInLine = false;
         if (this.#mayGoOn) this.#handOn();
         if (isLater) this.#feed();
@@ -451,7 +451,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
 const probeBytes = "GET /healthz ".length;
 
 /** The target of a request whose first bytes these are, as far as health checks go; empty otherwise. */
-function targetOf(bytes: Buffer | null, basePath: string): string {
+function readTarget(bytes: Buffer | null, basePath: string): string {
   const text = bytes?.toString("latin1", 0, probeBytes + basePath.length) ?? "";
   const [method, target = ""] = text.split(" ", 2);
   return method === "GET" ? removeBasePath(target, basePath) : "";

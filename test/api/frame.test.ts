@@ -225,7 +225,6 @@ suite("answers of routes", (test) => {
   test("a packed one is counted by its bytes until it has been sent, like a text", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
     const sent: (() => void)[] = [];
-    const told = { tag: "t", summary: "s", answer: { status: 200 } } as const;
     // Short enough to be packed at once, of texts that pack to no less than half.
     const rows = Array.from({ length: 400 }, () => randomBytes(30).toString("base64"));
     const app = new Hono();
@@ -236,7 +235,9 @@ suite("answers of routes", (test) => {
           method: "get",
           path: "/one",
           access: "read",
-          ...told,
+          tag: "t",
+          summary: "s",
+          answer: { status: 200 },
           handle: ({ request }) => conditionalAnswer(request, rows, {}, "text"),
         }),
       ],

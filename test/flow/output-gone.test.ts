@@ -13,10 +13,9 @@ const serving = { HTTP_PORT: "0", MQTT_PORT: "0", FREE_BYTES_MIN: "0", LOG_LEVEL
 
 /** Its HTTP address, from a file: its log may be read by nobody. */
 async function httpOf(dir: string): Promise<string> {
-  // It is there for a moment before it is written.
-  const read = () => readFile(join(dir, "service.json"), "utf8").catch(() => "");
-  await until(async () => (await read()) !== "", { what: "the service" });
-  return (JSON.parse(await read()) as { http: string }).http;
+  const read = () => readFile(join(dir, "service.json"), "utf8").catch(() => null);
+  await until(async () => (await read()) !== null, { what: "the service" });
+  return (JSON.parse((await read()) ?? "") as { http: string }).http;
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -182,7 +182,7 @@ const bounds: Readonly<Record<string, Shown>> = {
   mail: {
     "notifications/mail-quota": [
       "an hour has as many recipients as the limits say, whenever it begins, also after a restart",
-      "have a bound within an hour, which a caller is told; they go out in the built-in texts",
+      "have a bound within an hour, which a refusal names; they go out in the built-in texts",
     ],
   },
   "alert rules": {

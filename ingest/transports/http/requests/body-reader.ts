@@ -105,7 +105,7 @@ export function createPieceStream(
     isWanted = !isEnough && !hasEnded;
     if (isEnough) stream.push(gathered.take());
     else if (hasEnded) stream.push(null);
-    if (gathered.length < waitingBytesMax) source.resume();
+    else source.resume();
   };
   const onData = (piece: Buffer): void => {
     gathered.append(piece);
