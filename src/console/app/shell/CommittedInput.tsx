@@ -16,6 +16,7 @@ export function CommittedInput({ value, onCommit, ...rest }: CommittedInputProps
   return (
     <input
       {...rest}
+      type="text"
       value={typed.value ?? value}
       onInput={({ currentTarget }) => {
         typed.value = currentTarget.value;
