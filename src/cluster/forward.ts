@@ -27,8 +27,7 @@ export function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = new Set(headers.connection?.toLowerCase().split(/[\s,]+/));
   return Object.fromEntries(
     Object.entries(headers).filter(
-      ([name]) =>
-        !name.startsWith(":") && !ofConnection.has(name) && (ofMessage.has(name) || !named.has(name)),
+      ([name]) => !ofConnection.has(name) && (ofMessage.has(name) || !named.has(name)),
     ),
   );
 }
@@ -49,9 +48,9 @@ export function forward(
   { request, response, client, reservation, proved, unreachable }: Forwarded,
 ): void {
   const { method, url, headers } = request;
-  const hasLength = headers["content-length"] !== undefined;
+  const length = headers["content-length"];
   // A body without a declared length is framed anew; one that means nothing does not go on the link.
-  const isChunked = !hasLength && !withoutBody.has(method);
+  const isChunked = length === undefined && !withoutBody.has(method);
   const onward = startRequest({
     agent,
     host,
@@ -62,7 +61,7 @@ export function forward(
     headers: {
       // First: a node reads so many headers of a request, and no more.
       [clientHeader]: writeClient(client),
-      host: headers.host ?? String(headers[":authority"] ?? ""),
+      host: headers.host ?? "",
       ...passedOn(headers),
       ...(isChunked ? { "transfer-encoding": "chunked" } : {}),
     },
@@ -81,10 +80,9 @@ export function forward(
     else if (!response.destroyed) unreachable();
   });
   response.once("close", () => onward.destroy());
-  if (hasLength) request.pipe(onward);
-  else if (isChunked) {
-    // Its chunks may be of one byte each: they are gathered.
-    const pieces = Readable.from(readPieces(request, reservation), { objectMode: false });
-    pipeline(pieces, onward).catch((error: Error) => onward.destroy(error));
-  } else onward.end();
+  if (length === undefined && !isChunked) return void onward.end();
+  // It may come in pieces of one byte each: they are gathered.
+  const body = readPieces(request, reservation, length === undefined ? undefined : Number(length));
+  const pieces = Readable.from(body, { objectMode: false });
+  pipeline(pieces, onward).catch((error: Error) => onward.destroy(error));
 }

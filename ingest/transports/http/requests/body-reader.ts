@@ -13,7 +13,7 @@ export type BodySource = Pick<Readable, "destroyed"> & Pick<EventEmitter, "on" |
 /** One that can be made to wait. */
 export type PausableSource = BodySource & Pick<Readable, "pause" | "resume">;
 
-/** Why there is no body: more than may come, no room for it now, or the client has gone. */
+/** Why there is no body: more than may come, no budget for it now, or the client has gone. */
 type BodyFailure = "large" | "full" | "lost";
 
 /** What a request holds while its body is on its way, beside the body: its head, its parser, its answer. */
@@ -82,12 +82,17 @@ const [pieceBytes, waitingBytesMax] = [16 * 1024, 64 * 1024];
 /** What is reserved for a body that passes: what is gathered, and what stands in the streams that it passes through. */
 const passingBytes = 256 * 1024;
 
-/** The body's bytes as they come, in pieces of 16 KiB and more but for the last. @throws BodyError */
+/**
+ * The body's bytes as they come, in pieces of 16 KiB and more but for the last. @throws BodyError
+ * @param length of the body in bytes, where its head declares it: a short one reserves less
+ */
 export async function* readPieces(
   source: PausableSource,
   reservation: Reservation,
+  length = passingBytes,
 ): AsyncGenerator<Buffer, void> {
-  if (!reservation.resize(passingBytes)) throw new BodyError("full");
+  // What is gathered takes at most twice its bytes, and is copied once on its way out.
+  if (!reservation.resize(Math.min(passingBytes, requestBytes + 3 * length))) throw new BodyError("full");
   // The last piece may come on top of what is almost enough.
   const gathered = new GrowingBuffer(Number.MAX_SAFE_INTEGER);
   let end: "ended" | "lost" | null = source.destroyed ? "lost" : null;
@@ -135,7 +140,7 @@ export class BodyError extends Error {
   readonly failure: Exclude<BodyFailure, "large">;
 
   constructor(failure: Exclude<BodyFailure, "large">) {
-    super(failure === "full" ? "there is no room for the body now" : "the body is broken or incomplete");
+    super(failure === "full" ? "the budget for bodies is exhausted" : "the body is broken or incomplete");
     this.failure = failure;
   }
 }
