@@ -97,7 +97,7 @@ worldSuite(
       }
     });
 
-    test("redirects and addresses of the console have the prefix, whoever asks", async () => {
+    test("redirects and addresses of the console have the prefix in each way", async () => {
       for (const base of bases()) {
         for (const path of ["", "/"]) {
           const answer = await fetch(base + path, { redirect: "manual", headers: { Accept: "text/html" } });

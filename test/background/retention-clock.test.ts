@@ -66,7 +66,7 @@ suite("the clock of retention", (test) => {
     assert.is(one.retention.now(), began + hour + day);
     one.pass(10 * hour);
     assert.is(one.retention.now(), began + hour + 11 * day);
-    // 40 days and what passes meanwhile.
+    // 40 days and what passes in that time.
     one.pass(40 * hour);
     assert.is(one.retention.now(), one.wall());
     assert.match(one.logged[1] ?? "", /goes by the wall clock again/);
