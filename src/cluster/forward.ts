@@ -1,9 +1,8 @@
 /** Requests of HTTP that another node of the cluster answers: passed on to it, and its answer passed back. */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Agent, request as startRequest } from "node:https";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { readPieces } from "../../ingest/transports/http/requests/body-reader.js";
+import { createPieceStream } from "../../ingest/transports/http/requests/body-reader.js";
 import type { Forwarded } from "../../ingest/transports/sockets/relay.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
 
@@ -82,7 +81,7 @@ export function forward(
   response.once("close", () => onward.destroy());
   if (length === undefined && !isChunked) return void onward.end();
   // It may come in pieces of one byte each: they are gathered.
-  const body = readPieces(request, reservation, length === undefined ? undefined : Number(length));
-  const pieces = Readable.from(body, { objectMode: false });
+  const lengthBytes = length === undefined ? undefined : Number(length);
+  const pieces = createPieceStream(request, reservation, undefined, lengthBytes);
   pipeline(pieces, onward).catch((error: Error) => onward.destroy(error));
 }

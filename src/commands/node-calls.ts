@@ -185,14 +185,15 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
   return { take: (link) => server.emit("connection", link) };
 }
 
-/** Nodes that have the key are not counted. */
-const unbounded = createReservation(
-  () => true,
-  () => undefined,
-);
+/** Calls of nodes that have the key are not counted. */
+const openUncounted = () =>
+  createReservation(
+    () => true,
+    () => undefined,
+  );
 
 async function read(request: IncomingMessage): Promise<string> {
-  const bytes = await readWhole(request, bodyBytesMax, unbounded);
+  const bytes = await readWhole(request, bodyBytesMax, openUncounted());
   if (!Buffer.isBuffer(bytes)) throw new Error(`the call cannot be read: ${bytes}`);
   return bytes.toString("utf8");
 }

@@ -3,6 +3,7 @@ import { batch, signal } from "@preact/signals";
 import { ApiFailure, call, whenLoggedOut } from "./api.js";
 import { loadZone, readZonesBy, type ShownZone } from "./charts/zone.js";
 import { missedAt } from "./live/missed.js";
+import { query } from "./router.js";
 
 export interface Me {
   readonly userIntID: number;
@@ -63,10 +64,11 @@ readZonesBy((name) =>
   }),
 );
 
-/** Nothing is shown without the rules of its zone. */
+/** Nothing is shown without the rules of its zone: the deployment's, and the one that the address names. */
 async function readMe(): Promise<Me> {
   const found = await call<Me>("GET", "/me");
-  await loadZone(found.timezone);
+  const { tz } = query.value;
+  await Promise.all([loadZone(found.timezone), tz && loadZone(tz).catch(() => false)]);
   return found;
 }
 

@@ -1,7 +1,8 @@
 /** A command that is sent later, or again and again. */
 import { useSignal } from "@preact/signals";
-import { call } from "../api.js";
-import { language } from "../i18n.js";
+import { ApiFailure, call } from "../api.js";
+import { loadZone } from "../charts/zone.js";
+import { language, t } from "../i18n.js";
 import type { FormBodyProps } from "../resources/form-body.js";
 import { RecordForm } from "../resources/RecordForm.js";
 import { me } from "../session.js";
@@ -24,13 +25,17 @@ export function ScheduleEditor({ resource, within, onClose }: FormBodyProps) {
   const { act, failure, isBusy } = useAct();
 
   async function save(): Promise<void> {
-    const body = {
-      scheduleName: name.value.trim(),
-      ...commandBody(target.value, typed.value),
-      ...timingBody(timing.value, me.value?.timezone ?? "UTC"),
-    };
     const path = isOfGroup ? "/group_schedule_publish" : "/device_schedule_publish";
     const isMade = await act(async () => {
+      const { kind, zone } = timing.value;
+      if (kind === "once" && !(await loadZone(zone))) {
+        throw new ApiFailure(-1, "BAD_REQUEST", t("schedule.noZone", { zone }));
+      }
+      const body = {
+        scheduleName: name.value.trim(),
+        ...commandBody(target.value, typed.value),
+        ...timingBody(timing.value, me.value?.timezone ?? "UTC"),
+      };
       await call("POST", path, { body });
       return true;
     });

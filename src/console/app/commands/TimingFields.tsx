@@ -1,5 +1,6 @@
+import { isZone } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { ZonePicker } from "../range/ZonePicker.js";
+import { ZoneField } from "../range/ZonePicker.js";
 import { me } from "../session.js";
 import { Field } from "../shell/Field.js";
 import { ownTime, type TypedTiming, timings } from "./schedule.js";
@@ -42,8 +43,8 @@ export function TimingFields({ timing, onTiming }: TimingFieldsProps) {
               onInput={(event) => put({ at: event.currentTarget.value })}
             />
           </Field>
-          <ZonePicker zone={zone} onZone={(chosen) => put({ zone: chosen })} />
-          {at !== "" && zone !== ownZone && (
+          <ZoneField zone={zone} onInput={(input) => put({ zone: input.value.trim() })} />
+          {at !== "" && zone !== ownZone && isZone(zone) && (
             <span class="muted">{t("schedule.own", { at: ownTime(timing, ownZone), zone: ownZone })}</span>
           )}
         </div>

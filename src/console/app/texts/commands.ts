@@ -16,6 +16,7 @@ export const commandsTexts = {
   "schedule.cron": ["By a cron expression", "按 Cron 表达式"],
   "schedule.at": ["At", "时间"],
   "schedule.minutes": ["Minutes", "分钟"],
+  "schedule.noZone": ["{zone} is not a time zone", "{zone} 不是时区"],
   "schedule.own": ["{at} in the zone of the service, {zone}", "服务所在时区 {zone} 的 {at}"],
   "schedule.hint": [
     "minute, hour, day, month, weekday; by the clock of {zone}",
