@@ -30,11 +30,12 @@ class PlainAgent extends Agent {
 
 const length = 100_000;
 
-/** Forwards a body in pieces of one byte to a node that reads late. */
-async function forwardBytes(headers: IncomingHttpHeaders) {
+/** Forwards a body in pieces of one byte to a node that reads late; `bytesMax` may be reserved for it. */
+async function forwardBytes(headers: IncomingHttpHeaders, bytesMax: number) {
   const got: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
   const node = createServer((request, response) => {
     setTimeout(async () => {
+      if (request.destroyed) return;
       const pieces: Buffer[] = [];
       for await (const piece of request) pieces.push(piece as Buffer);
       got.push({ headers: request.headers, body: Buffer.concat(pieces) });
@@ -47,6 +48,7 @@ async function forwardBytes(headers: IncomingHttpHeaders) {
   const budget = { held: 0, most: 0 };
   const reservation = createReservation(
     (bytes) => {
+      if (budget.held + bytes > bytesMax) return false;
       budget.held += bytes;
       budget.most = Math.max(budget.most, budget.held);
       return true;
@@ -94,7 +96,7 @@ async function forwardBytes(headers: IncomingHttpHeaders) {
 suite("requests for another node", (test) => {
   test("a body in pieces of one byte goes on in large pieces and is counted, whether its length is declared or not", async () => {
     for (const declared of [{ "content-length": String(length) }, { "transfer-encoding": "chunked" }]) {
-      const { status, got, writes, most } = await forwardBytes({ host: "tidemark", ...declared });
+      const { status, got, writes, most } = await forwardBytes({ host: "tidemark", ...declared }, 1_000_000);
       assert.is(status, 204);
       assert.ok(got?.body.equals(Buffer.alloc(length, "x")));
       assert.is(got?.headers.host, "tidemark");
@@ -103,6 +105,13 @@ suite("requests for another node", (test) => {
       }
       assert.ok(writes.length < 50, `${writes.length} writes`);
       assert.ok(most >= length, `${most} bytes reserved`);
+    }
+  });
+
+  test("one whose body exceeds the budget is answered 503 and reserves nothing", async () => {
+    for (const declared of [{ "content-length": String(length) }, { "transfer-encoding": "chunked" }]) {
+      const { status, got, most } = await forwardBytes({ host: "tidemark", ...declared }, length);
+      assert.equal([status, got, most], [503, undefined, 0]);
     }
   });
 });
