@@ -80,7 +80,7 @@ export function forward(
   });
   response.once("close", () => onward.destroy());
   if (length === undefined && !isChunked) return void onward.end();
-  // The head goes on before any piece is whole: the node may let the client in while its body is on its way.
+  // The head goes on before the first whole piece: the node authenticates the client while a slow body is on its way.
   onward.flushHeaders();
   // It may come in pieces of one byte each: they are gathered.
   const lengthBytes = length === undefined ? undefined : Number(length);
