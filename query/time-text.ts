@@ -56,7 +56,7 @@ function beyondTimes(isEarly: boolean): string {
 
 const dayText = (micros: number): string => rfc3339(micros).slice(0, 10);
 
-/** For whoever reads what a parameter takes. */
+/** For readers of what a parameter takes. */
 export const timeForms =
   "YYYY-MM-DD HH:MM:SS in timezone, ISO 8601, or a number since 1970: seconds below 1e11, then milliseconds, from 1e14 on microseconds";
 
