@@ -1,6 +1,6 @@
 /** What people write from other languages, spreadsheets and input methods, and what formulas have for it. */
 
-/** Signs; the first that is found is told. A right spelling of null is the sign itself, in its narrow form. */
+/** Signs; the first one found is reported. A right spelling of null is the sign itself, in its narrow form. */
 const signs: readonly (readonly [written: RegExp, right: string | null])[] = [
   [/\*\*/, "^"],
   [/&&|＆+/, "and"],
@@ -20,7 +20,7 @@ const signs: readonly (readonly [written: RegExp, right: string | null])[] = [
   [/[（）［］【】]/, "( )"],
   [/[、，]/, ","],
   [/[。．]/, "."],
-  [/[\u00a0\u3000]/, "a plain space"],
+  [/\u3000/, "a plain space"],
   // The other wide forms of ASCII.
   [/[\uff01-\uff5e]/, null],
   [/\bMath\s*\./, "functions without Math."],

@@ -332,6 +332,11 @@ suite("formulas: names", (test) => {
 
   test("an unknown name is refused when saved and null when asked", () => {
     assert.is(refusal("1 + gone"), "gone is no data point, constant or function (column 5)");
+    assert.equal(
+      [...compileFormula("x\u00a0+ 1", ids, asStored).evaluate(1, { x: Float64Array.of(2) }).values],
+      [3],
+    );
+    assert.is(run("x\u00a0+\u00a01", { x: 2 }).value, 3, "no-break spaces are white space");
     const formula = compileFormula("1 + gone", ids, asStored);
     assert.equal(formula.variables, ["gone"]);
     assert.equal([...formula.evaluate(1, {}).values], [Number.NaN]);
