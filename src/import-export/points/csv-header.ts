@@ -21,6 +21,10 @@ export interface CsvHeader extends Pick<CsvDialect, "decimalComma"> {
   readonly lines: number;
 }
 
+/** Names that files have in any case; those of data points are exact. */
+const fixedNames: ReadonlyMap<string, string> = new Map(
+  longColumns.map((name) => [name.toLowerCase(), name]),
+);
 const byteOrderMark = Buffer.from("\ufeff", "utf8");
 
 export function markBytes(bytes: Buffer): number {
@@ -41,7 +45,8 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
   const names = Array.from({ length: rows.count }, (_, cell) => {
     const name = rows.text(bytes, cell);
     if (name === null) throw new FormatError("the file is not UTF-8");
-    return unguardFormula(name.trim());
+    const bare = unguardFormula(name.trim());
+    return fixedNames.get(bare.toLowerCase()) ?? bare;
   });
   const columnOf = (name: string) => names.indexOf(name);
   const isLong = longColumns.every((name) => names.includes(name));
