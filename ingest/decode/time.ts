@@ -20,7 +20,7 @@ export function readTime(value: unknown, local: LocalTime): number | null {
 /** 2000-01-01, microseconds since 1970: before it no bare number is the time of a point. */
 export const bareTimeLeast = Date.UTC(2000, 0, 1) * 1000;
 
-/** Why `readPointTime` gives null, for whoever sent the time. */
+/** Why `readPointTime` gives null, for the sender of the time. */
 export const unreadableTime = "must be ISO 8601, or a number that means a time from 2000-01-01 on";
 
 /**

@@ -62,7 +62,7 @@ interface Known {
 interface Endpoint {
   readonly methods: readonly string[];
   readonly action: (request: DeviceRequest) => Promise<Answer | undefined>;
-  /** How answers are told, where it is not as everywhere. */
+  /** Shapes an answer where the endpoint has a form of its own. */
   readonly form?: (answer: Answer) => Answer;
   /** Whether the query may have the credentials. */
   readonly isNamedInQuery?: boolean;

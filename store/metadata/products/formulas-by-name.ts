@@ -12,7 +12,7 @@ interface NamingFormula {
 
 const notice = "formula names";
 
-/** Whether no start since the upgrade has told which formulas have another meaning by it. */
+/** Whether no start since the upgrade has logged which formulas have another meaning by it. */
 export async function isFormulaNoticeDue(db: Db): Promise<boolean> {
   return (await db.first("select 1 from start_notice where name = ?", [notice])) !== undefined;
 }
