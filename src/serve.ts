@@ -8,6 +8,7 @@ import { checkBackupSettings } from "./backup/backups.js";
 import { type Config, engineOf } from "./config/config.js";
 import { readBuildInfo } from "./host/build-info.js";
 import { newOwner } from "./host/process-owner.js";
+import { replaceFile } from "./host/replace-file.js";
 import type { Logger } from "./observability/log.js";
 import { readBrokerSettings } from "./service/broker.js";
 import { logChangedFormulas } from "./service/formula-notice.js";
@@ -109,7 +110,7 @@ export async function serve(
   const { http, https, listeners } = servers;
   const addresses = { http, https, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(config.dataDir, "service.json");
-  await writeFile(addressFile, JSON.stringify({ http, pid: process.pid }), { mode: 0o600 });
+  await replaceFile(addressFile, JSON.stringify({ http, pid: process.pid }));
   await writeFile(join(config.dataDir, "authority.crt"), storage.metadata.authority.root);
   log.info("listening", { ...addresses, console: `${http}/console/` });
 

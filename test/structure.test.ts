@@ -349,7 +349,11 @@ suite("structure", (test) => {
       .filter(({ text }) => bytesRead.test(text));
     const paths = files.map((source) => source.path);
     const unlisted = paths.filter((path) => !Object.hasOwn(bytesReaders, path));
-    assert.equal(unlisted, [], "take readWhole or readPieces, or say in this file whose bytes these are");
+    assert.equal(
+      unlisted,
+      [],
+      "take readWhole or createPieceStream, or say in this file whose bytes these are",
+    );
     assert.equal(
       Object.keys(bytesReaders).filter((path) => !paths.includes(path)),
       [],

@@ -61,7 +61,7 @@ export async function restoreBackup(from: string, config: Config): Promise<Resto
     await rm(join(to, restoringMark));
     await syncFolder(to);
   } finally {
-    lock.release();
+    await lock.release();
   }
   const { journalID, journalIDs = [journalID], createdAt, files } = manifest;
   return {

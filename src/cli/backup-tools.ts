@@ -40,7 +40,7 @@ export async function backupTool(
   try {
     return await backupTo(to, rate, config, null);
   } finally {
-    lock.release();
+    await lock.release();
   }
 }
 

@@ -48,7 +48,7 @@ export async function withStores<T>(
       await db.close();
     }
   } finally {
-    lock.release();
+    await lock.release();
   }
 }
 

@@ -159,7 +159,7 @@ async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): 
       await db.close();
     }
   } finally {
-    lock.release();
+    await lock.release();
   }
 }
 

@@ -1,9 +1,8 @@
 /** Requests of HTTP that another node of the cluster answers: passed on to it, and its answer passed back. */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Agent, request as startRequest } from "node:https";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { readPieces } from "../../ingest/transports/http/requests/body-reader.js";
+import { createPieceStream } from "../../ingest/transports/http/requests/body-reader.js";
 import type { Forwarded } from "../../ingest/transports/sockets/relay.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
 
@@ -84,7 +83,7 @@ export function forward(
   if (hasLength) request.pipe(onward);
   else if (isChunked) {
     // Its chunks may be of one byte each: they are gathered.
-    const pieces = Readable.from(readPieces(request, reservation), { objectMode: false });
+    const pieces = createPieceStream(request, reservation);
     pipeline(pieces, onward).catch((error: Error) => onward.destroy(error));
   } else onward.end();
 }

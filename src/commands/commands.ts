@@ -119,14 +119,14 @@ export function createCommands(deps: CommandsDeps): Commands {
       const { tenant } = route.to.device;
       const confirm = inFlight.add(tenant, route.to.id, bytes);
       const message = { topic, payload, qos: route.qos, ttl, receipt: id };
-      let isEnded = false;
-      // What the answer says must stand in the log by then, unless the store is away.
+      // What the answer says must stand in the log by then, unless the store is away. It is settled from here on.
       const end = (publishStatus: StatusChange["publishStatus"], isDone: boolean): void => {
-        isEnded = true;
         receipts.add({ id, groupLogIntID, publishStatus });
-        receipts.stored().then(
-          () => resolve(isDone),
-          () => resolve(isDone),
+        resolve(
+          receipts.stored().then(
+            () => isDone,
+            () => isDone,
+          ),
         );
       };
       const settled = (acknowledged: boolean) => {
@@ -135,9 +135,7 @@ export function createCommands(deps: CommandsDeps): Commands {
         if (!acknowledged) end(failed, false);
         else receipts.add({ id, groupLogIntID, publishStatus: confirmed });
       };
-      const sent = downlinks.send(route.to, message, settled, (isKept) => {
-        if (!isEnded) resolve(isKept);
-      });
+      const sent = downlinks.send(route.to, message, settled, resolve);
       if (sent === "awaited") return;
       confirm();
       // The client has gone, or reads too slowly, since its log was written.

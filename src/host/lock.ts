@@ -9,7 +9,7 @@ import { ConfigError } from "../config/config.js";
 
 /** The data folder, held for this process alone. */
 interface DataDirLock {
-  release(): void;
+  release(): Promise<void>;
 }
 
 interface LockOptions {
@@ -72,9 +72,10 @@ function watch(client: Client, path: string, held: string, options: LockOptions)
   }, options.watchMs ?? watchMs);
   timer.unref();
   return {
-    release: () => {
+    release: async () => {
       released = true;
       clearInterval(timer);
+      await unlock(client).catch(() => undefined);
       client.close();
     },
   };
@@ -91,6 +92,15 @@ async function hold(path: string): Promise<Client> {
     client.close();
     throw error;
   }
+}
+
+/**
+ * Gives the lock up at the first read in the normal mode. A closed connection gives it up only when its memory is
+ * collected, so that this process could not hold the folder again meanwhile.
+ */
+async function unlock(client: Client): Promise<void> {
+  await client.execute("pragma locking_mode = normal");
+  await client.execute("select count(*) from sqlite_schema");
 }
 
 /**

@@ -54,7 +54,9 @@ export function mountRoutes(app: Hono, routes: readonly Route[], deps: FrameDeps
     const path = honoPath(spec);
     methods.set(path, [...(methods.get(path) ?? []), spec.method.toUpperCase()]);
     app.on(spec.method.toUpperCase(), path, (context) =>
-      frame(context, deps, async (variant) => varied(one, await serve(context, deps, one, variant))),
+      frame(context, deps, async (variant) =>
+        varied(one, await serve({ context, deps, one, variant, address: deps.addressOf(context) })),
+      ),
     );
   }
   for (const [path, allowed] of methods) {
@@ -88,19 +90,28 @@ function honoPath({ path, restOfPath }: Route["spec"]): string {
   return restOfPath === true ? `${found}{.+}` : found;
 }
 
-async function serve(context: Context, deps: FrameDeps, one: Route, variant: Variant): Promise<Answer> {
-  const address = deps.addressOf(context);
+/** A request, the route that answers it, and the client's address. */
+interface Call {
+  readonly context: Context;
+  readonly deps: FrameDeps;
+  readonly one: Route;
+  readonly variant: Variant;
+  readonly address: string;
+}
+
+async function serve(call: Call): Promise<Answer> {
+  const { context, deps, one, address } = call;
   if (one.spec.access !== "share") {
     const again = callerOf(context, deps, one.spec.access, address);
     const ask = () => again(isPersonal(context.req.raw) ? "personal" : "automatic");
     const caller = await identify(context, deps, one.spec.access, ask);
-    return serveTo({ caller, again, share: null }, context, deps, one, variant, address);
+    return serveTo({ caller, again, share: null }, call);
   }
   const { share, leave } = await deps.shares.enter(context.req.header("authorization"), address);
   try {
     deps.onCaller(context, share);
     const again = () => deps.authenticator.caller(undefined, address);
-    return await serveTo({ caller: undefined, again, share }, context, deps, one, variant, address);
+    return await serveTo({ caller: undefined, again, share }, call);
   } finally {
     leave();
   }
@@ -114,14 +125,8 @@ interface Asker {
 }
 
 /** Serves it; what its body takes is reserved until then. */
-async function serveTo(
-  asker: Asker,
-  context: Context,
-  deps: FrameDeps,
-  one: Route,
-  variant: Variant,
-  address: string,
-): Promise<Answer> {
+async function serveTo(asker: Asker, call: Call): Promise<Answer> {
+  const { context, deps, address } = call;
   const { tenant } = asker.caller ?? asker.share ?? { tenant: undefined };
   const reservation = deps.requests.open(tenant === undefined ? { address } : { tenant });
   const upload = {
@@ -131,24 +136,16 @@ async function serveTo(
     tenant,
   };
   try {
-    return await answerTo(asker, context, deps, one, variant, address, upload);
+    return await answerTo(asker, call, upload);
   } finally {
     reservation.release();
   }
 }
 
 /** @param isAgain the node that was to answer has gone */
-async function answerTo(
-  asker: Asker,
-  context: Context,
-  deps: FrameDeps,
-  one: Route,
-  variant: Variant,
-  address: string,
-  upload: RequestBody,
-  isAgain = false,
-): Promise<Answer> {
+async function answerTo(asker: Asker, call: Call, upload: RequestBody, isAgain = false): Promise<Answer> {
   const { caller, again, share } = asker;
+  const { context, deps, one, variant, address } = call;
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
   checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
   const { params, query, body } = shape ?? {};
@@ -195,7 +192,7 @@ async function answerTo(
     return deps.askNode(context, error.node, json).catch((failure: unknown) => {
       // What only reads may be asked for again (RFC 9110 §9.2.2), of whoever has it by now.
       if (!(failure instanceof KeeperLost) || method !== "get" || isAgain) throw failure;
-      return answerTo(asker, context, deps, one, variant, address, upload, true);
+      return answerTo(asker, call, upload, true);
     });
   }
 }
@@ -236,8 +233,8 @@ async function counted(
   if (hold.bytes > 0 && body instanceof ReadableStream) {
     return { ...answer, body: heldBody(body, hold, held > 0) };
   }
-  if (typeof body === "string") {
-    await take(bytesHeld(body));
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    await take(typeof body === "string" ? bytesHeld(body) : body.byteLength);
     onSent(hold.end);
   } else hold.end();
   return body === answer.body

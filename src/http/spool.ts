@@ -1,9 +1,9 @@
 import { createWriteStream } from "node:fs";
-import { Readable, type Transform } from "node:stream";
+import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createInflate } from "node:zlib";
 import { acceptedCodings, codingOf } from "../../ingest/transports/http/requests/content-coding.js";
-import { mediaTypeOf, piecesOf, type RequestBody } from "./body.js";
+import { mediaTypeOf, openBody, type RequestBody } from "./body.js";
 import { type DiskClaim, diskFull, guarded } from "./disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
@@ -41,13 +41,7 @@ export async function spoolBody(body: RequestBody, spool: Spool): Promise<void> 
     if (unpack.length === 0 && Number(headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
     // The file is read again after a restart, and must then have its full length.
     const file = createWriteStream(path, { flush: true });
-    await pipeline([
-      Readable.from(piecesOf(body), { objectMode: false }),
-      ...unpack,
-      limited(bytesMax, tooLarge),
-      guard,
-      file,
-    ]);
+    await pipeline([openBody(body), ...unpack, limited(bytesMax, tooLarge), guard, file]);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     if (isDiskError(error)) {

@@ -1,8 +1,8 @@
 import { createWriteStream, type WriteStream } from "node:fs";
-import { type Duplex, Readable, Transform } from "node:stream";
+import { type Duplex, Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
-import { mediaTypeOf, piecesOf, type RequestBody } from "./body.js";
+import { mediaTypeOf, openBody, type RequestBody } from "./body.js";
 import { ApiError, invalid } from "./errors.js";
 
 /** Bytes that a form may hold besides its file: boundaries, headers, small fields. */
@@ -57,12 +57,7 @@ export async function receiveFile(body: RequestBody, upload: Upload): Promise<vo
     written.catch((error: Error) => form.destroy(error));
   });
   try {
-    await pipeline(
-      Readable.from(piecesOf(body), { objectMode: false }),
-      limited(bytesMax + overheadBytesMax, tooLarge),
-      inPieces(),
-      form,
-    );
+    await pipeline(openBody(body), limited(bytesMax + overheadBytesMax, tooLarge), inPieces(), form);
     await (written as Promise<void> | null);
   } catch (error) {
     await close(file);

@@ -1145,7 +1145,7 @@ export const examplesOfA: RecordedExamples = {
           deviceTypeLabel: "终端",
           cloudProtocolLabel: "MQTT",
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
           createUser: "admin",
           gatewayName: null,
@@ -2175,8 +2175,8 @@ export const examplesOfA: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [0, 0, 0, 0],
-            points: [0, 0, 0, 0],
+            messages: [4, 0, 0, 0],
+            points: [6, 0, 0, 0],
           },
           refused: [],
           lag: {
@@ -2184,23 +2184,23 @@ export const examplesOfA: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 7.583,
-            p99Ms: 59.135,
+            p50Ms: 0.531,
+            p99Ms: 2.543,
           },
           disk: {
-            freeBytes: 77492322304,
+            freeBytes: 78347964416,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [0, 0, 0, 0],
-              points: [0, 0, 0, 0],
+              messages: [4, 0, 0, 0],
+              points: [6, 0, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 176.029695,
+            eventLoopDelayP99Ms: 18.219007,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2952,7 +2952,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "Goy0kO",
+            value: "jNmWVw",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -3672,9 +3672,15 @@ export const examplesOfA: RecordedExamples = {
           spans: [
             {
               startTime: "2026-11-21 10:00:00",
-              endTime: null,
-              alertTimes: 2,
+              endTime: "2026-11-21 10:00:00",
+              alertTimes: 1,
               firstValue: 21.5,
+            },
+            {
+              startTime: "2026-11-21 10:00:00",
+              endTime: null,
+              alertTimes: 3,
+              firstValue: 22,
             },
           ],
           points: 5,
@@ -3689,7 +3695,7 @@ export const examplesOfA: RecordedExamples = {
         value: {
           dataPointIntID: 1,
           condition: "dataPoint > 20",
-          duration: 60,
+          duration: 0,
           deviceID: "bench-1",
           startTime: "2026-01-01 00:00:00",
         },
@@ -5446,7 +5452,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },
@@ -5505,7 +5511,7 @@ export const examplesOfA: RecordedExamples = {
           updateAt: "2026-11-21 10:00:00",
           parentDeviceName: null,
           clientIP: null,
-          connectedAt: "2026-11-21 10:00:00",
+          connectedAt: null,
           keepAlive: null,
         },
       },

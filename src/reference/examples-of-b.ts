@@ -959,12 +959,12 @@ export const examplesOfB: RecordedExamples = {
               deviceName: "name of bench-1",
               topic: "inbox",
               payload: "on",
-              publishStatus: 2,
-              publishStatusLabel: "已到达",
+              publishStatus: 0,
+              publishStatusLabel: "下发失败",
               publishUser: "admin",
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
-              updateAt: "2026-11-21 10:00:00",
+              updateAt: null,
             },
           ],
           meta: {
@@ -1178,12 +1178,12 @@ export const examplesOfB: RecordedExamples = {
               deviceName: "name of bench-1",
               topic: "inbox",
               payload: "on",
-              publishStatus: 2,
-              publishStatusLabel: "已到达",
+              publishStatus: 0,
+              publishStatusLabel: "下发失败",
               publishUser: "admin",
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
-              updateAt: "2026-11-21 10:00:00",
+              updateAt: null,
             },
           ],
           meta: {
@@ -1677,7 +1677,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/3RYQV8/inbox",
+              topic: "/groups/vAiQsP/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -2111,8 +2111,8 @@ export const examplesOfB: RecordedExamples = {
           rates: {
             endTime: 1795255200000,
             intervalMs: 1000,
-            messages: [0, 0, 0, 0],
-            points: [0, 0, 0, 0],
+            messages: [0, 4, 0, 0],
+            points: [0, 6, 0, 0],
           },
           refused: [],
           lag: {
@@ -2120,23 +2120,23 @@ export const examplesOfB: RecordedExamples = {
             seconds: 0,
           },
           commit: {
-            p50Ms: 15.551,
-            p99Ms: 220.159,
+            p50Ms: 0.455,
+            p99Ms: 2.255,
           },
           disk: {
-            freeBytes: 77446238208,
+            freeBytes: 78348058624,
             isFull: false,
           },
           deployment: {
             rates: {
               endTime: 1795255200000,
               intervalMs: 1000,
-              messages: [0, 0, 0, 0],
-              points: [0, 0, 0, 0],
+              messages: [0, 4, 0, 0],
+              points: [0, 6, 0, 0],
             },
             refused: [],
             connections: 0,
-            eventLoopDelayP99Ms: 218.628095,
+            eventLoopDelayP99Ms: 21.397503,
             degraded: {},
             version: "0.1.0",
             engine: "embedded",
@@ -2854,8 +2854,8 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "imported",
-            value: 13,
+            label: "name of own-15",
+            value: 12,
           },
         ],
       },
@@ -2902,7 +2902,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "18SWlA",
+            value: "gjQVks",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -3576,7 +3576,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          state: "PENDING",
+          state: "STARTED",
           current: 0,
           msg: null,
           excelPath: null,
@@ -3689,7 +3689,20 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          spans: [],
+          spans: [
+            {
+              startTime: "2026-11-21 10:00:00",
+              endTime: "2026-11-21 10:00:00",
+              alertTimes: 1,
+              firstValue: 21.5,
+            },
+            {
+              startTime: "2026-11-21 10:00:00",
+              endTime: null,
+              alertTimes: 3,
+              firstValue: 22,
+            },
+          ],
           points: 5,
           isTruncated: false,
           leftFrom: null,
@@ -3702,7 +3715,7 @@ export const examplesOfB: RecordedExamples = {
         value: {
           dataPointIntID: 1,
           condition: "dataPoint > 20",
-          duration: 60,
+          duration: 0,
           deviceID: "bench-1",
           startTime: "2026-01-01 00:00:00",
         },

@@ -31,17 +31,20 @@ interface ConnectionPoolDeps {
   readonly unread: Unread;
   readonly requests: RequestBudget;
   readonly turns: RequestTurns;
+  /** The prefix of paths behind a proxy; empty: none. */
+  readonly basePath: string;
   readonly http1: Server;
 }
 
 export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
-  const { meter, monotonic, admission, times, unread, requests, turns, http1 } = deps;
+  const { meter, monotonic, admission, times, unread, requests, turns, basePath, http1 } = deps;
   const open = new Set<HttpConnection>();
   const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
   const common = {
     monotonic,
     requests,
     turns,
+    basePath,
     onBegun: (connection: HttpConnection) => void http1.emit("connection", connection),
     onGivenWay: () => ended("gave_way"),
     onUnheld: () => ended("held_bytes"),

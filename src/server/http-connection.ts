@@ -8,6 +8,7 @@ import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { Reservation } from "../../store/lib/reservation.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import type { Holder, RequestBudget } from "../http/request-budget.js";
+import { removeBasePath } from "./base-path.js";
 import { HeadCutter } from "./head-piece.js";
 import { laneOf, type RequestTurns } from "./request-turns.js";
 
@@ -47,6 +48,8 @@ interface HttpConnectionDeps {
   /** Called with its first bytes: from then on it is read as HTTP. */
   readonly onBegun: (connection: HttpConnection) => void;
   readonly turns: RequestTurns;
+  /** The prefix of paths behind a proxy; empty: none. */
+  readonly basePath: string;
 }
 
 /**
@@ -56,6 +59,8 @@ interface HttpConnectionDeps {
 const pieceBytes = { head: 1024, longHead: 4096, chunks: 4096, upgraded: 16 * 1024 } as const;
 /** Bytes that a connection may hold without being counted: the headers of an ordinary request. */
 const heldFree = 4096;
+/** What a header takes beside its bytes, which are held twice once its request is read: as they came, and by name. */
+const headerCost = 80;
 /** What a request takes that has been parsed and waits for the one before it. */
 const waitingRequestBytes = 4096;
 /** What an upgraded connection may send before its client has shown a right credential: the frame with it. */
@@ -96,8 +101,12 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   #isUpgraded = false;
   /** Bytes that have come since then from a client that has shown no right credential. */
   #unprovenBytes = 0;
-  /** The request parsed last; its body may still be coming. */
+  /** The request parsed last, until it is answered and its body has come. */
   #last: IncomingMessage | null = null;
+  /** What its head takes in memory. */
+  #lastHeadCost = 0;
+  /** No request has been parsed yet. */
+  #isFirst = true;
   /** Whether the caller of the request under way is known. */
   #authorized = false;
   /** Bytes parsed since the last request's headers and body were complete. */
@@ -182,6 +191,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.#isUpgraded = true;
     this.#authorized = false;
     this.#headBytes = 0;
+    this.#last = null;
     this.#count();
     return true;
   }
@@ -189,12 +199,14 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** Handles the request once everything before it on this connection is answered. */
   handle(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     this.#last = request;
+    this.#isFirst = false;
     this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
-    // A body is not handed on before somebody reads it. Node tells of so many headers only: whether there is one shows later.
+    // A body is not handed on before somebody reads it. Node reports so many headers only: whether there is one shows later.
     request.on("resume", () => this.#feed());
     const begin = (): void => {
       this.#answering = response;
       this.#authorized = false;
+      this.#lastHeadCost = 2 * this.#headBytes + headerCost * (request.rawHeaders.length / 2);
       this.#headBytes = 0;
       this.#since = this.#deps.monotonic();
       this.#body = { waitedMs: 0, bytes: 0 };
@@ -248,9 +260,8 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
       return late ? "tell" : null;
     }
     if (this.#answering !== null) return null;
-    const first = this.#last === null;
-    if (this.#headBytes > 0) return age > (first ? times.firstMs : times.headersMs) ? "tell" : null;
-    return age > (first ? times.firstMs : times.idleMs) ? "close" : null;
+    if (this.#headBytes > 0) return age > (this.#isFirst ? times.firstMs : times.headersMs) ? "tell" : null;
+    return age > (this.#isFirst ? times.firstMs : times.idleMs) ? "close" : null;
   }
 
   #isSlow({ everyMs, bytesMin }: HttpTimes["body"], passed: number): boolean {
@@ -300,7 +311,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     else if (!this.#isInLine) {
       this.#isInLine = true;
       let isLater = false;
-      this.#deps.turns.begin(laneOf(this.client, targetOf(this.#rest)), () => {
+      this.#deps.turns.begin(laneOf(this.client, readTarget(this.#rest, this.#deps.basePath)), () => {
         this.#isInLine = false;
         if (this.#mayGoOn) this.#handOn();
         if (isLater) this.#feed();
@@ -337,7 +348,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
       this.#bodyLeft -= size;
       return size;
     }
-    if (this.#headBytes === 0 && this.#last !== null) this.#since = this.#deps.monotonic();
+    if (this.#headBytes === 0 && !this.#isFirst) this.#since = this.#deps.monotonic();
     const size = this.#heads.next(
       rest,
       this.#headBytes < pieceBytes.head ? pieceBytes.head : pieceBytes.longHead,
@@ -348,8 +359,13 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
 
   #count(): void {
     if (this.destroyed) return;
+    // Between two requests nothing of the one before is held.
+    if (this.#answering === null && !this.#bodyComes) {
+      this.#last = null;
+      this.#lastHeadCost = 0;
+    }
     // What an upgraded one has read is less than its socket's buffer, and is not read on before it is taken.
-    const bytes = this.#isUpgraded ? 0 : this.#headBytes + (this.#rest?.length ?? 0);
+    const bytes = this.#isUpgraded ? 0 : this.#lastHeadCost + this.#headBytes + (this.#rest?.length ?? 0);
     const held = Math.max(0, bytes + this.#waiting.length * waitingRequestBytes - heldFree);
     if (held === this.#reservation.amount || this.#reservation.resize(held)) return;
     this.#deps.onUnheld();
@@ -431,8 +447,12 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   }
 }
 
+/** As much of a request's first bytes as names the target of a health check. */
+const probeBytes = "GET /healthz ".length;
+
 /** The target of a request whose first bytes these are, as far as health checks go; empty otherwise. */
-function targetOf(bytes: Buffer | null): string {
-  const [method, target = ""] = (bytes?.toString("latin1", 0, 13) ?? "").split(" ", 2);
-  return method === "GET" ? target : "";
+function readTarget(bytes: Buffer | null, basePath: string): string {
+  const text = bytes?.toString("latin1", 0, probeBytes + basePath.length) ?? "";
+  const [method, target = ""] = text.split(" ", 2);
+  return method === "GET" ? removeBasePath(target, basePath) : "";
 }

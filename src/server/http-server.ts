@@ -88,6 +88,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
     unread,
     requests: deps.requests,
     turns,
+    basePath,
     http1: createHttp1Server(handling, {
       unread,
       idleMs: usualTimes.idleMs,

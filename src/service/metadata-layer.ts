@@ -111,7 +111,7 @@ export async function openMetadataLayer(
       try {
         await db.close();
       } finally {
-        lock.release();
+        await lock.release();
       }
     },
   };

@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { Hono } from "hono";
 import { createAnswerRoom } from "../../src/http/answer-room.js";
+import { conditionalAnswer } from "../../src/http/conditional-response.js";
 import { ApiError } from "../../src/http/errors.js";
 import { mountRoutes } from "../../src/http/frame.js";
 import { KeeperLost, KeptElsewhere } from "../../src/http/kept-elsewhere.js";
@@ -218,6 +220,41 @@ suite("answers of routes", (test) => {
       assert.is(answer.headers.get("content-type"), "application/json; charset=utf-8");
       assert.is(read, 2, "looked at, then written");
     }
+  });
+
+  test("a packed one is counted by its bytes until it has been sent, like a text", async () => {
+    const meter = { answerBytes: 0, answersRefused: 0 };
+    const sent: (() => void)[] = [];
+    // Short enough to be packed at once, of texts that pack to no less than half.
+    const rows = Array.from({ length: 400 }, () => randomBytes(30).toString("base64"));
+    const app = new Hono();
+    mountRoutes(
+      app,
+      [
+        route({
+          method: "get",
+          path: "/one",
+          access: "read",
+          tag: "t",
+          summary: "s",
+          answer: { status: 200 },
+          handle: ({ request }) => conditionalAnswer(request, rows, {}, "text"),
+        }),
+      ],
+      frameOf({ room: createAnswerRoom(2 ** 20, meter), onSent: (_, then) => void sent.push(then) }),
+    );
+    const bytesOf = async (coding: string) => {
+      const answer = await app.request("/one", { headers: { "Accept-Encoding": coding } });
+      assert.is(answer.headers.get("content-encoding"), coding === "gzip" ? coding : null);
+      return (await answer.arrayBuffer()).byteLength;
+    };
+    const packed = await bytesOf("gzip");
+    assert.ok(packed > 10_000, `${packed} bytes`);
+    assert.is(meter.answerBytes, packed);
+    const text = await bytesOf("identity");
+    assert.ok(meter.answerBytes >= packed + text, `${meter.answerBytes} of ${packed + text}`);
+    for (const then of sent) then();
+    assert.is(meter.answerBytes, 0);
   });
 });
 

@@ -1,12 +1,15 @@
 /** What one connection, or one address, can take of the HTTP listener: over raw sockets. */
 import { connect, type Socket } from "node:net";
+import { PassThrough } from "node:stream";
 import { createMeter } from "../../ingest/meter.js";
 import { apiRoutes } from "../../src/api/routes.js";
-import { createRequestBudget } from "../../src/http/request-budget.js";
+import { createRequestBudget, type RequestBudget } from "../../src/http/request-budget.js";
 import { createLogger } from "../../src/observability/log.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
+import { HttpConnection } from "../../src/server/http-connection.js";
 import { type HttpListener, type HttpListenerDeps, listenHttp } from "../../src/server/http-server.js";
 import { peerOf } from "../../src/server/peers.js";
+import { laneOf } from "../../src/server/request-turns.js";
 import { assert, suite, type Test, until } from "../suite.js";
 import { worldSuite } from "../world.js";
 
@@ -125,6 +128,35 @@ suite("connections of HTTP", (test) => {
       routes.filter(({ spec }) => spec.access === "public" && spec.shape?.body).map(({ spec }) => spec.path),
       ["/api/v1/login"],
     );
+  });
+
+  test("a health check has its own lane, with the prefix of a proxy and without it", () => {
+    for (const [basePath, target, isProbe] of [
+      ["", "/readyz", true],
+      ["/tidemark", "/readyz", true],
+      ["/tidemark", "/tidemark/readyz", true],
+      ["/tidemark", "/tidemark/healthz", true],
+      ["/tidemark", "/tidemark/healthz2", false],
+      ["/tidemark", "/tidemarks/readyz", false],
+      ["/tidemark", "/tidemark/api/v1/products", false],
+    ] as const) {
+      const lanes: string[] = [];
+      const socket = new PassThrough();
+      const connection = new HttpConnection(socket as never, {
+        monotonic: () => 0,
+        requests: createRequestBudget(),
+        onUnheld: () => undefined,
+        onProven: () => undefined,
+        onGivenWay: () => undefined,
+        onBegun: () => undefined,
+        turns: { waiting: 0, begin: (lane) => void lanes.push(lane) },
+        basePath,
+      });
+      socket.emit("data", Buffer.from(get(target)));
+      assert.equal(lanes, [laneOf(connection.client, isProbe ? "/readyz" : target)], target);
+      assert.is(lanes[0] !== connection.client, isProbe, target);
+      connection.destroy();
+    }
   });
 
   oneAtATime(test);
@@ -275,6 +307,59 @@ function heldBytes(test: Test): void {
         what: "the unauthenticated client's answer",
       });
       await until(() => answersOf(other.text).length === 2, { what: "the other tenant's answer" });
+    });
+  });
+
+  const manyHeaders = Array.from({ length: 990 }, (_, n) => `${n.toString(36)}:\r\n`).join("");
+  const padding = `X: ${"x".repeat(1000)}\r\n`.repeat(58);
+  for (const [kind, headers, bytesMin] of [
+    ["heads of 60 KiB", padding, 1.8 * padding.length],
+    ["heads of 990 headers", manyHeaders, 990 * 70],
+  ] as const) {
+    test(`${kind} are counted until their requests are answered, whose bodies do not end`, async () => {
+      const held: number[] = [];
+      const budget = createRequestBudget();
+      const requests: RequestBudget = {
+        open: (holder) => {
+          const at = held.push(0) - 1;
+          const one = budget.open(holder);
+          return {
+            ...one,
+            get amount() {
+              return one.amount;
+            },
+            resize: (bytes) => {
+              const fits = one.resize(bytes);
+              held[at] = one.amount;
+              return fits;
+            },
+          };
+        },
+      };
+      const read = async (request: Request) => new Response(await request.text());
+      await withEdge(read, { requests }, async ({ open }) => {
+        const client = await open();
+        client.socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${headers}Content-Length: 9\r\n\r\nx`);
+        await until(() => held.some((bytes) => bytes > bytesMin), { what: "the head to be counted" });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        assert.ok(Math.max(...held) > bytesMin, `${held}`);
+        client.socket.write("y".repeat(8));
+        await until(() => client.text.endsWith("xyyyyyyyy"), { what: "the answer" });
+        await until(() => Math.max(...held) === 0, { what: "the head to be released" });
+      });
+    });
+  }
+
+  test("long heads of one address, whose bodies do not end, leave others their part of the budget", async () => {
+    const read = async (request: Request) => new Response(await request.text());
+    await withEdge(read, {}, async ({ open, meter }) => {
+      const start = `POST / HTTP/1.1\r\nHost: x\r\n${padding}Content-Length: 10000\r\n\r\nx`;
+      const clients = await Promise.all(Array.from({ length: 300 }, () => open()));
+      for (const { socket } of clients) socket.write(start);
+      await until(() => (meter.httpEnded.get("held_bytes") ?? 0) > 100, { what: "the bound" });
+      const other = await open("127.0.0.2");
+      other.socket.write(`${start}${"y".repeat(9999)}`);
+      await until(() => other.text.endsWith("y"), { what: "another's answer" });
     });
   });
 

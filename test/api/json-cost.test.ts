@@ -10,13 +10,20 @@ function countValues(value: unknown): number {
   return entries.reduce<number>((sum, one) => sum + countValues(one), 1 + names);
 }
 
+/** Levels of arrays and objects in what JSON.parse makes. */
+function countLevels(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(countLevels));
+}
+
 suite("the cost of a body of JSON", (test) => {
   test("no value is missed, and commas, colons and brackets within texts are none", () =>
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1), (value, indent) => {
         const json = JSON.stringify(value, null, indent);
-        const { values } = costOf(Buffer.from(json));
+        const { values, levels } = costOf(Buffer.from(json));
         const counted = countValues(JSON.parse(json));
+        assert.is(levels, countLevels(JSON.parse(json)), json);
         // An empty list or object counts as two.
         assert.ok(counted <= values && values <= 2 * counted, `${values} of ${counted}: ${json}`);
       }),

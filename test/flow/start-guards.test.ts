@@ -6,6 +6,7 @@ import { chmod, cp, mkdir, readFile, rename, rm, truncate, writeFile } from "nod
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
+import { lockDataDir } from "../../src/host/lock.js";
 import { program, programEnvironment } from "../program.js";
 import { mountSmallDisk } from "../small-disk.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
@@ -138,6 +139,14 @@ suite("guards of a start", (test) => {
       assert.match(last.error.error, /lock.db was removed or replaced/);
       assert.is(service.logged.filter(({ level }) => level === "error").length, 1);
       await third.stop();
+    }));
+
+  test("whoever gives a folder up can hold it again at once, in the same process too", () =>
+    withTempDir(async (dir) => {
+      for (let round = 0; round < 20; round++) {
+        const lock = await lockDataDir(dir, { onLost: assert.unreachable });
+        await lock.release();
+      }
     }));
 
   test("a start with a new lock waits for whoever may hold the one before", () =>

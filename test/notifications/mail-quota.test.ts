@@ -90,7 +90,7 @@ suite("mail quotas", (test) => {
 worldSuite(
   "tests by mail",
   (test, world) => {
-    test("have a bound within an hour, which a caller is told; they go out in the built-in texts", async () => {
+    test("have a bound within an hour, which a refusal names; they go out in the built-in texts", async () => {
       const mail = await openMailServer({ disabledCommands: ["STARTTLS", "AUTH"] });
       const server = { host: "127.0.0.1", port: mail.port, security: "none" };
       const to = Array.from({ length: 50 }, (_, i) => `stranger${i}@example.com`);

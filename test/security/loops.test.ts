@@ -140,7 +140,6 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/transports/http/messages/batch": [4, "awaits"],
   "ingest/transports/http/requests/taking": [1, "yields"],
   "ingest/decode/json-bounds": [2, "limit: frameBytesMax"],
-  "ingest/transports/http/requests/body-reader": [2, "awaits"],
   "ingest/transports/sockets/whole-frames": [4, "limit: payloadBytesMax"],
   "ingest/transports/websocket/frame-connection": [1, "limit: inFlightMessagesMax"],
   "ingest/transports/websocket/frame-link": [3, "limit: looksMax"],

@@ -234,7 +234,7 @@ export const beyondLines = lines("Beyond the interface", [
     body: {
       dataPointIntID: "{point.id}",
       condition: "dataPoint > 20",
-      duration: 60,
+      duration: 0,
       deviceID: "{device.deviceID}",
       startTime: "2026-01-01 00:00:00",
     },

@@ -4,7 +4,7 @@
  * is reserved before.
  */
 import type { EventEmitter } from "node:events";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { GrowingBuffer } from "../../../../store/lib/growing-buffer.js";
 import type { Reservation } from "../../../../store/lib/reservation.js";
 
@@ -15,8 +15,12 @@ export type PausableSource = BodySource & Pick<Readable, "pause" | "resume">;
 
 /** Why there is no body: more than may come, no room for it now, or the client has gone. */
 type BodyFailure = "large" | "full" | "lost";
+type PassingFailure = Exclude<BodyFailure, "large">;
 
-/** What a request holds while its body is on its way, beside the body: its head, its parser, its answer. */
+/**
+ * What a request holds while its body is on its way, beside the body: an ordinary head, its parser, its answer. A longer
+ * head is counted by its connection.
+ */
 export const requestBytes = 2048;
 
 /**
@@ -82,59 +86,69 @@ const [pieceBytes, waitingBytesMax] = [16 * 1024, 64 * 1024];
 /** What is reserved for a body that passes: what is gathered, and what stands in the streams that it passes through. */
 const passingBytes = 256 * 1024;
 
-/** The body's bytes as they come, in pieces of 16 KiB and more but for the last. @throws BodyError */
-export async function* readPieces(
+/**
+ * The body's bytes as they come, in pieces of 16 KiB and more but for the last. It releases the reservation once it ends
+ * or is destroyed. What its reader leaves of the body is discarded, so that an answer can follow.
+ * @param toError what it fails with
+ */
+export function createPieceStream(
   source: PausableSource,
   reservation: Reservation,
-): AsyncGenerator<Buffer, void> {
-  if (!reservation.resize(passingBytes)) throw new BodyError("full");
+  toError: (failure: PassingFailure) => Error = (failure) => new BodyError(failure),
+): Readable {
   // The last piece may come on top of what is almost enough.
   const gathered = new GrowingBuffer(Number.MAX_SAFE_INTEGER);
-  let end: "ended" | "lost" | null = source.destroyed ? "lost" : null;
-  let wake: (() => void) | null = null;
+  let [isWanted, hasEnded] = [false, false];
+  const pass = (): void => {
+    if (!isWanted) return;
+    const isEnough = gathered.length >= pieceBytes || (hasEnded && gathered.length > 0);
+    isWanted = !isEnough && !hasEnded;
+    if (isEnough) stream.push(gathered.take());
+    else if (hasEnded) stream.push(null);
+    else source.resume();
+  };
   const onData = (piece: Buffer): void => {
     gathered.append(piece);
     if (gathered.length >= waitingBytesMax) source.pause();
-    if (gathered.length >= pieceBytes) wake?.();
+    pass();
   };
-  const finish = (how: "ended" | "lost"): void => {
-    end ??= how;
-    wake?.();
+  const onEnd = (): void => {
+    hasEnded = true;
+    pass();
   };
-  const onEnd = (): void => finish("ended");
-  const onLost = (): void => finish("lost");
+  const onLost = (): void => {
+    if (!hasEnded) stream.destroy(toError("lost"));
+  };
+  const stream = new Readable({
+    highWaterMark: pieceBytes,
+    read: () => {
+      isWanted = true;
+      pass();
+    },
+    destroy: (error, done) => {
+      source.off("data", onData);
+      source.off("end", onEnd);
+      source.off("close", onLost);
+      source.off("error", onLost);
+      source.resume();
+      reservation.release();
+      done(error);
+    },
+  });
+  if (!reservation.resize(passingBytes)) return stream.destroy(toError("full"));
+  if (source.destroyed) return stream.destroy(toError("lost"));
   source.on("data", onData);
   source.on("end", onEnd);
   source.on("close", onLost);
   source.on("error", onLost);
-  try {
-    for (;;) {
-      while (end === null && gathered.length < pieceBytes) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      if (gathered.length > 0) yield gathered.take();
-      if (end === "lost") throw new BodyError("lost");
-      if (end === "ended" && gathered.length === 0) return;
-      source.resume();
-    }
-  } finally {
-    source.off("data", onData);
-    source.off("end", onEnd);
-    source.off("close", onLost);
-    source.off("error", onLost);
-    // What is left of it is discarded, so that an answer can follow.
-    source.resume();
-    reservation.release();
-  }
+  return stream;
 }
 
 /** A body that could not be passed on to its end. */
 export class BodyError extends Error {
-  readonly failure: Exclude<BodyFailure, "large">;
+  readonly failure: PassingFailure;
 
-  constructor(failure: Exclude<BodyFailure, "large">) {
+  constructor(failure: PassingFailure) {
     super(failure === "full" ? "there is no room for the body now" : "the body is broken or incomplete");
     this.failure = failure;
   }

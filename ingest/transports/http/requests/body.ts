@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { unzip as unzipWithCallback } from "node:zlib";
 import { type Answer, failure } from "./answers.js";
 import type { BodyBudgets } from "./body-budget.js";
-import { type BodySource, readWhole } from "./body-reader.js";
+import { type BodySource, readWhole, requestBytes } from "./body-reader.js";
 import { acceptedCodings, codingOf } from "./content-coding.js";
 
 /** Of gzip and deflate. */
@@ -67,7 +67,7 @@ export async function readBody(
   }
   try {
     const bytes = await unzip(packed, { maxOutputLength: bytesMax });
-    reservation.resize(bytes.length);
+    reservation.resize(requestBytes + bytes.length);
     return { bytes, release };
   } catch (error) {
     release();

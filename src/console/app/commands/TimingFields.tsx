@@ -43,7 +43,7 @@ export function TimingFields({ timing, onTiming }: TimingFieldsProps) {
               onInput={(event) => put({ at: event.currentTarget.value })}
             />
           </Field>
-          <ZoneField zone={zone} onInput={(input) => put({ zone: input.value.trim() })} />
+          <ZoneField zone={zone} onZone={(typed) => put({ zone: typed })} />
           {at !== "" && zone !== ownZone && isZone(zone) && (
             <span class="muted">{t("schedule.own", { at: ownTime(timing, ownZone), zone: ownZone })}</span>
           )}

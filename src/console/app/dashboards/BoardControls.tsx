@@ -3,6 +3,7 @@ import { t } from "../i18n.js";
 import { RangePicker } from "../range/RangePicker.js";
 import { ZonePicker } from "../range/ZonePicker.js";
 import { setQuery } from "../router.js";
+import { CommittedInput } from "../shell/CommittedInput.js";
 import type { Variable } from "./document.js";
 import { RecordInput } from "./RecordInput.js";
 import { type Chosen, chosenValue } from "./targets.js";
@@ -70,12 +71,7 @@ function VariableInput({ variable, value }: { readonly variable: Variable; reado
       {type === "device" || type === "group" || type === "product" ? (
         <RecordInput type={type} value={value} label={shown} onValue={choose} />
       ) : (
-        <input
-          class="input choice"
-          aria-label={shown}
-          value={value}
-          onChange={(event) => choose(event.currentTarget.value)}
-        />
+        <CommittedInput class="input choice" aria-label={shown} value={value} onCommit={choose} />
       )}
     </span>
   );

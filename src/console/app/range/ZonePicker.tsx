@@ -3,6 +3,7 @@ import { call } from "../api.js";
 import { isZone, loadZone, offsetText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { me } from "../session.js";
+import { CommittedInput } from "../shell/CommittedInput.js";
 
 const names = signal<readonly string[]>([]);
 
@@ -12,38 +13,32 @@ async function loadNames(): Promise<void> {
   names.value = (await call<{ readonly items: readonly string[] }>("GET", "/timezones")).items;
 }
 
-interface ZonePickerProps {
-  readonly zone: string;
-  onZone(zone: string): void;
-}
-
 /** The one zone of question, axis, table and range: it changes once its rules are here. */
-export function ZonePicker({ zone, onZone }: ZonePickerProps) {
-  const load = async (input: HTMLInputElement): Promise<void> => {
-    const { value } = input;
-    if (await loadZone(value).catch(() => false)) onZone(value);
-    else input.value = zone;
+export function ZonePicker({ zone, onZone }: ZoneFieldProps) {
+  const load = async (typed: string): Promise<void> => {
+    if (await loadZone(typed).catch(() => false)) await onZone(typed);
   };
-  return <ZoneField zone={zone} onInput={load} />;
+  return <ZoneField zone={zone} onZone={load} />;
 }
 
 interface ZoneFieldProps {
   readonly zone: string;
-  onInput(input: HTMLInputElement): void;
+  onZone(zone: string): void | Promise<void>;
 }
 
 /** A zone as it is typed, which may be none. */
-export function ZoneField({ zone, onInput }: ZoneFieldProps) {
+export function ZoneField({ zone, onZone }: ZoneFieldProps) {
   return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is what is within
     <label class="row tight named">
       <span class="muted">{t("explore.zone")}</span>
-      <input
+      <CommittedInput
         class="input zone"
         aria-keyshortcuts="z"
         list="zones"
         value={zone}
         onFocus={() => void loadNames().catch(() => undefined)}
-        onChange={({ currentTarget }) => onInput(currentTarget)}
+        onCommit={(typed) => onZone(typed.trim())}
       />
       <span class="mono muted">{isZone(zone) ? offsetText(zone, Date.now()) : ""}</span>
       <datalist id="zones">

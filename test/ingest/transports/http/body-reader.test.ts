@@ -1,8 +1,9 @@
 /** The one reader of bodies: what it reserves is what it holds, whatever pieces a body comes in. */
+import { once } from "node:events";
 import { PassThrough, Readable } from "node:stream";
 import {
   type BodyError,
-  readPieces,
+  createPieceStream,
   readWhole,
   requestBytes,
 } from "../../../../ingest/transports/http/requests/body-reader.js";
@@ -85,8 +86,9 @@ suite("reader of bodies", (test) => {
         this.push(piece.length === 0 ? null : piece);
       },
     });
-    const pieces = readPieces(source, reservation);
-    const got = [(await pieces.next()).value as Buffer];
+    const pieces = createPieceStream(source, reservation);
+    const got: Buffer[] = [];
+    await once(pieces, "readable");
     await until(() => source.isPaused(), { what: "the source to wait" });
     assert.ok(at < 100_000, `${at} bytes were read ahead`);
     for await (const piece of pieces) got.push(piece);
@@ -98,7 +100,7 @@ suite("reader of bodies", (test) => {
   test("a body that passes says when it is cut off, and when there is no room for it", async () => {
     const take = async (source: Readable, budget: number): Promise<string> => {
       try {
-        for await (const _ of readPieces(source, budgetOf(budget).reservation)) void _;
+        for await (const _ of createPieceStream(source, budgetOf(budget).reservation)) void _;
         return "whole";
       } catch (error) {
         return (error as BodyError).failure;

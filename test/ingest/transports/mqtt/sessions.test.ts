@@ -215,10 +215,11 @@ mqttSuite("MQTT, sessions", ({ each, five }, world) => {
     assert.is((await client.next("connack")).properties?.sessionExpiryInterval, most);
     client.send({ cmd: "disconnect", reasonCode: 0, properties: { sessionExpiryInterval: 0xffff_ffff } });
     await client.ended();
-    const store = await openSessionStore(
-      join(world.dataDir, shardFolderOf(device.id), "sessions.db"),
-      assert.unreachable,
-    );
+    const path = join(world.dataDir, shardFolderOf(device.id), "sessions.db");
+    // The service may be writing to it at this moment.
+    const store = await until(() => openSessionStore(path, assert.unreachable), {
+      what: "the file to be free",
+    });
     const expiry = async () => {
       const saved = (await store.load()).sessions.find((one) => one.device === device.id);
       return saved !== undefined && saved.endedAt > 0 && saved.expiry;

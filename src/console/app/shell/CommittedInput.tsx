@@ -1,0 +1,26 @@
+import { useSignal } from "@preact/signals";
+import type { InputHTMLAttributes } from "preact";
+
+interface CommittedInputProps
+  extends Pick<InputHTMLAttributes, "class" | "aria-label" | "aria-keyshortcuts" | "list" | "onFocus"> {
+  readonly value: string;
+  onCommit(text: string): void | Promise<void>;
+}
+
+/** A text that takes effect once its field is left. What is drawn meanwhile does not undo what is half typed. */
+export function CommittedInput({ value, onCommit, ...rest }: CommittedInputProps) {
+  const typed = useSignal<string | null>(null);
+  return (
+    <input
+      {...rest}
+      value={typed.value ?? value}
+      onInput={({ currentTarget }) => {
+        typed.value = currentTarget.value;
+      }}
+      onChange={async ({ currentTarget }) => {
+        await onCommit(currentTarget.value);
+        typed.value = null;
+      }}
+    />
+  );
+}
