@@ -1,4 +1,4 @@
-/** How a CSV file separates its cells, as its first line tells. */
+/** How a CSV file separates its cells, read from its first line. */
 export interface CsvDialect {
   /** One character of ASCII. */
   readonly delimiter: string;

@@ -102,6 +102,31 @@ suite("history files", (test) => {
     }
   });
 
+  test("fixed columns have their names in any case, data points exactly theirs", async () => {
+    const files = {
+      "DEVICEID,Time,Value,temp\nd1,1700000007,1,2\n": [
+        "2 d1 Value 1700000007000000 1",
+        "2 d1 temp 1700000007000000 2",
+      ],
+      "deviceID,time,Value,DATAPOINTID,TIMES\nd1,1700000007,1,2,3\n": [
+        "2 d1 Value 1700000007000000 1",
+        "2 d1 DATAPOINTID 1700000007000000 2",
+        "2 d1 TIMES 1700000007000000 3",
+      ],
+      "deviceid,time,DATAPOINTID\nd1,1700000007,1\n": ["2 d1 DATAPOINTID 1700000007000000 1"],
+      "VALUE,TIME,datapointid,DeviceID\n5,1700000007,temp,d1\n": ["2 d1 temp 1700000007000000 5"],
+    };
+    for (const [text, expected] of Object.entries(files)) {
+      await writeFile(path(), text);
+      const { rows, bad } = await read(path(), "csv");
+      assert.equal([rows, bad], [expected, []], text);
+    }
+    for (const header of ["deviceID,DeviceID,time,temp", "deviceID,dataPointID,time,value,temp"]) {
+      await writeFile(path(), `${header}\n`);
+      await rejects(() => read(path(), "csv"), /the header must name/);
+    }
+  });
+
   test("a long file in UTF-16 goes on from every position, and a broken one says where", async () => {
     const lines = Array.from({ length: 30_000 }, (_, i) => `设备${i % 9};note;${17e8 + i};größer 😀 ${i}`);
     const text = `deviceID;dataPointID;time;value\n${lines.join("\n")}`;
