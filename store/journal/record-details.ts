@@ -224,6 +224,18 @@ export function decodeSubscribeDetails(details: Encoded<SubscribeDetails> | null
   return { retainHandling: h, identifier: i };
 }
 
+/** @param replaced record ids of data points. Null if there are none, which is nearly always */
+export function encodeReplaced(
+  replaced: ReadonlySet<number> | undefined,
+): Encoded<ReadonlySet<number>> | null {
+  return replaced === undefined || replaced.size === 0 ? null : encode([...replaced]);
+}
+
+/** @throws SyntaxError for details that are not as they were written */
+export function decodeReplaced(details: Encoded<ReadonlySet<number>>): ReadonlySet<number> {
+  return new Set(decode<readonly number[]>(details));
+}
+
 type Wanted = readonly PlatformSubscription[];
 
 export function encodePlatformDetails(wanted: Wanted): Encoded<Wanted> {

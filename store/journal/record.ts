@@ -175,6 +175,8 @@ export interface Entry extends OfEnvelope {
   readonly kind: typeof recordKinds.entry;
   /** Its place among the entries of the envelope, from 0 to 65,535. */
   readonly ordinal: number;
+  /** Data points to which a later entry brings a value at the same time; null: none, as in records of older versions. */
+  readonly replaced: Encoded<ReadonlySet<number>> | null;
   readonly payload: Uint8Array;
 }
 

@@ -36,10 +36,7 @@ suite("stored alert rules that do not compile", (test) => {
     const what = "an alert rule does not compile and has no effect";
     const about = { rule: 7, alertName: "rule 7" };
     assert.equal(lines, [
-      [
-        what,
-        { ...about, reason: "cannot use the formula: a value is missing after the operator (column 11)" },
-      ],
+      [what, { ...about, reason: "cannot use the formula: Unexpected end of expression (column 12)" }],
       [what, { ...about, reason: "cannot use the formula: foo is not an allowed function (column 1)" }],
     ]);
   });
