@@ -2,7 +2,7 @@ import { peekRecord } from "../../store/journal/frame.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { MessageRecord } from "../../store/journal/record.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
-import { encodeReplaced, sentAtOf } from "../../store/journal/record-details.js";
+import { encodeEntryDetails, sentAtOf } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { DecodeRules } from "../decode/points.js";
@@ -36,6 +36,7 @@ interface Progress {
 
 /** Envelopes whose entries wait for the disk together. */
 const openMax = 1000;
+const none: ReadonlySet<number> = new Set();
 /** What a record can say. */
 const refusedMax = 0xffff;
 
@@ -107,7 +108,11 @@ export async function openEnvelopes(
       if (closed) return;
       entries++;
       const own = { kind: recordKinds.entry, device, ordinal, payload } as const;
-      const record = { ...about(envelope), ...own, replaced: encodeReplaced(replaced.get(ordinal)) };
+      const record = {
+        ...about(envelope),
+        ...own,
+        details: encodeEntryDetails({ replaced: replaced.get(ordinal) ?? none }),
+      };
       journal.append(record, entryKept);
       begun.next = ordinal + 1;
       onCarried(device, envelope.device, envelope.receivedAt);

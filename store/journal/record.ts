@@ -6,6 +6,7 @@ import type {
   DownlinkDetails,
   DownlinksDetails,
   Encoded,
+  EntryDetails,
   InboxDetails,
   SubscribeDetails,
   UplinkDetails,
@@ -175,8 +176,8 @@ export interface Entry extends OfEnvelope {
   readonly kind: typeof recordKinds.entry;
   /** Its place among the entries of the envelope, from 0 to 65,535. */
   readonly ordinal: number;
-  /** Data points to which a later entry brings a value at the same time; null: none, as in records of older versions. */
-  readonly replaced: Encoded<ReadonlySet<number>> | null;
+  /** Null in records of older versions. */
+  readonly details: Encoded<EntryDetails> | null;
   readonly payload: Uint8Array;
 }
 

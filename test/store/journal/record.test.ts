@@ -9,17 +9,17 @@ import {
   decodeDisconnectDetails,
   decodeDownlinkDetails,
   decodeDownlinksDetails,
+  decodeEntryDetails,
   decodePlatformDetails,
-  decodeReplaced,
   decodeSubscribeDetails,
   decodeUplinkDetails,
   encodeConnectDetails,
   encodeDisconnectDetails,
   encodeDownlinkDetails,
   encodeDownlinksDetails,
+  encodeEntryDetails,
   encodeInboxDetails,
   encodePlatformDetails,
-  encodeReplaced,
   encodeSubscribeDetails,
   encodeUplinkDetails,
   plainUplink,
@@ -210,21 +210,21 @@ const inputs: Readonly<Record<string, JournalInput>> = {
     ...envelope,
     kind: recordKinds.entry,
     ordinal: 65_535,
-    replaced: null,
+    details: null,
     payload: Buffer.from('{"t":1}'),
   },
   "entry that refers to another for its topic": {
     ...envelope,
     kind: recordKinds.entry,
     ordinal: 2,
-    replaced: null,
+    details: null,
     payload: Buffer.from('{"t":2}'),
   },
   "entry whose values later ones replace, and that refers to another": {
     ...envelope,
     kind: recordKinds.entry,
     ordinal: 2,
-    replaced: encodeReplaced(new Set([7, 2 ** 43])),
+    details: encodeEntryDetails({ replaced: new Set([7, 2 ** 43]) }),
     payload: Buffer.from('{"t":2}'),
   },
   expanded: { ...envelope, kind: recordKinds.expanded, refusedEntries: 17 },
@@ -336,8 +336,8 @@ suite("journal record", (test) => {
       plain(decodeConnectDetails(encodeConnectDetails(connected), will.payload)),
       plain(connected),
     );
-    const replaced = new Set([7, 2 ** 43]);
-    assert.equal(decodeReplaced(encodeReplaced(replaced) ?? Buffer.of()), replaced);
+    const entry = { replaced: new Set([7, 2 ** 43]) };
+    assert.equal(decodeEntryDetails(encodeEntryDetails(entry)), entry);
     const ended = { expiry: 3, endedAt: 1 };
     assert.equal(decodeDisconnectDetails(encodeDisconnectDetails(ended)), ended);
     const wanted = { retainHandling: 1 as const, identifier: null };
@@ -350,7 +350,7 @@ suite("journal record", (test) => {
   test("what there is nothing to say of takes no bytes", () => {
     assert.is(encodeUplinkDetails(plainUplink), null);
     assert.is(encodeDownlinkDetails({ properties: null, receipt: null }), null);
-    assert.is(encodeReplaced(new Set()), null);
+    assert.is(encodeEntryDetails({ replaced: new Set() }), null);
     assert.is(encodeDisconnectDetails({ expiry: null, endedAt: null }), null);
     assert.is(encodeSubscribeDetails({ retainHandling: 0, identifier: null }), null);
     assert.equal(decodeUplinkDetails(null), plainUplink);

@@ -89,7 +89,7 @@ const examples: { readonly [Kind in RecordKind]: InputOf<Kind> } = {
     envelope: 3,
     ordinal: 0,
     topic: "data",
-    replaced: null,
+    details: null,
     payload: Buffer.from("{}"),
     receivedAt: 1,
     stamp: 1,
