@@ -7,6 +7,7 @@ import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { DecodeRules } from "../decode/points.js";
 import type { Directory } from "../directory/directory.js";
+import type { DeviceEntry } from "../directory/entries.js";
 import { liesInRecord } from "../followers/failures.js";
 import { entriesMax, entriesOf, payloadOfEntry } from "./entries.js";
 import { type EntryMessage, findReplaced } from "./replaced.js";
@@ -90,6 +91,16 @@ export async function openEnvelopes(
     }
   }
 
+  /** Undefined also if its rows cannot be read: that fails its own entries, and no other's. */
+  async function findDevice(id: number): Promise<DeviceEntry | undefined> {
+    try {
+      return await directory.get(id);
+    } catch (error) {
+      if (liesInRecord(error)) return undefined;
+      throw error;
+    }
+  }
+
   async function expand(envelope: MessageRecord): Promise<void> {
     const begun = progress.get(envelope.id) ?? { next: 0, done: false };
     if (begun.done) {
@@ -99,7 +110,7 @@ export async function openEnvelopes(
     const devices = await directory.below(envelope.device);
     progress.set(envelope.id, begun);
     const { messages, refused } = await readEntries(envelope, devices);
-    const replaced = await findReplaced(messages, envelope, (id) => directory.get(id), rules());
+    const replaced = await findReplaced(messages, envelope, findDevice, rules());
     const slice = createSlice();
     for (const { ordinal, device, payload } of messages) {
       if (slice.isOver()) await slice.next();
