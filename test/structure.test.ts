@@ -22,7 +22,6 @@ const bytesReaders: Readonly<Record<string, string>> = {
   "src/cli/points-tools.ts": "an answer to a tool",
   "src/cli/tools.ts": "an answer to a tool",
   "src/cluster/call-node.ts": "a node's answer",
-  "src/cluster/forward.ts": "passed on; those of a declared length come as the network cuts them",
   "src/cluster/link-watch.ts": "a node's echo",
   "src/cluster/listener.ts": "this node's own name",
   "src/contact-points/mqtt.ts": "a broker's, counted",

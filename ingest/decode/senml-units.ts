@@ -165,7 +165,7 @@ function readSpellings(): void {
   for (const [spelling, units] of bySpelling) {
     const lower = spelling.toLowerCase();
     const other = byLowerCase.get(lower);
-    // Two units that differ by case alone are not told apart by another case.
+    // Two units that differ by case alone are not distinguished by another case.
     byLowerCase.set(lower, other === undefined || String(other) === String(units) ? units : null);
   }
 }

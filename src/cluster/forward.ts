@@ -26,8 +26,7 @@ export function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = new Set(headers.connection?.toLowerCase().split(/[\s,]+/));
   return Object.fromEntries(
     Object.entries(headers).filter(
-      ([name]) =>
-        !name.startsWith(":") && !ofConnection.has(name) && (ofMessage.has(name) || !named.has(name)),
+      ([name]) => !ofConnection.has(name) && (ofMessage.has(name) || !named.has(name)),
     ),
   );
 }
@@ -48,9 +47,9 @@ export function forward(
   { request, response, client, reservation, proved, unreachable }: Forwarded,
 ): void {
   const { method, url, headers } = request;
-  const hasLength = headers["content-length"] !== undefined;
+  const length = headers["content-length"];
   // A body without a declared length is framed anew; one that means nothing does not go on the link.
-  const isChunked = !hasLength && !withoutBody.has(method);
+  const isChunked = length === undefined && !withoutBody.has(method);
   const onward = startRequest({
     agent,
     host,
@@ -61,7 +60,7 @@ export function forward(
     headers: {
       // First: a node reads so many headers of a request, and no more.
       [clientHeader]: writeClient(client),
-      host: headers.host ?? String(headers[":authority"] ?? ""),
+      host: headers.host ?? "",
       ...passedOn(headers),
       ...(isChunked ? { "transfer-encoding": "chunked" } : {}),
     },
@@ -80,10 +79,11 @@ export function forward(
     else if (!response.destroyed) unreachable();
   });
   response.once("close", () => onward.destroy());
-  if (hasLength) request.pipe(onward);
-  else if (isChunked) {
-    // Its chunks may be of one byte each: they are gathered.
-    const pieces = createPieceStream(request, reservation);
-    pipeline(pieces, onward).catch((error: Error) => onward.destroy(error));
-  } else onward.end();
+  if (length === undefined && !isChunked) return void onward.end();
+  // The head goes on before the first whole piece: the node authenticates the client while a slow body is on its way.
+  onward.flushHeaders();
+  // It may come in pieces of one byte each: they are gathered.
+  const lengthBytes = length === undefined ? undefined : Number(length);
+  const pieces = createPieceStream(request, reservation, undefined, lengthBytes);
+  pipeline(pieces, onward).catch((error: Error) => onward.destroy(error));
 }

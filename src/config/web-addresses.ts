@@ -3,8 +3,8 @@
 const basePathForm = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 const basePathCharactersMax = 200;
 /** First segments of the service's own paths; `console` may stand nowhere, because its pages find the prefix by it. */
-const ownRoots = [
-  ...["api", "reference", "openapi.json", "metrics", "healthz", "readyz"],
+export const ownRoots: readonly string[] = [
+  ...["api", "reference", "openapi.json", "metrics", "healthz", "readyz", "task_status"],
   ...["health", "ping", "query", "write", "ws"],
 ];
 

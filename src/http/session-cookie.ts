@@ -8,7 +8,7 @@ import { ApiError } from "./errors.js";
 export interface SessionCookies {
   /**
    * The session's token among the cookies of a request; null if there is none. Over TLS only the cookie counts that a
-   * browser took over TLS from this very host: any other may be of a neighbouring host, or of whoever is on the wire.
+   * browser took over TLS from this very host: any other may be of a neighbouring host, or of an attacker on the wire.
    */
   tokenOf(cookies: string | null | undefined, isSecure: boolean): string | null;
   /** The header that gives a browser its token, or takes it away (null). */

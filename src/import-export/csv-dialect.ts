@@ -1,4 +1,4 @@
-/** How a CSV file separates its cells, read from its first line. */
+/** How a CSV file separates its cells, as its first line shows. */
 export interface CsvDialect {
   /** One character of ASCII. */
   readonly delimiter: string;

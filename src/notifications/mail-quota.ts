@@ -1,7 +1,13 @@
 import type { Db } from "../../store/metadata/db/db.js";
+import { isDiskFull } from "../../store/metadata/db/sql-errors.js";
 import type { OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
-import { acquireMail, type MailLimits, releaseMail } from "../../store/metadata/notifications/mail-quota.js";
-import { type Outcome, refused } from "../contact-points/sending.js";
+import {
+  acquireMail,
+  type MailLimits,
+  type MailReservation,
+  releaseMail,
+} from "../../store/metadata/notifications/mail-quota.js";
+import { failed, type Outcome, reasonOf, refused } from "../contact-points/sending.js";
 
 /** Keeps each tenant's mail within its recipients an hour; other contact points are sent to as they are. */
 export interface MailQuota {
@@ -37,11 +43,14 @@ export function createMailQuota(db: Db, limits: MailLimits, now: () => number): 
       }
       const tests = isTest ? recipients : 0;
       const added = { tenant: point.tenant, recipients, tests };
-      const acquired = await acquireMail(db, now(), added, limits).catch((error: unknown) => {
+      let acquired: MailReservation | number | null = null;
+      try {
+        acquired = await acquireMail(db, now(), added, limits);
+      } catch (error) {
         if (isTest) throw error;
-        // On a full disk alerts still go out, as many as can be told apart there: one to each contact point.
-        return null;
-      });
+        // On a full disk alerts still go out: one to each contact point, until its outcome can be stored.
+        if (!isDiskFull(error)) return failed(reasonOf(error));
+      }
       if (typeof acquired === "number") {
         const used = isTest ? `${settings.all} or ${settings.tests}` : settings.all;
         const answer = `as many recipients of mail as ${used} allows were reached within an hour`;

@@ -25,7 +25,7 @@ import { createDeliveries } from "./deliver.js";
 import { createMailQuota } from "./mail-quota.js";
 import { renderMessage, type Senders, sendMessage } from "./send-message.js";
 import { tellGroups } from "./tell-groups.js";
-import { createTemplateRenderer } from "./templates.js";
+import { createTemplateRenderer, previewMsMax } from "./templates.js";
 
 /** Tells people of alerts: what begins and ends goes to the groups of routes, and from them to contact points. */
 export interface Notifier {
@@ -184,7 +184,7 @@ export function startNotifier(deps: NotifierDeps): Notifier {
         else testing.set(tenant, left);
       }
     },
-    preview: (point) => renderMessage(renderer, point, sampleMessage("alert", timezone, now())),
+    preview: (point) => renderMessage(renderer, point, sampleMessage("alert", timezone, now()), previewMsMax),
     close: async () => {
       await Promise.all(jobs.map((job) => job.stop()));
       const grace = setTimeout(stopSending, closeMs);

@@ -11,7 +11,7 @@ import {
 } from "../contact-points/sending.js";
 import type { AlertMessage } from "./alert-message.js";
 import { messageDocument } from "./message-texts.js";
-import { TemplateError, type TemplateRenderer } from "./templates.js";
+import { renderMsMax, TemplateError, type TemplateRenderer } from "./templates.js";
 
 export type Senders = Readonly<Record<ContactType, Send>>;
 
@@ -22,16 +22,20 @@ interface MessageTexts {
 
 type Author = Pick<OpenContactPoint, "tenant" | "type" | "language" | "subjectTemplate" | "bodyTemplate">;
 
-/** What a message says at a contact point: its templates, or else the built-in texts. @throws TemplateError */
+/**
+ * What a message says at a contact point: its templates, or else the built-in texts. @throws TemplateError
+ * @param msMax milliseconds that the templates may take
+ */
 export async function renderMessage(
   renderer: TemplateRenderer,
   point: Author,
   message: AlertMessage,
+  msMax: number,
 ): Promise<MessageTexts> {
   const document = messageDocument(message, point.language);
   const templates = { subject: point.subjectTemplate, body: point.bodyTemplate };
   const place = storedZone(message.timezone).name;
-  const made = await renderer.render(point.tenant, templates, document, place);
+  const made = await renderer.render(point.tenant, templates, document, place, msMax);
   const subject = made.subject ?? document.subject;
   const builtIn = point.type === "email" ? document.text : JSON.stringify({ ...document, subject });
   return { subject, body: made.body ?? builtIn };
@@ -51,7 +55,7 @@ export async function sendMessage(
   ending: AbortSignal,
 ): Promise<Outcome> {
   const send = async (author: Author): Promise<Outcome> => {
-    const { subject, body } = await renderMessage(renderer, author, message);
+    const { subject, body } = await renderMessage(renderer, author, message, renderMsMax);
     const made = { subject, body, id };
     const outcome = await attempt((signal) => senders[point.type](point, made, signal), ending);
     return { ...outcome, answer: blankSecrets(outcome.answer, point.secrets) };

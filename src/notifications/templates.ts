@@ -19,22 +19,25 @@ export class TemplateError extends Error {
 export interface TemplateRenderer {
   /**
    * The texts of the templates that are not null. @throws TemplateError, StoreError UNAVAILABLE if too many wait
+   * @param msMax milliseconds that it may take once its thread is ready
    */
   render(
     tenant: number,
     templates: Templates,
     document: MessageDocument,
     timezone: string,
+    msMax: number,
   ): Promise<Templates>;
   close(): Promise<void>;
 }
 
 const waitingMax = 256;
 /**
- * How long one rendering may take once its thread is ready. Its steps end it far sooner, also on a busy machine; this is
- * for what the engine does in one step, as the search of a long text in another.
+ * How long the texts of an alert, and a preview of them, may take. Their steps end them far sooner, also on a busy
+ * machine; this is for what the engine does in one step, as the search of a long text in another. All tenants share
+ * the thread: somebody who tries templates out delays alerts by less.
  */
-const renderMs = 10_000;
+export const [renderMsMax, previewMsMax] = [10_000, 2000];
 /** After which a thread that has nothing to do ends. */
 const idleMs = 60_000;
 const heapMegabytesMax = 64;
@@ -43,7 +46,7 @@ const heapMegabytesMax = 64;
 interface RenderThread {
   readonly hasEnded: boolean;
   /** Rejects if the thread ends or fails, or takes longer than it may: the thread is of no more use then. */
-  render(request: ToRenderer): Promise<FromRenderer>;
+  render(request: ToRenderer, msMax: number): Promise<FromRenderer>;
   terminate(): Promise<unknown>;
 }
 
@@ -75,15 +78,15 @@ function openRenderThread(): RenderThread {
     get hasEnded() {
       return hasEnded;
     },
-    render: (request) => {
+    render: (request, msMax) => {
       let timer: NodeJS.Timeout | undefined;
       const answered = new Promise<FromRenderer>((resolve, reject) => {
         [settle, fail] = [resolve, reject];
         thread.send(request);
       });
       void ready.then(() => {
-        const endLate = (): void => fail?.(new Error(`takes more than ${renderMs / 1000} seconds`));
-        timer = setTimeout(endLate, renderMs);
+        const endLate = (): void => fail?.(new Error(`takes more than ${msMax / 1000} seconds`));
+        timer = setTimeout(endLate, msMax);
       });
       return answered.finally(() => clearTimeout(timer));
     },
@@ -104,12 +107,12 @@ export function createTemplateRenderer(): TemplateRenderer {
     await ending?.terminate();
   }
 
-  async function renderNow(request: ToRenderer): Promise<FromRenderer> {
+  async function renderNow(request: ToRenderer, msMax: number): Promise<FromRenderer> {
     if (closed) throw shuttingDown();
     clearTimeout(idle);
     if (thread === null || thread.hasEnded) thread = openRenderThread();
     try {
-      const answer = await thread.render(request);
+      const answer = await thread.render(request, msMax);
       if (!closed) idle = setTimeout(() => void end(), idleMs).unref();
       return answer;
     } catch (error) {
@@ -121,9 +124,11 @@ export function createTemplateRenderer(): TemplateRenderer {
   }
 
   return {
-    render: async (tenant, templates, document, timezone) => {
+    render: async (tenant, templates, document, timezone, msMax) => {
       if (templates.subject === null && templates.body === null) return templates;
-      const answer = await queue.run(String(tenant), () => renderNow({ templates, document, timezone }));
+      const answer = await queue.run(String(tenant), () =>
+        renderNow({ templates, document, timezone }, msMax),
+      );
       if ("error" in answer) throw new TemplateError(answer.field, answer.error);
       return answer;
     },

@@ -2,7 +2,7 @@
 import type { Writable } from "node:stream";
 
 interface LogOutput {
-  /** Never throws and never waits: a line for which there is no room, or no reader, is dropped. */
+  /** Never throws and never waits: a line beyond the bound, or without a reader, is dropped. */
   write(line: string): void;
   /** Lines dropped so far. */
   readonly dropped: number;

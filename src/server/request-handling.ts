@@ -1,4 +1,4 @@
-/** From a request to whoever answers it: the devices' side, or the API. */
+/** Routes a request to what answers it: the devices' side, or the API. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";

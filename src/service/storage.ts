@@ -149,7 +149,7 @@ export async function openStorage(
   };
   const shards: Shard[] = [];
   for (const number of config.ownShards ?? []) shards.push(await open(number, { db, signal: stopping }));
-  retentionClock.begin((await readTrustedTime(config.dataDir)) ?? (await newestTime(db, shards)) ?? now());
+  retentionClock.begin((await readTrustedTime(config.dataDir)) ?? (await newestTime(db, shards)));
   return {
     metadata,
     dbOf,

@@ -1,7 +1,10 @@
 /** BASE_PATH: the service behind a proxy that shows it below a prefix, which it keeps or removes. */
 import { once } from "node:events";
 import WebSocket from "ws";
+import { apiRoutes } from "../../src/api/routes.js";
 import { readConfig } from "../../src/config/config.js";
+import { ownRoots } from "../../src/config/web-addresses.js";
+import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { removeBasePath } from "../../src/server/base-path.js";
 import { documentBody } from "../dashboards/documents.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
@@ -32,6 +35,14 @@ suite("BASE_PATH", (test) => {
       assert.throws(() => readConfig({ BASE_PATH }), /BASE_PATH: must begin with a slash/, BASE_PATH);
     for (const BASE_PATH of ["/api", "/api/x", "/metrics", "/console", "/x/console", "/reference"])
       assert.throws(() => readConfig({ BASE_PATH }), /BASE_PATH: must not begin with/, BASE_PATH);
+  });
+
+  test("begins with no path of a route, of any in the service", () => {
+    const ofDevices = ["health", "ping", "query", "write", "ws"];
+    const ofRoutes = apiRoutes(inertDeps()).map(({ spec }) => spec.path.split("/")[1] ?? "");
+    assert.equal([...ownRoots].sort(), [...new Set([...ofRoutes, ...ofDevices])].sort());
+    for (const root of ownRoots)
+      assert.throws(() => readConfig({ BASE_PATH: `/${root}` }), /BASE_PATH: must not begin with/, root);
   });
 
   test("is removed where it is the whole of the first segments", () => {
@@ -86,7 +97,7 @@ worldSuite(
       }
     });
 
-    test("redirects and addresses of the console have the prefix, whoever asks", async () => {
+    test("redirects and addresses of the console have the prefix in each way", async () => {
       for (const base of bases()) {
         for (const path of ["", "/"]) {
           const answer = await fetch(base + path, { redirect: "manual", headers: { Accept: "text/html" } });

@@ -162,4 +162,12 @@ worldSuite("contact points", (test, world) => {
     assert.match(String(first.failure.errors?.bodyTemplate), "takes more than 32 MiB of memory");
     assert.is(neighbour.record.body, "firing");
   });
+
+  test("a preview that searches for minutes in one step ends after two seconds", async () => {
+    const doubled = `{% capture s %}0123456789abcdef{% endcapture %}${"{% capture s %}{{ s }}{{ s }}{% endcapture %}".repeat(16)}`;
+    const search = "{% capture t %}{{ s | slice: 0, 500000 }}x{% endcapture %}{{ s | split: t | size }}";
+    const reply = await preview({ bodyTemplate: `${doubled}${search}` });
+    refused(reply, "PARAMETER_INVALID", "bodyTemplate");
+    assert.match(String(reply.failure.errors?.bodyTemplate), "takes more than 2 seconds");
+  });
 });

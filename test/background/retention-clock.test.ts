@@ -7,17 +7,19 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
-const began = Date.UTC(2026, 0, 1);
+/** The service is no older. */
+const earliest = Date.UTC(2026, 0, 1);
+const began = earliest + 200 * day;
 
-/** A machine whose wall clock may be wrong, and the time by which its retention removes. */
-function machine(trusted: number | null, wrongBy = 0) {
+/** A machine whose wall clock may be wrong, and the time by which its retention removes, begun unless undefined. */
+function machine(trusted: number | null | undefined, wrongBy = 0) {
   let elapsed = 0;
   let offset = wrongBy;
   const logged: string[] = [];
   const note = (msg: string): void => void logged.push(msg);
   const clock = { now: () => began + elapsed + offset, monotonic: () => elapsed };
   const retention = createRetentionClock(clock, { warn: note, info: note });
-  if (trusted !== null) retention.begin(trusted);
+  if (trusted !== undefined) retention.begin(trusted);
   return {
     retention,
     logged,
@@ -40,7 +42,7 @@ function machine(trusted: number | null, wrongBy = 0) {
 
 suite("the clock of retention", (test) => {
   test("before it begins nothing is old", () => {
-    const { retention } = machine(null);
+    const { retention } = machine(undefined);
     retention.tick();
     assert.equal([retention.now(), retention.trusted, retention.lagMs], [0, null, 0]);
   });
@@ -53,7 +55,7 @@ suite("the clock of retention", (test) => {
     assert.equal(one.logged, []);
   });
 
-  test("a start 40 days ahead: nothing for an hour, then a day an hour; it is told, and so is the end", () => {
+  test("a start 40 days ahead: nothing for an hour, then a day an hour, and the log says both", () => {
     const one = machine(began, 40 * day);
     assert.is(one.retention.now(), began);
     assert.is(one.logged.length, 1);
@@ -64,7 +66,7 @@ suite("the clock of retention", (test) => {
     assert.is(one.retention.now(), began + hour + day);
     one.pass(10 * hour);
     assert.is(one.retention.now(), began + hour + 11 * day);
-    // 40 days and what passes meanwhile.
+    // 40 days and what passes in that time.
     one.pass(40 * hour);
     assert.is(one.retention.now(), one.wall());
     assert.match(one.logged[1] ?? "", /goes by the wall clock again/);
@@ -89,6 +91,44 @@ suite("the clock of retention", (test) => {
     one.pass(3 * hour);
     one.set(0);
     one.pass(4 * hour);
+    assert.is(one.retention.now(), one.real());
+  });
+
+  test("a first start in 1970 takes the clock that is put right as a whole, an hour after that", () => {
+    for (const rightAfter of [30 * second, 20 * minute, 5 * hour, 10 * day]) {
+      const one = machine(null, -56 * 365 * day);
+      one.pass(rightAfter, minute);
+      assert.ok(one.retention.now() <= one.wall());
+      assert.is(one.retention.trusted, null, "nothing for the next run");
+      one.set(0);
+      one.pass(hour - minute);
+      assert.ok(one.retention.now() <= earliest + hour, `${rightAfter}`);
+      one.pass(2 * minute);
+      assert.is(one.retention.now(), one.real(), `${rightAfter}`);
+      assert.is(one.retention.trusted, one.real());
+      assert.match(one.logged.at(-1) ?? "", /goes by the wall clock again/);
+    }
+  });
+
+  test("once the first clock is trusted, one that is ahead is followed slowly", () => {
+    const one = machine(null);
+    assert.is(one.retention.now(), one.wall());
+    one.pass(2 * hour);
+    one.set(40 * day);
+    one.pass(hour);
+    assert.ok(one.retention.now() <= one.real());
+    one.pass(2 * hour);
+    assert.ok(Math.abs(one.retention.now() - one.real() - 2 * day) <= 3 * hour);
+  });
+
+  test("a record or a clock of a time before the service is no trusted one", () => {
+    const one = machine(began - 56 * 365 * day, -56 * 365 * day);
+    one.pass(30 * day, minute);
+    assert.is(one.retention.trusted, null);
+    one.set(0);
+    one.pass(50 * minute);
+    assert.ok(one.retention.now() <= earliest + hour);
+    one.pass(20 * minute);
     assert.is(one.retention.now(), one.real());
   });
 

@@ -134,7 +134,7 @@ suite("the rules over real answers of /metrics", (test) => {
   const testWith = (name: string, body: () => Promise<void>): void =>
     missing === null ? test(name, body) : test.skip(name, missing);
 
-  testWith("the first damage is told, found while the service runs or by its start", () =>
+  testWith("the first damage raises the alert, found while the service runs or by its start", () =>
     withTempDir(async (dir) => {
       const data = join(dir, "data");
       const metricsOf = async (service: AnyService) => (await service.call("GET", "/metrics")).text;

@@ -169,17 +169,20 @@ influxSuite("a cluster, HTTP of devices", (test, influx) => {
     const device = keptAt(1);
     const { port } = new URL(String(nodeAt(0).addresses.http));
     const login = Buffer.from(`${device.deviceUsername}:${device.token}`).toString("base64");
-    const [start, rest] = ['{"n":78', ',"pad":1}'];
-    const socket = connect(Number(port), "127.0.0.1");
-    const length = start.length + rest.length;
-    socket.write(
-      `POST /api/v1/uplinks/data HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${login}\r\nContent-Length: ${length}\r\n\r\n${start}`,
-    );
-    await new Promise((resolve) => setTimeout(resolve, 13_000));
-    socket.write(rest);
-    const [answer] = (await once(socket, "data")) as [Buffer];
-    assert.match(String(answer), /^HTTP\/1.1 204/);
-    socket.destroy();
+    const head = `POST /api/v1/uplinks/data HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${login}\r\n`;
+    const upload = async (framing: string, start: string, rest: string): Promise<void> => {
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.write(`${head}${framing}\r\n\r\n${start}`);
+      await new Promise((resolve) => setTimeout(resolve, 13_000));
+      socket.write(rest);
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      assert.match(String(answer), /^HTTP\/1.1 204/, framing);
+      socket.destroy();
+    };
+    await Promise.all([
+      upload("Content-Length: 16", '{"n":78', ',"pad":1}'),
+      upload("Transfer-Encoding: chunked", '7\r\n{"n":78\r\n', '9\r\n,"pad":1}\r\n0\r\n\r\n'),
+    ]);
   });
 
   test("over TLS as well: a device's request, and a call of the API", async () => {

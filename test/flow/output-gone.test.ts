@@ -70,7 +70,7 @@ suite("output that nobody reads", (test) => {
       await stop(child);
     }));
 
-  test("the next reader of a pipe gets the log again, and is told how many lines are missing", () =>
+  test("the next reader of a pipe gets the log again, and how many lines are missing", () =>
     withTempDir(async (dir) => {
       const pipe = join(dir, "log");
       execFileSync("mkfifo", [pipe]);

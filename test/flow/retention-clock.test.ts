@@ -32,7 +32,7 @@ const said = (service: AnyService, text: RegExp) =>
 
 suite("a wall clock that is wrong", (test) => {
   test(
-    "removes no point, message or log at a start that is 40 days ahead; where it stays so, it is followed slowly and told",
+    "removes no point, message or log at a start that is 40 days ahead; where it stays so, it is followed slowly, as the log says",
     () =>
       withTempDir(async (dir) => {
         const first = await openService(dir, settings);
@@ -78,4 +78,21 @@ suite("a wall clock that is wrong", (test) => {
       }),
     { timeoutMs: 200_000 },
   );
+
+  test("of a first start in 1970 costs an hour, once a time server has put it right", () =>
+    withTempDir(async (dir) => {
+      const clock = createSetClock();
+      const sinceEpoch = clock.now() - 60_000;
+      clock.step(-sinceEpoch);
+      const service = await openService(dir, settings, clock);
+      const lag = (): Promise<number> => service.metric("tidemark_retention_lag_seconds");
+      clock.step(sinceEpoch);
+      await until(() => said(service, /the wall clock is not trusted yet/).length === 2, {
+        what: "the jump",
+      });
+      assert.ok((await lag()) > 3600);
+      clock.pass(hour + 60_000);
+      await until(async () => (await lag()) < 5, { what: "the trust" });
+      await service.stop();
+    }));
 });

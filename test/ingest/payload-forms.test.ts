@@ -220,7 +220,7 @@ worldSuite("payloads by each way in", (test, world) => {
     ]);
   });
 
-  test("members beside a value, two values at one time, repeated names: counted, and told apart", async () => {
+  test("members beside a value, two values at one time, repeated names: counted, and distinguished", async () => {
     await post(JSON.stringify({ temp: { value: 1, timestamp: iso, unit: "C" } }));
     assert.equal((await status()).refused, { unknown: 2 });
     await post(

@@ -1,8 +1,10 @@
 /** Tests and alerts by mail have a bound for each tenant and hour: nobody mails strangers as the deployment. */
 import { createMailQuota } from "../../src/notifications/mail-quota.js";
+import { SqlError } from "../../store/metadata/db/connection/connection.js";
 import { openDb } from "../../store/metadata/db/db.js";
+import { toStoreError } from "../../store/metadata/db/sql-errors.js";
 import { acquireMail } from "../../store/metadata/notifications/mail-quota.js";
-import { assert, suite } from "../suite.js";
+import { assert, rejects, suite } from "../suite.js";
 import { worldSuite } from "../world.js";
 import { openMailServer } from "./receivers.js";
 import { contactPoint, ok } from "./senders.js";
@@ -55,7 +57,35 @@ suite("mail quotas", (test) => {
       if (db !== store.db) await db.close();
     }));
 
-  test("a clock that was ahead for a while keeps no mail back", () =>
+  test("where the metadata cannot count, a full disk alone lets an alert go out; else it is tried again", () =>
+    withStore(async (store) => {
+      const mail = contactPoint({
+        tenant: await store.makeTenant(),
+        type: "email",
+        settings: { to: ["a@example.com"] },
+      });
+      for (const [thrown, sends] of [
+        [toStoreError(new SqlError("database or disk is full", "SQLITE_FULL")), 1],
+        [toStoreError(new SqlError("database is locked", "SQLITE_BUSY")), 0],
+        [toStoreError(new TypeError("fetch failed")), 0],
+        [new Error("no such table: mail_minute"), 0],
+      ] as const) {
+        const db = { ...store.db, write: () => Promise.reject(thrown) };
+        const quota = createMailQuota(db, { recipientsMax: 10, testsMax: 10 }, store.clock.now);
+        let sent = 0;
+        const send = async () => {
+          sent++;
+          return ok;
+        };
+        const outcome = await quota.send(mail, false, send);
+        assert.is(sent, sends, String(thrown));
+        assert.equal([outcome.isDelivered, outcome.isTransient], [sends === 1, sends === 0]);
+        await rejects(() => quota.send(mail, true, send));
+        assert.is(sent, sends);
+      }
+    }));
+
+  test("a clock that was ahead for a while delays no mail", () =>
     withStore(async (store) => {
       const tenant = await store.makeTenant();
       const limits = { recipientsMax: 1, testsMax: 0 };

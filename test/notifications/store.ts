@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { sampleMessage } from "../../src/notifications/alert-message.js";
 import { createLogger } from "../../src/observability/log.js";
+import { SqlError } from "../../store/metadata/db/connection/connection.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { createVault } from "../../store/metadata/db/secrets.js";
+import { toStoreError } from "../../store/metadata/db/sql-errors.js";
 import { type AlertRouteInput, createAlertRoute } from "../../store/metadata/notifications/alert-routes.js";
 import { createContactPoint } from "../../store/metadata/notifications/contact-points.js";
 import { notifyRoute } from "../../store/metadata/notifications/notifications.js";
@@ -109,7 +111,7 @@ async function openStore(dir: string) {
 export function filling(db: Db) {
   const disk = { isFull: false };
   const write: Db["write"] = async (statements) => {
-    if (disk.isFull) throw new Error("database or disk is full");
+    if (disk.isFull) throw toStoreError(new SqlError("database or disk is full", "SQLITE_FULL"));
     return db.write(statements);
   };
   return { disk, db: { ...db, write } };

@@ -8,6 +8,8 @@ import { messageDocument } from "../../src/notifications/message-texts.js";
 import { sendMessage } from "../../src/notifications/send-message.js";
 import {
   createTemplateRenderer,
+  previewMsMax,
+  renderMsMax,
   TemplateError,
   type TemplateRenderer,
 } from "../../src/notifications/templates.js";
@@ -59,8 +61,8 @@ suite("templates of tenants", (test) => {
   const { signal: ending } = new AbortController();
   const alert = sampleMessage("alert", "UTC", 1_800_000_000_000);
   const document = messageDocument(alert, "en");
-  const render = (tenant: number, body: string) =>
-    renderer.render(tenant, { subject: null, body }, document, "UTC").then((made) => made.body);
+  const render = (tenant: number, body: string, msMax = renderMsMax) =>
+    renderer.render(tenant, { subject: null, body }, document, "UTC", msMax).then((made) => made.body);
 
   test("one that takes too long ends alone: those that wait behind it are rendered, each with its own text", async () => {
     const evil = rejects(() => render(1, endless), /takes more than 10 seconds/);
@@ -70,6 +72,14 @@ suite("templates of tenants", (test) => {
       [2, 3, 4, 5].map((tenant) => `firing of ${tenant}`),
     );
     assert.instance(await evil, TemplateError);
+  });
+
+  test("a preview has two seconds, which is less than an alert has", async () => {
+    const began = performance.now();
+    const evil = rejects(() => render(1, endless, previewMsMax), /takes more than 2 seconds/);
+    assert.is(await render(2, "{{ status }}"), "firing");
+    assert.instance(await evil, TemplateError);
+    assert.ok(previewMsMax < renderMsMax && performance.now() - began >= previewMsMax);
   });
 
   test("no template ends more than itself: it fails with a reason, and the next one is rendered", async () => {
@@ -100,10 +110,10 @@ suite("templates of tenants", (test) => {
 
   test("a subject that fails is named, and nothing of one text stays for the next", async () => {
     const both = { subject: "{% decrement n %}{% assign x = 1 %}", body: "{% decrement n %}{{ x }}" };
-    const made = await renderer.render(1, both, document, "UTC");
+    const made = await renderer.render(1, both, document, "UTC", renderMsMax);
     assert.equal(made, { subject: "-1", body: "-1" });
     const wrong = { subject: bomb, body: "{{ status }}" };
-    const error = await rejects(() => renderer.render(1, wrong, document, "UTC"));
+    const error = await rejects(() => renderer.render(1, wrong, document, "UTC", renderMsMax));
     assert.is((error as TemplateError).field, "subject");
   });
 

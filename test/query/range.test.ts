@@ -147,7 +147,7 @@ suite("times of requests and answers", (test) => {
       );
   });
 
-  test("a time that lies beyond what can be stored is told so", () => {
+  test("a time that lies beyond what can be stored is refused with that reason", () => {
     const whyOf = (text: string) => {
       try {
         return `${text} is ${read(text)}`;

@@ -62,7 +62,7 @@ interface Known {
 interface Endpoint {
   readonly methods: readonly string[];
   readonly action: (request: DeviceRequest) => Promise<Answer | undefined>;
-  /** Shapes an answer where the endpoint has a form of its own. */
+  /** The form of its answers, where it is not the usual one. */
   readonly form?: (answer: Answer) => Answer;
   /** Whether the query may have the credentials. */
   readonly isNamedInQuery?: boolean;
@@ -116,16 +116,16 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
   ): Promise<boolean> {
     if (neighbours === null || peer.isRelayed) return false;
     const { username } = loginOf(authorization);
-    const keeper = await neighbours.keeperOf(username, peer.certificate);
-    if (keeper === null) return false;
+    const owner = await neighbours.keeperOf(username, peer.certificate);
+    if (owner === null) return false;
     if (response.destroyed) return true;
     const { certificate, isSecure } = peer;
-    neighbours.forward(keeper.node, {
+    neighbours.forward(owner.node, {
       request,
       response,
       client: { address, certificate, isSecure },
-      reservation: budgets(batchBytesMax).open(keeper.tenant, 0),
-      proved: () => peer.prove(keeper.tenant),
+      reservation: budgets(batchBytesMax).open(owner.tenant, 0),
+      proved: () => peer.prove(owner.tenant),
       unreachable: () => respond(response, form(turnedAway.unavailable)),
     });
     return true;

@@ -19,7 +19,7 @@ export interface Forwarded {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly client: RelayedClient;
-  /** Where its body is counted on the way, if nobody knows how long it becomes. */
+  /** Where its body is counted on the way. */
   readonly reservation: Reservation;
   /** The node has let the client in. */
   readonly proved: () => void;

@@ -1,6 +1,6 @@
 /** Ids of notifications that no other deployment has, nor this one after a restore; and how much mail each tenant sends. */
 export const notificationIDsSchema: readonly string[] = [
-  // One row: what tells this deployment from all others.
+  // One row: what identifies this deployment.
   "create table deployment (only integer primary key check (only = 1), id text not null) strict",
   "insert into deployment (only, id) values (1, lower(hex(randomblob(8))))",
   // The random part of the id that receivers see.

@@ -1,4 +1,4 @@
-/** Plans of schedules know the rules that they follow from; processes publish to each other which rules they have. */
+/** Plans of schedules know the rules that they follow from; processes publish which rules they have. */
 export const timeZonesSchema: readonly string[] = [
   // Of cron schedules. ranWall: the wall-clock time of the last run or skipped run, milliseconds as if it were UTC.
   "alter table schedule add column ranWall integer",

@@ -30,9 +30,9 @@ export type SealedColumn =
   | "server-certificate.json";
 
 /**
- * The place of a sealed value. Whoever may write the database, and has no master key, could else give a record the
- * secret of another.
- * @param tenant the record's; null if it is nobody's @param owner what tells the record from others, and never changes
+ * The place of a sealed value. Without it, somebody who may write the database, and has no master key, could give a
+ * record the secret of another.
+ * @param tenant the record's; null if it is nobody's @param owner what identifies the record, and never changes
  */
 export const placeOf = (column: SealedColumn, tenant: number | null, owner: string | number): string =>
   JSON.stringify([column, tenant, owner]);

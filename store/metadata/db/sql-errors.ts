@@ -14,6 +14,12 @@ const indexFields: Readonly<Record<string, string>> = {
 /** The message of fetch, which libSQL's client passes on, if a remote store is away or breaks off. */
 const networkTrouble = /^(fetch failed|terminated)$/;
 
+/** Whether the store takes nothing because its disk is full; it may still be read. */
+export function isDiskFull(error: unknown): boolean {
+  const cause = error instanceof StoreError && error.cause instanceof Error ? error.cause : null;
+  return cause !== null && "code" in cause && /^SQLITE_FULL/.test(String(cause.code));
+}
+
 /** Turns what a connection throws into what the store promises. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof TypeError && networkTrouble.test(error.message)) {

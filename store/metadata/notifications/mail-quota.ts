@@ -17,7 +17,7 @@ interface MailCount {
 }
 
 /** Recipients that are counted at a minute since 1970. */
-interface MailReservation extends MailCount {
+export interface MailReservation extends MailCount {
   readonly minute: number;
 }
 

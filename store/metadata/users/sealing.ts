@@ -3,7 +3,7 @@ import { StoreError } from "../../lib/errors.js";
 import type { Db, Statement } from "../db/db.js";
 import { createVault, placeOf, type SealedColumn, type Vault } from "../db/secrets.js";
 
-/** Where sealed values are: `owner` is the column that tells a row from others in their places. */
+/** Where sealed values are: `owner` is the column that identifies a row in their places. */
 const sealedColumns: readonly {
   readonly place: SealedColumn;
   readonly table: string;

@@ -100,7 +100,7 @@ export async function loadChunks(
 }
 
 /**
- * A chunk as its own row describes it; null where it has since been removed or put aside.
+ * A chunk as its own row describes it; null where it has since been removed or quarantined.
  * @throws StoreError CORRUPT where it is another series'
  */
 async function loadAlone(

@@ -19,11 +19,11 @@ const chunksPerStep = 32;
 /** @param firstAfterMs when the first round begins; further ones follow a day after the end of the one before */
 export function createScrub(deps: {
   parts: Pick<Parts, "list" | "use">;
-  mender: Pick<Mender, "note">;
+  repair: Pick<Mender, "note">;
   monotonic: () => number;
   firstAfterMs: number;
 }): Scrub {
-  const { parts, mender, monotonic } = deps;
+  const { parts, repair, monotonic } = deps;
   let dueAt = monotonic() + deps.firstAfterMs;
   /** What is left of a round; null between two. */
   let round: { readonly left: StoredPart[]; after: number } | null = null;
@@ -40,7 +40,7 @@ export function createScrub(deps: {
       }
       const { after } = round;
       const last = parts.list().includes(part)
-        ? await parts.use(part, (client) => verifySome(client, part, after, mender.note))
+        ? await parts.use(part, (client) => verifySome(client, part, after, repair.note))
         : null;
       if (last === null) round = { left: round.left.slice(1), after: 0 };
       else round.after = last;
@@ -75,7 +75,7 @@ async function verifySome(
     before = id;
     if (Number(row[7]) === 1)
       throw new DamagedPart(part, `the index of its chunks does not lead to chunk ${id}`);
-    // A negated id marks a chunk that has been put aside; one of format 1 has no checksum.
+    // A negated id marks a quarantined chunk; one of format 1 has no checksum.
     if (series < 0 || row[5] === null) continue;
     const sum = chunkSum({ series, start, stop, points }, new Uint8Array(row[6] as ArrayBuffer));
     if (sum !== Number(row[5]))

@@ -67,7 +67,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   const compaction = createCompaction({ catalog, parts, mender, clock: systemClock });
   const scrub = createScrub({
     parts,
-    mender,
+    repair: mender,
     monotonic: systemClock.monotonic,
     firstAfterMs: options.scrubAfterMs,
   });

@@ -54,7 +54,7 @@ export function pong(query: URLSearchParams): Answer {
   return isVerbose ? inForm(200, { version }) : { status: 204, headers };
 }
 
-/** Names to clients of InfluxDB 1 the version whose features they may expect here. */
+/** The version of InfluxDB by which clients of version 1 know what to expect here. */
 const version = "1.8-tidemark";
 const headers = { "X-Influxdb-Version": version, "X-Influxdb-Build": "tidemark" };
 
@@ -70,15 +70,11 @@ function inForm(status: number, body: object): Answer {
 export function inFormOf1(answer: Answer): Answer {
   if (answer.status < 400) return { ...answer, headers: { ...headers, ...answer.headers } };
   const { message } = JSON.parse(String(answer.body)) as { message: string };
-  const withError = {
+  const added = {
     ...answer.headers,
     "X-Influxdb-Error": message.slice(0, errorCharactersMax).replaceAll(/[^\x20-\x7e]/g, "?"),
   };
-  return {
-    ...answer,
-    headers: { ...headers, ...withError },
-    body: `${JSON.stringify({ error: message })}\n`,
-  };
+  return { ...answer, headers: { ...headers, ...added }, body: `${JSON.stringify({ error: message })}\n` };
 }
 
 /** Of a header. */

@@ -13,7 +13,7 @@ export type BodySource = Pick<Readable, "destroyed"> & Pick<EventEmitter, "on" |
 /** One that can be made to wait. */
 export type PausableSource = BodySource & Pick<Readable, "pause" | "resume">;
 
-/** Why there is no body: more than may come, no room for it now, or the client has gone. */
+/** Why there is no body: more than may come, no budget for it now, or the client has gone. */
 type BodyFailure = "large" | "full" | "lost";
 type PassingFailure = Exclude<BodyFailure, "large">;
 
@@ -90,11 +90,13 @@ const passingBytes = 256 * 1024;
  * The body's bytes as they come, in pieces of 16 KiB and more but for the last. It releases the reservation once it ends
  * or is destroyed. What its reader leaves of the body is discarded, so that an answer can follow.
  * @param toError what it fails with
+ * @param length of the body in bytes, where its head declares it: a short one reserves less
  */
 export function createPieceStream(
   source: PausableSource,
   reservation: Reservation,
   toError: (failure: PassingFailure) => Error = (failure) => new BodyError(failure),
+  length = passingBytes,
 ): Readable {
   // The last piece may come on top of what is almost enough.
   const gathered = new GrowingBuffer(Number.MAX_SAFE_INTEGER);
@@ -135,7 +137,9 @@ export function createPieceStream(
       done(error);
     },
   });
-  if (!reservation.resize(passingBytes)) return stream.destroy(toError("full"));
+  // What is gathered takes at most twice its bytes, and is copied once on its way out.
+  const bytes = Math.min(passingBytes, requestBytes + 3 * length);
+  if (!reservation.resize(bytes)) return stream.destroy(toError("full"));
   if (source.destroyed) return stream.destroy(toError("lost"));
   source.on("data", onData);
   source.on("end", onEnd);
@@ -149,7 +153,7 @@ export class BodyError extends Error {
   readonly failure: PassingFailure;
 
   constructor(failure: PassingFailure) {
-    super(failure === "full" ? "there is no room for the body now" : "the body is broken or incomplete");
+    super(failure === "full" ? "the budget for bodies is exhausted" : "the body is broken or incomplete");
     this.failure = failure;
   }
 }

@@ -7,7 +7,7 @@ import { CommittedInput } from "../shell/CommittedInput.js";
 
 const names = signal<readonly string[]>([]);
 
-/** Whoever sees a share may type one. */
+/** A reader of a share may type one. */
 async function loadNames(): Promise<void> {
   if (me.value === null || names.value.length > 0) return;
   names.value = (await call<{ readonly items: readonly string[] }>("GET", "/timezones")).items;

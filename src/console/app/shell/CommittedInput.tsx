@@ -1,8 +1,11 @@
 import { useSignal } from "@preact/signals";
-import type { InputHTMLAttributes } from "preact";
 
-interface CommittedInputProps
-  extends Pick<InputHTMLAttributes, "class" | "aria-label" | "aria-keyshortcuts" | "list" | "onFocus"> {
+interface CommittedInputProps {
+  readonly class: string;
+  readonly "aria-label"?: string;
+  readonly "aria-keyshortcuts"?: string;
+  readonly list?: string;
+  onFocus?(): void;
   readonly value: string;
   onCommit(text: string): void | Promise<void>;
 }
@@ -13,6 +16,7 @@ export function CommittedInput({ value, onCommit, ...rest }: CommittedInputProps
   return (
     <input
       {...rest}
+      type="text"
       value={typed.value ?? value}
       onInput={({ currentTarget }) => {
         typed.value = currentTarget.value;

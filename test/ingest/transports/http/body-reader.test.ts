@@ -50,7 +50,7 @@ suite("reader of bodies", (test) => {
     assert.is(await readWhole(Readable.from([piece]), 10_000, reservation), piece);
   });
 
-  test("what is too large, finds no room or is cut off reserves nothing more", async () => {
+  test("what is too large, exceeds the budget or is cut off reserves nothing more", async () => {
     for (const [bytesMax, budget, wanted] of [
       [100, 10_000, "large"],
       [100_000, 4000, "full"],
@@ -97,7 +97,19 @@ suite("reader of bodies", (test) => {
     assert.is(seen.held, 0);
   });
 
-  test("a body that passes says when it is cut off, and when there is no room for it", async () => {
+  test("a short body of a declared length reserves by its length on its way, a long one no more than any", async () => {
+    for (const [length, most] of [
+      [100, requestBytes + 300],
+      [1e12, 256 * 1024],
+    ] as const) {
+      const { seen, reservation } = budgetOf(1_000_000);
+      const source = Readable.from([Buffer.alloc(100)]);
+      for await (const _ of createPieceStream(source, reservation, undefined, length)) void _;
+      assert.equal([seen.most, seen.held], [most, 0]);
+    }
+  });
+
+  test("a body that passes says when it is cut off, and when the budget is exhausted", async () => {
     const take = async (source: Readable, budget: number): Promise<string> => {
       try {
         for await (const _ of createPieceStream(source, budgetOf(budget).reservation)) void _;

@@ -61,7 +61,7 @@ suite("secrets", (test) => {
     assert.is(decipher.update(sealed.subarray(29), undefined, "utf8") + decipher.final("utf8"), "säkert");
   });
 
-  test("what was sealed for no place opens as that alone, and each refusal is told with its place", () => {
+  test("what was sealed for no place opens as that alone, and each refusal is reported with its place", () => {
     const key = randomBytes(32);
     const refused: string[] = [];
     const vault = createVault(key, (place) => refused.push(place));

@@ -110,7 +110,7 @@ suite("sealed values", (test) => {
     assert.equal((await openContactPoint({ db, vault }, point))?.secrets, { url: "https://new.example" });
   });
 
-  test("swapped between records, columns or tenants they are refused, and each is told once it is asked for", async () => {
+  test("swapped between records, columns or tenants they are refused, and each is reported once it is asked for", async () => {
     const all = await makeAll();
     const swap = (table: string, column: string) =>
       db.write([
@@ -200,7 +200,7 @@ suite("sealed values", (test) => {
     assert.is(refused, 1);
   });
 
-  test("another master key is told before anything is changed", async () => {
+  test("another master key is reported before anything is changed", async () => {
     const all = await makeAll();
     const other = randomBytes(32);
     await rejects(() => openVault(db, other), /MASTER_KEY is not the one/);

@@ -1,4 +1,4 @@
-/** Bytes of files of points that are flipped: once whoever has the points writes the gaps again, every answer is whole. */
+/** Bytes of files of points that are flipped: once the gaps are written again, every answer is whole. */
 import { readdirSync, readFileSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -121,7 +121,7 @@ async function change(path: string, statements: readonly InStatement[]): Promise
 
 suite("points whose file is damaged", (test) => {
   test(
-    "whatever bit is flipped in a chunk or in the index of chunks: nobody need ask for it, it is told, and comes back",
+    "whatever bit is flipped in a chunk or in the index of chunks: nobody need ask for it, it is reported, and comes back",
     () =>
       withTempDir(async (dir) => {
         const made = join(dir, "made");
