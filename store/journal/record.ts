@@ -176,7 +176,7 @@ export interface Entry extends OfEnvelope {
   readonly kind: typeof recordKinds.entry;
   /** Its place among the entries of the envelope, from 0 to 65,535. */
   readonly ordinal: number;
-  /** Null in records of older versions. */
+  /** Null: none of its data points is replaced, or an older version wrote the record. */
   readonly details: Encoded<EntryDetails> | null;
   readonly payload: Uint8Array;
 }
