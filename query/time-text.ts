@@ -40,7 +40,7 @@ export function readRequestTime(text: string, zone: Zone, parameter: string): nu
   const bare = microsOfDigits(text);
   const micros =
     bare === undefined ? readIsoTime(text, (wallMs) => zone.fromWall(wallMs) * 1000, true) : bare;
-  if (micros !== null && Math.abs(micros) <= Number.MAX_SAFE_INTEGER) return micros;
+  if (micros !== null && micros >= earliestTime && micros <= latestTime) return micros;
   const isTime = bare !== undefined || micros !== null;
   const why = isTime
     ? beyondTimes(micros === null ? text.startsWith("-") : micros < 0)
@@ -56,7 +56,7 @@ function beyondTimes(isEarly: boolean): string {
 
 const dayText = (micros: number): string => rfc3339(micros).slice(0, 10);
 
-/** For readers of what a parameter takes. */
+/** What a time parameter takes, for its description. */
 export const timeForms =
   "YYYY-MM-DD HH:MM:SS in timezone, ISO 8601, or a number since 1970: seconds below 1e11, then milliseconds, from 1e14 on microseconds";
 

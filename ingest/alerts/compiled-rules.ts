@@ -1,4 +1,5 @@
 import { crc32c } from "../../store/lib/crc32c.js";
+import { asError } from "../../store/lib/errors.js";
 import { createRecordCache } from "../../store/lib/record-cache.js";
 import { forEachInSlices } from "../../store/lib/turns.js";
 import { recordName } from "../../store/lib/versions.js";
@@ -76,12 +77,19 @@ export interface CompiledRulesCache {
   forget(change: Change): void;
 }
 
+/** A stored rule does not compile, so that it has no effect; `reason` is that of the compiler. */
+export type OnUncompiled = (rule: Pick<AlertRule, "id" | "alertName">, reason: string) => void;
+
 const productsMax = 10_000;
 /** What a product's rules are compiled from, besides the product. */
 const members: ReadonlySet<string> = new Set(["data_point", "product_resource", "alert_rule"]);
 
 /** Kept until the metadata that they come from changes. */
-export function createCompiledRulesCache(db: Db, compile: CompileCondition): CompiledRulesCache {
+export function createCompiledRulesCache(
+  db: Db,
+  compile: CompileCondition,
+  onUncompiled: OnUncompiled,
+): CompiledRulesCache {
   const cache = createRecordCache<
     number,
     { readonly compiled: CompiledRules; readonly records: readonly string[] }
@@ -97,7 +105,7 @@ export function createCompiledRulesCache(db: Db, compile: CompileCondition): Com
       ...resources.map(({ id }) => recordName("product_resource", id)),
       ...rules.map(({ id }) => recordName("alert_rule", id)),
     ];
-    return { compiled: await compileRules(points, resources, rules, compile), records };
+    return { compiled: await compileRules(points, resources, rules, compile, onUncompiled), records };
   }
 
   return {
@@ -118,19 +126,23 @@ const locationType = 6;
 const unlimited: ReadonlySet<number> = new Set([19, 24]);
 const coordinates: Readonly<Record<number, "longitude" | "latitude">> = { 1: "longitude", 2: "latitude" };
 
-/** In slices: a condition takes milliseconds to compile, and a product may have thousands of data points. */
+/**
+ * In slices: a condition takes milliseconds to compile, and a product may have thousands of data points. Rules that do
+ * not compile are left out. @throws without `onUncompiled`, the compiler's error
+ */
 export async function compileRules(
   points: readonly DataPoint[],
   resources: readonly { readonly codeValue: string; readonly dataPointIntID: number }[],
   rules: readonly AlertRule[],
   compile: CompileCondition,
+  onUncompiled?: OnUncompiled,
 ): Promise<CompiledRules> {
   const ids = new Map<string, number>();
   await forEachInSlices(points, ({ dataPointID, id }) => ids.set(dataPointID, id));
   const causes = new Set<string>();
   const rulesOf = new Map<number, CompiledRule[]>();
   await forEachInSlices(rules, (rule) => {
-    const compiled = compileRule(rule, ids, compile);
+    const compiled = compileRule(rule, ids, compile, onUncompiled);
     if (compiled === null) return;
     causes.add(compiled.cause);
     for (const id of new Set(compiled.operands.map(({ point }) => point)))
@@ -197,11 +209,12 @@ function isOfUse({ fault, upper, lower, location, columns, rules }: PointRules):
 
 export const ruleCause = (id: number): string => `rule:${id}`;
 
-/** A condition that no longer compiles has no effect. */
+/** Null: the condition does not compile. */
 function compileRule(
   rule: AlertRule,
   ids: ReadonlyMap<string, number>,
   compile: CompileCondition,
+  onUncompiled: OnUncompiled | undefined,
 ): CompiledRule | null {
   try {
     const { variables, weight, evaluate } = compile(rule.condition, ids);
@@ -220,7 +233,9 @@ function compileRule(
       weight,
       touchedAt: 0,
     };
-  } catch {
+  } catch (error) {
+    if (onUncompiled === undefined) throw error;
+    onUncompiled(rule, asError(error).message);
     return null;
   }
 }

@@ -59,7 +59,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
   const diedAt = journal.appendedID;
   const stop = new AbortController();
   const { signal } = stop;
-  const envelopes = await openEnvelopes(directory, journal, from, options.onCarried);
+  const envelopes = await openEnvelopes(options, from);
   const narrowing = options.narrow(from, journal.committedID);
   /** Every record at or below it has been applied. */
   let position = from;

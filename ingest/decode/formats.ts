@@ -69,7 +69,7 @@ export function formatOf(payload: Buffer, context: FormatContext): FormatName {
 }
 
 /**
- * Gives the values of a payload to `take`, and tells `refuse` of each entry, or of the whole, that cannot be read.
+ * Gives the values of a payload to `take`, and reports to `refuse` each entry, or the whole, that cannot be read.
  * Answers whether a data point may occur twice.
  */
 export function readPayload(payload: Buffer, context: FormatContext, take: Sink, refuse: Refuse): boolean {

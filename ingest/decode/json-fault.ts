@@ -1,4 +1,5 @@
 import { startOfJson } from "./bare-json.js";
+import { characterBytes, isContinuation } from "./utf8.js";
 
 /** Where a payload ceases to be JSON in UTF-8 (RFC 8259), and why; the same on every engine. */
 export interface JsonFault {
@@ -34,7 +35,6 @@ export function faultText({ line, column, why }: JsonFault): string {
 }
 
 const newline = 0x0a;
-const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
 const [quote, backslash, comma, colon, minus, plus, dot] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x2b, 0x2e];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
@@ -210,23 +210,11 @@ class Scanner {
     return null;
   }
 
-  /** One character of UTF-8 (RFC 3629 §4). */
   #character(first: number): string | null {
-    const size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (!this.#isCharacter(first, size)) return notUtf8(first);
+    const size = characterBytes(this.#bytes, this.at);
+    if (size === 0) return `the byte 0x${hex(first)} is not UTF-8`;
     this.at += size;
     return null;
-  }
-
-  #isCharacter(first: number, size: number): boolean {
-    if (size === 1) return true;
-    if (first < 0xc2 || first > 0xf4) return false;
-    const second = this.#bytes[this.at + 1];
-    if (second === undefined) return false;
-    const [least, most] = secondBytes.get(first) ?? [0x80, 0xbf];
-    if (second < least || second > most) return false;
-    for (let more = 2; more < size; more++) if (!isContinuation(this.#bytes[this.at + more])) return false;
-    return true;
   }
 
   #skipSpaces(): void {
@@ -245,24 +233,12 @@ class Scanner {
   get #here(): string {
     const byte = this.#bytes[this.at] as number;
     if (byte > 0x20 && byte < 0x7f) return String.fromCharCode(byte);
-    return byte < 0x80 ? `the byte 0x${hex(byte)}` : this.#wideHere(byte);
-  }
-
-  #wideHere(first: number): string {
-    const size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (!this.#isCharacter(first, size)) return `a byte that is not UTF-8, 0x${hex(first)}`;
+    if (byte < 0x80) return `the byte 0x${hex(byte)}`;
+    const size = characterBytes(this.#bytes, this.at);
+    if (size === 0) return `a byte that is not UTF-8, 0x${hex(byte)}`;
     return this.#bytes.toString("utf8", this.at, this.at + size);
   }
 }
 
 const hex = (byte: number): string => byte.toString(16).padStart(2, "0");
-const notUtf8 = (byte: number): string => `the byte 0x${hex(byte)} is not UTF-8`;
 const closing = (opened: number): number => (opened === openBrace ? closeBrace : closeBracket);
-
-/** Where the second byte has narrower bounds: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
-const secondBytes: ReadonlyMap<number, readonly [number, number]> = new Map([
-  [0xe0, [0xa0, 0xbf]],
-  [0xed, [0x80, 0x9f]],
-  [0xf0, [0x90, 0xbf]],
-  [0xf4, [0x80, 0x8f]],
-]);

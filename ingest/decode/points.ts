@@ -17,6 +17,8 @@ export interface Message {
   readonly isEntry?: boolean;
   /** The time of values without one of their own; null: the stamp. */
   readonly sentAt?: number | null;
+  /** Record ids of data points whose values here are duplicates: a later entry of the envelope has their times too. */
+  readonly replaced?: ReadonlySet<number> | null;
 }
 
 export interface DecodeRules {
@@ -135,7 +137,8 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
   if (rounded) refuse("rounded", 1, key, value);
   if (point.step !== null && !isOnStep(point.step, stored as number)) refuse("step", 1, key, value);
   if (point.discards !== null && point.discards === stored) work.discards = true;
-  work.points.push({ series: work.device.series(point), time: at, value: stored, serverStamped });
+  if (message.replaced?.has(point.id)) refuse("duplicate", 1, key, value);
+  else work.points.push({ series: work.device.series(point), time: at, value: stored, serverStamped });
 }
 
 /** Of objects only places are values: what stands beside the coordinates is none. */

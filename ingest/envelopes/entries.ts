@@ -39,7 +39,7 @@ function toPayload(entry: Members): Buffer | null {
 
 type Members = Readonly<Record<string, unknown>>;
 
-interface Entry {
+export interface Entry {
   readonly deviceID: string;
   readonly rest: Members;
   /** As it stands beside the list of entries; null if there is none. */

@@ -2,12 +2,15 @@ import { peekRecord } from "../../store/journal/frame.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { MessageRecord } from "../../store/journal/record.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
-import { sentAtOf } from "../../store/journal/record-details.js";
+import { encodeEntryDetails, sentAtOf } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
+import type { DecodeRules } from "../decode/points.js";
 import type { Directory } from "../directory/directory.js";
+import type { DeviceEntry } from "../directory/entries.js";
 import { liesInRecord } from "../followers/failures.js";
 import { entriesMax, entriesOf, payloadOfEntry } from "./entries.js";
+import { type EntryMessage, findReplaced } from "./replaced.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
@@ -34,18 +37,22 @@ interface Progress {
 
 /** Envelopes whose entries wait for the disk together. */
 const openMax = 1000;
+const none: ReadonlySet<number> = new Set();
 /** What a record can say. */
 const refusedMax = 0xffff;
 
-/**
- * `afterID`: envelopes up to it have certainly been expanded. `carried` is told of each entry that is written:
- * which device was heard through which parent, and when, in microseconds.
- */
+interface EnvelopesDeps {
+  readonly directory: Pick<Directory, "below" | "get">;
+  readonly journal: Journal;
+  readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
+  /** Called for each entry that is written: which device was heard through which parent, when, in microseconds. */
+  readonly onCarried: (device: number, parent: number, receivedAt: number) => void;
+}
+
+/** @param afterID envelopes up to it have certainly been expanded */
 export async function openEnvelopes(
-  directory: Pick<Directory, "below">,
-  journal: Journal,
+  { directory, journal, rules, onCarried }: EnvelopesDeps,
   afterID: number,
-  carried: (device: number, parent: number, receivedAt: number) => void,
 ): Promise<Envelopes> {
   const progress = await readProgress(journal, afterID);
   /** In the order of their ids, as the journal is followed. */
@@ -84,6 +91,16 @@ export async function openEnvelopes(
     }
   }
 
+  /** Undefined also if its rows cannot be read: that fails its own entries, and no other's. */
+  async function findDevice(id: number): Promise<DeviceEntry | undefined> {
+    try {
+      return await directory.get(id);
+    } catch (error) {
+      if (liesInRecord(error)) return undefined;
+      throw error;
+    }
+  }
+
   async function expand(envelope: MessageRecord): Promise<void> {
     const begun = progress.get(envelope.id) ?? { next: 0, done: false };
     if (begun.done) {
@@ -92,22 +109,24 @@ export async function openEnvelopes(
     }
     const devices = await directory.below(envelope.device);
     progress.set(envelope.id, begun);
-    const sentAt = envelope.kind === recordKinds.uplink ? sentAtOf(envelope.details) : null;
-    let refused = 0;
+    const { messages, refused } = await readEntries(envelope, devices);
+    const replaced = await findReplaced(messages, envelope, findDevice, rules());
     const slice = createSlice();
-    for (const [ordinal, entry] of entriesOf(envelope.payload as Buffer).entries()) {
+    for (const { ordinal, device, payload } of messages) {
       if (slice.isOver()) await slice.next();
-      const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
-      const payload = entry === null || device === undefined ? null : payloadOfEntry(entry, sentAt);
-      if (device === undefined || payload === null) refused++;
-      else if (ordinal >= begun.next) {
-        await roomForMore();
-        if (closed) return;
-        entries++;
-        journal.append({ ...about(envelope), kind: recordKinds.entry, device, ordinal, payload }, entryKept);
-        begun.next = ordinal + 1;
-        carried(device, envelope.device, envelope.receivedAt);
-      }
+      if (ordinal < begun.next) continue;
+      await roomForMore();
+      if (closed) return;
+      entries++;
+      const own = { kind: recordKinds.entry, device, ordinal, payload } as const;
+      const record = {
+        ...about(envelope),
+        ...own,
+        details: encodeEntryDetails({ replaced: replaced.get(ordinal) ?? none }),
+      };
+      journal.append(record, entryKept);
+      begun.next = ordinal + 1;
+      onCarried(device, envelope.device, envelope.receivedAt);
     }
     if (closed) return;
     progress.delete(envelope.id);
@@ -136,6 +155,25 @@ export async function openEnvelopes(
       wake();
     },
   };
+}
+
+/** The entries that become messages of their devices, and how many others there are. `devices`: record ids by deviceID. */
+async function readEntries(
+  envelope: MessageRecord,
+  devices: ReadonlyMap<string, number>,
+): Promise<{ readonly messages: readonly EntryMessage[]; readonly refused: number }> {
+  const sentAt = envelope.kind === recordKinds.uplink ? sentAtOf(envelope.details) : null;
+  const messages: EntryMessage[] = [];
+  let refused = 0;
+  const slice = createSlice();
+  for (const [ordinal, entry] of entriesOf(envelope.payload as Buffer).entries()) {
+    if (slice.isOver()) await slice.next();
+    const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
+    const payload = entry === null || device === undefined ? null : payloadOfEntry(entry, sentAt);
+    if (device === undefined || payload === null) refused++;
+    else messages.push({ ordinal, device, payload });
+  }
+  return { messages, refused };
 }
 
 /** What a record about an envelope has of it. */

@@ -1,5 +1,5 @@
 import { isMessage, isRefused, type JournalRecord, type MessageRecord } from "../../store/journal/record.js";
-import { sentAtOf } from "../../store/journal/record-details.js";
+import { decodeEntryDetails, sentAtOf } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import type { Message } from "../decode/points.js";
 
@@ -16,5 +16,6 @@ export function messageOf(record: MessageRecord): Message {
     stamp: record.stamp,
     isEntry: record.kind === recordKinds.entry,
     sentAt: record.kind === recordKinds.uplink ? sentAtOf(record.details) : null,
+    replaced: record.kind === recordKinds.entry ? decodeEntryDetails(record.details).replaced : null,
   };
 }

@@ -1,9 +1,16 @@
 import { StoreError } from "../../store/lib/errors.js";
 import type { Arithmetic } from "../../store/series/arithmetic.js";
 import { compileProgram } from "./code.js";
-import { constantNames, FormulaProblem, formulaWeightMax, isWord, parseFormula } from "./parse.js";
+import {
+  constantNames,
+  FormulaProblem,
+  formulaCharactersMax,
+  formulaWeightMax,
+  isWord,
+  parseFormula,
+} from "./parse.js";
 import { arithmeticOf } from "./pushdown.js";
-import { rightName } from "./spelling.js";
+import { findMisspelling, rightName } from "./spelling.js";
 
 /**
  * A mathjs expression over columns of numbers. Numbers behave as in mathjs, where nearly equal numbers are equal
@@ -148,8 +155,14 @@ function checkNew(
   );
 }
 
-function refusal(text: string, { message, token, column }: FormulaProblem): StoreError {
-  const at = column || columnOf(text, token);
+/**
+ * Names a sign to write another way before any other problem. Only what is refused is looked at: `×` and `π` are letters
+ * to the parser, and a stored formula that has them in a name compiles as it always has.
+ */
+function refusal(text: string, problem: FormulaProblem): StoreError {
+  const misspelt = text.length > formulaCharactersMax ? null : findMisspelling(text);
+  const message = misspelt?.message ?? problem.message;
+  const at = misspelt !== null ? misspelt.index + 1 : problem.column || columnOf(text, problem.token);
   const what = at > 0 ? `${message} (column ${at})` : message;
   return new StoreError("INVALID", `cannot use the formula: ${what}`, { expressions: what });
 }

@@ -10,12 +10,12 @@ import {
 import type { Term } from "./code.js";
 import { constants, functions, type Operation, operators } from "./functions.js";
 import { encloseSigned } from "./signs.js";
-import { findMisspelling, rightName } from "./spelling.js";
+import { rightName } from "./spelling.js";
 
 // Formulas know numbers only; the bundle keeps no more of mathjs than the parser needs.
 const { parse } = create({ ...parseDependencies });
 
-const formulaCharactersMax = 1024;
+export const formulaCharactersMax = 1024;
 const formulaNodesMax = 200;
 /** Slow functions count as several parts, so that a formula made of them takes no longer than others. */
 export const formulaWeightMax = 200;
@@ -83,8 +83,6 @@ function checkText(text: string): void {
   if (text.length > formulaCharactersMax) {
     throw new FormulaProblem(`longer than ${formulaCharactersMax} characters`);
   }
-  const misspelt = findMisspelling(text);
-  if (misspelt !== null) throw new FormulaProblem(misspelt.message, "", misspelt.index + 1);
   for (const [pattern, message] of foreignSigns) {
     const index = text.search(pattern);
     if (index >= 0) throw new FormulaProblem(message, "", index + 1);

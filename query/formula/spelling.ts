@@ -20,7 +20,7 @@ const signs: readonly (readonly [written: RegExp, right: string | null])[] = [
   [/[（）［］【】]/, "( )"],
   [/[、，]/, ","],
   [/[。．]/, "."],
-  [/[\u00a0\u3000]/, "a plain space"],
+  [/\u3000/, "a plain space"],
   // The other wide forms of ASCII.
   [/[\uff01-\uff5e]/, null],
   [/\bMath\s*\./, "functions without Math."],

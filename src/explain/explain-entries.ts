@@ -1,7 +1,8 @@
 /** What becomes of the entries of an envelope: each is a message of the device that it names. */
 import type { DecodeRules, Message } from "../../ingest/decode/points.js";
 import type { Directory } from "../../ingest/directory/directory.js";
-import { entriesOf, payloadOfEntry } from "../../ingest/envelopes/entries.js";
+import { type Entry, entriesMax, entriesOf, payloadOfEntry } from "../../ingest/envelopes/entries.js";
+import { type EntryMessage, findReplaced } from "../../ingest/envelopes/replaced.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { devicesBelow } from "../../store/metadata/devices/ingest.js";
@@ -11,6 +12,8 @@ import { explainPayload } from "./explain-payload.js";
 export const entriesShownMax = 100;
 
 type State = "carried" | "blocked" | "not carried" | "without DeviceID" | "too deep or too large";
+
+type Below = Awaited<ReturnType<typeof devicesBelow>>[number];
 
 interface EntriesDeps {
   readonly db: Db;
@@ -26,15 +29,27 @@ export async function explainEntries(
 ) {
   const below = new Map((await devicesBelow(db, carrier)).map((device) => [device.deviceID, device]));
   const all = entriesOf(message.payload);
+  const shown: {
+    readonly entry: Entry | null;
+    readonly device: Below | undefined;
+    readonly payload: Buffer | null;
+  }[] = [];
+  const messages: EntryMessage[] = [];
   const slice = createSlice();
-  const items = [];
-  for (const entry of all.slice(0, entriesShownMax)) {
+  for (const [ordinal, entry] of all.slice(0, entriesMax).entries()) {
     if (slice.isOver()) await slice.next();
     const device = entry === null ? undefined : below.get(entry.deviceID);
     const isOpen = device !== undefined && device.blocked === 0;
     const payload = entry === null || !isOpen ? null : payloadOfEntry(entry, message.sentAt ?? null);
+    if (device !== undefined && payload !== null) messages.push({ ordinal, device: device.id, payload });
+    if (ordinal < entriesShownMax) shown.push({ entry, device, payload });
+  }
+  const replaced = await findReplaced(messages, message, (id) => directory.get(id), rules);
+  const items = [];
+  for (const [ordinal, { entry, device, payload }] of shown.entries()) {
+    if (slice.isOver()) await slice.next();
     const child = device !== undefined && payload !== null ? await directory.get(device.id) : undefined;
-    const own = { ...message, isEntry: true };
+    const own = { ...message, isEntry: true, replaced: replaced.get(ordinal) ?? null };
     const explained =
       child === undefined || payload === null
         ? null

@@ -2,7 +2,7 @@
 export interface CsvDialect {
   /** One character of ASCII. */
   readonly delimiter: string;
-  /** Whether numbers may be written with a decimal comma: never where commas separate cells. */
+  /** Whether numbers may be written with a decimal comma: only beside semicolons, since `1,234` is a thousand elsewhere. */
   readonly decimalComma: boolean;
   /** Characters before the header: those of a line `sep=;`, which names the delimiter for Excel. */
   readonly skip: number;
@@ -15,7 +15,7 @@ const separatorLine = /^"?sep=([\t !#-/:;<>?@[-`{|}~])"?(?:\r\n|\r|\n|$)/i;
 /** @param start the beginning of the file without its byte order mark, its first line in full if it is not overlong */
 export function readDialect(start: string): CsvDialect {
   const [line, delimiter] = separatorLine.exec(start) ?? ["", mostFrequent(start)];
-  return { delimiter, decimalComma: delimiter !== ",", skip: line.length };
+  return { delimiter, decimalComma: delimiter === ";", skip: line.length };
 }
 
 /** The delimiter that separates the header into most cells; the earlier of two. */

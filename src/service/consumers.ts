@@ -1,4 +1,4 @@
-import { createCompiledRulesCache } from "../../ingest/alerts/compiled-rules.js";
+import { createCompiledRulesCache, type OnUncompiled } from "../../ingest/alerts/compiled-rules.js";
 import { type AlertsConsumer, startAlertsConsumer } from "../../ingest/alerts/consumer.js";
 import { redecode } from "../../ingest/consumers/redecode.js";
 import {
@@ -46,6 +46,8 @@ interface ConsumersDeps
   readonly aside: AsideKeeper;
   readonly clock: Clock;
   readonly gate: Pick<HistoryGate, "run">;
+  /** Is given each stored alert rule that does not compile, whenever it is compiled. */
+  readonly onUncompiled: OnUncompiled;
   /** Is told of each record that has been decoded. */
   readonly onDecoded: DecodedListener["offer"];
   /** Called when a consumer cannot go on. */
@@ -67,7 +69,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     node: number,
     narrow: aside.narrow(shard, "alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
-    compiledRules: createCompiledRulesCache(db, createConditions()),
+    compiledRules: createCompiledRulesCache(db, createConditions(), deps.onUncompiled),
     onCarried: (device, parent, at) => presence.carried(device, parent, Math.floor(at / 1000)),
     onTrouble: (error) => status.note("alerts", error?.message ?? null),
   });

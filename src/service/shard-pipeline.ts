@@ -84,7 +84,7 @@ export function createShardPipeline(deps: ShardPipelineDeps): ShardPipeline {
       return consumers?.alerts.savedID ?? 0;
     },
     start: async ({ onStored, ...start }) => {
-      const { metadata, series, aside, onFailed, times } = storage;
+      const { metadata, series, aside, onFailed, onUncompiled, times } = storage;
       consumers = await startConsumers({
         ...start,
         db,
@@ -101,6 +101,7 @@ export function createShardPipeline(deps: ShardPipelineDeps): ShardPipeline {
         aside,
         rules: times.rules,
         onFailed,
+        onUncompiled,
       });
       return consumers;
     },

@@ -1,4 +1,5 @@
 /** All durable parts: metadata, points, journal and sessions, opened in order and closed in reverse. */
+import type { OnUncompiled } from "../../ingest/alerts/compiled-rules.js";
 import type { DecodeRules } from "../../ingest/decode/points.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";
@@ -17,6 +18,7 @@ import { newestChangeAt } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { createSessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
 import type { SeriesStore } from "../../store/series/series.js";
+import { createUncompiledLog } from "../alerts/uncompiled-rules.js";
 import { createRetentionClock, type RetentionClock } from "../background/retention-clock.js";
 import { createReceipts, type Receipts } from "../commands/receipts.js";
 import type { Config } from "../config/config.js";
@@ -65,6 +67,7 @@ export interface Storage {
   readonly damage: DamageLog;
   readonly faults: Faults;
   readonly onFailed: OnFailed;
+  readonly onUncompiled: OnUncompiled;
   /** Closes everything but the metadata, which hold the data folder's lock, and shards that have come since. */
   close(): Promise<void>;
 }
@@ -166,6 +169,7 @@ export async function openStorage(
     damage,
     faults,
     onFailed,
+    onUncompiled: createUncompiledLog(log),
     close: async () => {
       await Promise.all(shards.map((shard) => shard.close()));
       metadata.stopFollowing();

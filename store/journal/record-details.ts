@@ -28,6 +28,11 @@ export interface BatchLine {
   readonly line: number;
 }
 
+export interface EntryDetails {
+  /** Record ids of data points to which a later entry of the envelope brings a value at the same time. */
+  readonly replaced: ReadonlySet<number>;
+}
+
 export interface DownlinkDetails {
   readonly properties: MessageProperties | null;
   /** For a command, the record id of its control log. */
@@ -76,6 +81,11 @@ interface WrittenMessage {
   readonly c?: number;
 }
 
+interface WrittenEntry {
+  /** The `replaced`. */
+  readonly r: readonly number[];
+}
+
 interface WrittenDownlinks {
   readonly p?: WrittenProperties;
   readonly to: readonly (readonly [device: number, receipt: number | null])[];
@@ -105,6 +115,7 @@ export const plainUplink: UplinkDetails = {
   key: null,
   batch: null,
 };
+const plainEntry: EntryDetails = { replaced: new Set() };
 const plainDownlink: DownlinkDetails = { properties: null, receipt: null };
 const plainDownlinks: DownlinksDetails = { properties: null, to: [] };
 const plainDisconnect: DisconnectDetails = { expiry: null, endedAt: null };
@@ -222,6 +233,15 @@ export function decodeSubscribeDetails(details: Encoded<SubscribeDetails> | null
   if (details === null) return plainSubscribe;
   const { h, i } = decode<WrittenSubscribe>(details);
   return { retainHandling: h, identifier: i };
+}
+
+/** Null if no data point is replaced, which is nearly always. */
+export function encodeEntryDetails({ replaced }: EntryDetails): Encoded<EntryDetails> | null {
+  return replaced.size === 0 ? null : encode({ r: [...replaced] } satisfies WrittenEntry);
+}
+
+export function decodeEntryDetails(details: Encoded<EntryDetails> | null): EntryDetails {
+  return details === null ? plainEntry : { replaced: new Set(decode<WrittenEntry>(details).r) };
 }
 
 type Wanted = readonly PlatformSubscription[];

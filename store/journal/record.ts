@@ -6,6 +6,7 @@ import type {
   DownlinkDetails,
   DownlinksDetails,
   Encoded,
+  EntryDetails,
   InboxDetails,
   SubscribeDetails,
   UplinkDetails,
@@ -175,6 +176,8 @@ export interface Entry extends OfEnvelope {
   readonly kind: typeof recordKinds.entry;
   /** Its place among the entries of the envelope, from 0 to 65,535. */
   readonly ordinal: number;
+  /** Null: none of its data points is replaced, or an older version wrote the record. */
+  readonly details: Encoded<EntryDetails> | null;
   readonly payload: Uint8Array;
 }
 

@@ -240,6 +240,45 @@ worldSuite("payloads by each way in", (test, world) => {
     ]);
   });
 
+  test("one data point at one time in several entries of an envelope: the last value is the point, the others are counted", async () => {
+    const gateway = await makeGateway(world, product);
+    const [child, sibling] = [
+      await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id }),
+      await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id }),
+    ];
+    const entries = [
+      { DeviceID: child.deviceID, TimeStamp: iso, temp: 1, hum: 10 },
+      { DeviceID: sibling.deviceID, TimeStamp: iso, temp: 2 },
+      { DeviceID: child.deviceID, TimeStamp: at, temp: 3 },
+      { DeviceID: child.deviceID, TimeStamp: at / 1000, temp: 4, hum: "no number" },
+      { DeviceID: child.deviceID, TimeStamp: at + 1000, temp: 5 },
+    ];
+    const payload = JSON.stringify({ Telemetry: entries });
+    assert.is((await post(payload, {}, "/uplinks/data", gateway)).status, 204);
+    await until(async () => (await status(child)).messages === 4, { what: "the child's entries" });
+    assert.equal(Object.values(await points(child)), [
+      [
+        [at, 4],
+        [at + 1000, 5],
+      ],
+      [[at, 10]],
+    ]);
+    const { refused, points: counted } = await status(child);
+    assert.equal([refused, counted], [{ duplicate: 2, number: 1 }, 3]);
+    assert.equal((await status(sibling)).refused, {});
+    const { record } = await world.call("POST", `/api/v1/devices/${gateway.id}/explain`, {
+      topic: "data",
+      payload,
+    });
+    assert.equal(
+      (record.entries as { items: Rec[] }).items.map((one) =>
+        (one.refused as Rec[]).map(({ key, reason }) => [key, reason]),
+      ),
+      [[["temp", "duplicate"]], [], [["temp", "duplicate"]], [["hum", "number"]], []],
+    );
+    assert.is((await eventsOf(world, child)).length, 4);
+  });
+
   test("fields of line protocol, in any number: points and refusals together are as many", async () => {
     const lines = [
       "data temp=1,hum=2 1",

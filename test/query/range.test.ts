@@ -157,10 +157,17 @@ suite("times of requests and answers", (test) => {
     };
     const early = "lies before 1684-08-01, the oldest time that there is";
     const late = "lies after 2255-05-31, the last time that there is";
-    for (const text of ["1600-01-01T00:00:00Z", "0001-01-01 00:00:00", "-99999999999", "-9999999999999"])
+    for (const text of [
+      "1684-07-31T23:59:59Z",
+      "1600-01-01T00:00:00Z",
+      "0001-01-01 00:00:00",
+      "-99999999999",
+      "-9999999999999",
+    ])
       assert.is(whyOf(text), early, text);
-    for (const text of ["9999-12-31T00:00:00Z", "99999999999", "9".repeat(30)])
+    for (const text of ["2255-06-01T00:00:00Z", "9999-12-31T00:00:00Z", "99999999999", "9".repeat(30)])
       assert.is(whyOf(text), late, text);
+    assert.is(read("1684-08-01T00:00:00Z"), Date.UTC(1684, 7, 1) * 1000);
     assert.is(whyOf("yesterday"), "must be YYYY-MM-DD HH:MM:SS, ISO 8601 or a number since 1970");
   });
 

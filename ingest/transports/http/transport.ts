@@ -100,7 +100,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     return found;
   }
 
-  /** `tenant`: of whoever has shown who it is; what others are told is short, and is not counted. */
+  /** `tenant`: that of an authenticated device, whose answer is counted; other answers are short and are not. */
   function respond(response: HttpResponse, made: Answer | undefined, tenant = 0): void {
     if (made !== undefined) send(response, made, (bytes) => context.takeAnswerRoom(tenant, bytes));
   }

@@ -84,6 +84,7 @@ function readDigits(text: string): Reading {
   // Programs write 1.1 as 1.1000000000000001: the shortest decimal that is the same double is what they show.
   const plain = /^\d+$/.test(text) ? text : String(Number(text));
   const significant = plain.replaceAll(/[-.]/g, "").replace(/^0+/, "");
+  if (plain.includes("e-")) return { fault: `is a number in scientific form, ${plain}: ${mend}` };
   if (!plain.includes("e") && significant.length <= digitsMax) return { value: plain };
   return { fault: `is a number of more than ${digitsMax} digits, which spreadsheets do not keep: ${mend}` };
 }

@@ -4,7 +4,7 @@ import { unguardFormula } from "../formula-guard.js";
 import { createCsvRows } from "./csv-rows.js";
 import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./limits.js";
 
-/** What the first row of a CSV file tells about the others. */
+/** The layout that the first row of a CSV file gives the others. */
 export interface CsvHeader extends Pick<CsvDialect, "decimalComma"> {
   readonly delimiter: number;
   /** How many cells each row has. */
@@ -27,7 +27,7 @@ export function markBytes(bytes: Buffer): number {
   return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0;
 }
 
-/** Reads the header at the beginning of a file. @throws FormatError telling the form that it must have */
+/** Reads the header at the beginning of a file. @throws FormatError that names the form it must have */
 export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
   const start = markBytes(bytes);
   const { delimiter, decimalComma, skip } = readDialect(
@@ -43,21 +43,27 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
     if (name === null) throw new FormatError("the file is not UTF-8");
     return unguardFormula(name.trim());
   });
-  const columnOf = (name: string) => names.indexOf(name);
-  const isLong = longColumns.every((name) => names.includes(name));
-  const others = names.flatMap((dataPointID, at) =>
-    (wideColumns as readonly string[]).includes(dataPointID) ? [] : [{ at, dataPointID }],
+  const columns = withFixedNames(names, isLongHeader(names) ? longColumns : wideColumns);
+  const isLong = holdsAll(columns, longColumns);
+  const others = columns.flatMap((dataPointID, at) =>
+    isWideColumn(dataPointID) ? [] : [{ at, dataPointID }],
   );
-  const known = (wideColumns as readonly string[]).every((name) => names.includes(name));
-  if (new Set(names).size < names.length || !known || others.length === 0 || (isLong && names.length > 4)) {
+  const known = holdsAll(columns, wideColumns);
+  if (
+    new Set(columns).size < columns.length ||
+    !known ||
+    others.length === 0 ||
+    (isLong && columns.length > 4)
+  ) {
     throw new FormatError(
       `the header must name ${longColumns.join(", ")}, or ${wideColumns.join(", ")} and data points, each once and at most ${columnsMax}`,
     );
   }
+  const columnOf = (name: string) => columns.indexOf(name);
   return {
     delimiter: delimiter.charCodeAt(0),
     decimalComma,
-    columns: names.length,
+    columns: columns.length,
     deviceAt: columnOf("deviceID"),
     timeAt: columnOf("time"),
     pointAt: isLong ? columnOf("dataPointID") : null,
@@ -67,3 +73,21 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
     lines: rows.lines + (skip > 0 ? 1 : 0),
   };
 }
+
+/** The names of fixed columns count in any case; those of data points, such as `Value` in the wide layout, are exact. */
+function withFixedNames(names: readonly string[], fixed: readonly string[]): string[] {
+  const byLower = new Map(fixed.map((name) => [name.toLowerCase(), name]));
+  return names.map((name) => byLower.get(name.toLowerCase()) ?? name);
+}
+
+/** More columns than four are data points, unless the names of the long layout stand there exactly: then one is too many. */
+function isLongHeader(names: readonly string[]): boolean {
+  const isInAnyCase = holdsAll(withFixedNames(names, longColumns), longColumns);
+  return names.length === longColumns.length ? isInAnyCase : holdsAll(names, longColumns);
+}
+
+function holdsAll(names: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((name) => names.includes(name));
+}
+
+const isWideColumn = (name: string): boolean => (wideColumns as readonly string[]).includes(name);

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { zone } from "../../../query/zone.js";
+import { storedZone } from "../../../query/zone.js";
 import { FormatError } from "../format-error.js";
 import type { ReadBatch } from "./batch-builder.js";
 import type { FromImport, ImportStart, ToImport } from "./import-messages.js";
@@ -36,7 +36,7 @@ try {
   await readHistory(
     file,
     position,
-    { local: localTimeIn(zone(timezone)), bounds },
+    { local: localTimeIn(storedZone(timezone)), bounds },
     {
       resolve: (names) =>
         new Promise((resolve) => {

@@ -137,7 +137,8 @@ const trials = {
         node: start.node,
         offlineGraceMs: 60_000,
         onCarried: () => undefined,
-        compiledRules: createCompiledRulesCache(db, createConditions()),
+        // The service logs them.
+        compiledRules: createCompiledRulesCache(db, createConditions(), () => undefined),
       }),
     ),
   sessions: async () => void (await openSessions(store, journal, meter, common)),

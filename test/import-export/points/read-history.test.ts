@@ -67,13 +67,13 @@ suite("history files", (test) => {
   });
   test.after(() => folder.close());
 
-  test("semicolons, tabs and sep= with decimal commas, in UTF-8 and UTF-16", async () => {
+  test("semicolons with decimal commas, tabs and sep=, in UTF-8 and UTF-16", async () => {
     const files = {
       semicolons:
         "deviceID;dataPointID;time;value\r\nd1;temp;1700000007;21,5\r\nd1;note;1700000007;1,5\r\nd1;temp;1700000008;-0,25\r\n",
-      tabs: "deviceID\tdataPointID\ttime\tvalue\nd1\ttemp\t1700000007\t21,5\nd1\tnote\t1700000007\t1,5\nd1\ttemp\t1700000008\t-0.25",
+      tabs: "deviceid\tDataPointID\tTIME\tValue\nd1\ttemp\t1700000007\t21.5\nd1\tnote\t1700000007\t1,5\nd1\ttemp\t1700000008\t-0.25",
       "sep=":
-        'sep=|\r\ndeviceID|dataPointID|time|value\r\nd1|temp|1700000007|"21,5"\r\nd1|note|1700000007|1,5\r\nd1|temp|1700000008|-2,5e-1',
+        'sep=|\r\ndeviceID|dataPointID|time|value\r\nd1|temp|1700000007|"21.5"\r\nd1|note|1700000007|1,5\r\nd1|temp|1700000008|-2.5e-1',
     };
     for (const [form, text] of Object.entries(files)) {
       const first = form === "sep=" ? 3 : 2;
@@ -90,10 +90,41 @@ suite("history files", (test) => {
     }
   });
 
-  test("a comma is no decimal one where commas separate", async () => {
-    await writeFile(path(), 'deviceID,dataPointID,time,value\nd1,temp,1700000007,"1,234"\n');
-    const { rows, bad } = await read(path(), "csv");
-    assert.equal([rows.length, bad.map(({ column }) => column)], [0, ["value"]]);
+  test("a comma is no decimal one but beside semicolons", async () => {
+    const files = [
+      'deviceID,dataPointID,time,value\nd1,temp,1700000007,"1,234"\n',
+      "deviceID\tdataPointID\ttime\tvalue\nd1\ttemp\t1700000007\t1,234\n",
+    ];
+    for (const text of files) {
+      await writeFile(path(), text);
+      const { rows, bad } = await read(path(), "csv");
+      assert.equal([rows.length, bad.map(({ column }) => column)], [0, ["value"]], text);
+    }
+  });
+
+  test("fixed columns have their names in any case, data points exactly theirs", async () => {
+    const files = {
+      "DEVICEID,Time,Value,temp\nd1,1700000007,1,2\n": [
+        "2 d1 Value 1700000007000000 1",
+        "2 d1 temp 1700000007000000 2",
+      ],
+      "deviceID,time,Value,DATAPOINTID,TIMES\nd1,1700000007,1,2,3\n": [
+        "2 d1 Value 1700000007000000 1",
+        "2 d1 DATAPOINTID 1700000007000000 2",
+        "2 d1 TIMES 1700000007000000 3",
+      ],
+      "deviceid,time,DATAPOINTID\nd1,1700000007,1\n": ["2 d1 DATAPOINTID 1700000007000000 1"],
+      "VALUE,TIME,datapointid,DeviceID\n5,1700000007,temp,d1\n": ["2 d1 temp 1700000007000000 5"],
+    };
+    for (const [text, expected] of Object.entries(files)) {
+      await writeFile(path(), text);
+      const { rows, bad } = await read(path(), "csv");
+      assert.equal([rows, bad], [expected, []], text);
+    }
+    for (const header of ["deviceID,DeviceID,time,temp", "deviceID,dataPointID,time,value,temp"]) {
+      await writeFile(path(), `${header}\n`);
+      await rejects(() => read(path(), "csv"), /the header must name/);
+    }
   });
 
   test("a long file in UTF-16 goes on from every position, and a broken one says where", async () => {

@@ -46,6 +46,7 @@ suite("imports within their bounds", (test) => {
     lines: Iterable<string>,
     signal = new AbortController().signal,
     errorsRoom: ImportRun["errorsRoom"] = null,
+    { timezone = "UTC", newest = Number.MAX_SAFE_INTEGER } = {},
   ): Promise<ImportState> {
     const path = join(dir.path, "rows");
     await pipeline(Readable.from(lines), createWriteStream(path));
@@ -56,16 +57,27 @@ suite("imports within their bounds", (test) => {
       {
         file: { path, format },
         tenant: 1,
-        timezone: "UTC",
+        timezone,
         from: null,
         errorsPath: join(dir.path, "errors.csv"),
         errorsRoom,
         signal,
-        bounds: { earliest: earliestTime, oldest: 0, newest: Number.MAX_SAFE_INTEGER },
+        bounds: { earliest: earliestTime, oldest: 0, newest },
         saved: async () => undefined,
       },
     );
   }
+
+  test("one that was begun with an abbreviated time zone goes on with the place that it meant", async () => {
+    const rows = ["deviceID,dataPointID,time,value\n", "nobody,temp,2026-01-15 12:00:00,1\n"];
+    // Noon in Chicago is 18:00 UTC, which lies beyond the newest time.
+    const newest = Date.UTC(2026, 0, 15, 15) * 1000;
+    const columnIn = async (timezone: string) => {
+      const { errors } = await importOf("csv", rows, undefined, null, { timezone, newest });
+      return errors.told.map(({ column }) => column);
+    };
+    assert.equal([await columnIn("UTC"), await columnIn("CST")], [["deviceID"], ["time"]]);
+  });
 
   test("one that is stopped before its thread has begun ends", async () => {
     const rows = ["deviceID,dataPointID,time,value\n", "d,temp,1,1\n"];

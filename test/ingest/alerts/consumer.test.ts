@@ -85,7 +85,7 @@ suite("the alerts consumer", (test) => {
       offlineGraceMs,
       ...systemClock,
       meter: createMeter(),
-      compiledRules: createCompiledRulesCache(store.db, compile),
+      compiledRules: createCompiledRulesCache(store.db, compile, () => undefined),
       rules: () => rules,
       onCarried: () => undefined,
       onTrouble: () => undefined,

@@ -138,11 +138,11 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
         node: 0,
         offlineGraceMs: 60_000,
         onCarried: () => undefined,
-        compiledRules: createCompiledRulesCache(db, () => ({
-          variables: ["dataPoint"],
-          weight: 3,
-          evaluate,
-        })),
+        compiledRules: createCompiledRulesCache(
+          db,
+          () => ({ variables: ["dataPoint"], weight: 3, evaluate }),
+          () => undefined,
+        ),
         ...options,
       }),
     settled: async (consumer) => {

@@ -10,6 +10,7 @@ import { type Reason, reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
 import { entriesOf, payloadOfEntry } from "../../../ingest/envelopes/entries.js";
+import { findReplaced } from "../../../ingest/envelopes/replaced.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
 import { assert, suite } from "../../suite.js";
 import { pointEntry, testDevice } from "./device.js";
@@ -311,6 +312,51 @@ suite("every value becomes a point or is counted", (test) => {
           }
         },
       ),
+      runs,
+    );
+  });
+
+  test("across the entries of an envelope as within a list: the last value of a time is the point, the others duplicates", async () => {
+    const stamps = fc.constantFrom<unknown>(
+      undefined,
+      null,
+      1.7e9 - 5,
+      1.7e12 - 5000,
+      "2023-11-14T22:13:15Z",
+      1.7e9 - 6,
+    );
+    const stamped = fc.record({ stamp: stamps, values }).map(({ stamp, values: all }) => ({
+      time: stamp === undefined ? [] : ([["TimeStamp", stamp]] as Members),
+      values: all,
+    }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(stamped, { maxLength: 6 }), async (all) => {
+        const device = testDevice();
+        const rendered = all.map((one) => render(one, asObject));
+        const decode = (payload: Buffer, replaced: ReadonlySet<number> | null) => {
+          const points: DecodedPoint[] = [];
+          let duplicates = 0;
+          const message = { topic: "data", payload, receivedAt, stamp: receivedAt, isEntry: true, replaced };
+          decodePoints(device, message, rules, points, (reason, by) => {
+            if (reason === "duplicate") duplicates += by;
+          });
+          return { points, duplicates };
+        };
+        const asList = decode(Buffer.from(JSON.stringify(rendered)), null);
+        const messages = rendered.map((one, ordinal) => ({
+          ordinal,
+          device: 1,
+          payload: Buffer.from(JSON.stringify(one)),
+        }));
+        const envelope = { topic: "data", receivedAt, stamp: receivedAt };
+        const replaced = await findReplaced(messages, envelope, async () => device, rules);
+        const alone = messages.map(({ ordinal, payload }) => decode(payload, replaced.get(ordinal) ?? null));
+        assert.equal(
+          [alone.flatMap(({ points }) => points), alone.reduce((sum, one) => sum + one.duplicates, 0)],
+          [asList.points, asList.duplicates],
+          JSON.stringify(rendered),
+        );
+      }),
       runs,
     );
   });

@@ -1,8 +1,11 @@
 /** An envelope of many entries: what it appends, and that it asks for room as it goes. */
-import { createCarried } from "../../../ingest/directory/carried.js";
+import { utcMicros } from "../../../ingest/decode/time.js";
+import { createDirectory } from "../../../ingest/directory/directory.js";
 import { openEnvelopes } from "../../../ingest/envelopes/envelopes.js";
+import type { Journal } from "../../../store/journal/journal.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { StoreError } from "../../../store/lib/errors.js";
+import { earliestTime } from "../../../store/lib/time-range.js";
 import { type Db, openDb } from "../../../store/metadata/db/db.js";
 import { createVault } from "../../../store/metadata/db/secrets.js";
 import { createDevice } from "../../../store/metadata/devices/devices.js";
@@ -30,6 +33,13 @@ async function carrier(db: Db): Promise<{ gateway: number; child: number }> {
   return { gateway, child: await make("child", gateway) };
 }
 
+const deps = (db: Db, journal: Journal) => ({
+  directory: createDirectory({ db, vault: createVault(Buffer.alloc(32, 7)) }, 100),
+  journal,
+  rules: () => ({ local: utcMicros, earliest: earliestTime, oldest: 0 }),
+  onCarried: () => undefined,
+});
+
 const envelopeOf = (entries: number): Buffer =>
   Buffer.from(
     JSON.stringify({ Telemetry: Array.from({ length: entries }, (_, n) => ({ DeviceID: "child", n })) }),
@@ -41,7 +51,7 @@ suite("envelopes", (test) => {
       const db = await openDb({ url: `file:${dir}/metadata.db`, shared: false });
       const { gateway, child } = await carrier(db);
       const journal = await openTestJournal(`${dir}/journal`);
-      const envelopes = await openEnvelopes(createCarried(db), journal, 0, () => undefined);
+      const envelopes = await openEnvelopes(deps(db, journal), 0);
       const topic = "t".repeat(1000);
       const payload = envelopeOf(9600);
       const id = await keep(journal, { device: gateway, topic, payload });
@@ -81,7 +91,7 @@ suite("envelopes", (test) => {
         },
         append: (...args: Parameters<typeof journal.append>) => journal.append(...args),
       };
-      const envelopes = await openEnvelopes(createCarried(db), counting as never, 0, () => undefined);
+      const envelopes = await openEnvelopes(deps(db, counting as never), 0);
       const id = await keep(journal, { device: gateway, payload: envelopeOf(3000) });
       const [envelope] = await readMessages(journal);
       assert.ok(envelope);
@@ -99,7 +109,7 @@ suite("envelopes", (test) => {
       const db = await openDb({ url: `file:${dir}/metadata.db`, shared: false });
       const { gateway } = await carrier(db);
       const journal = await openTestJournal(`${dir}/journal`, { pendingBytesMax: 1024 });
-      const first = await openEnvelopes(createCarried(db), journal, 0, () => undefined);
+      const first = await openEnvelopes(deps(db, journal), 0);
       await keep(journal, { device: gateway, payload: envelopeOf(2000), topic: "a long topic" });
       const [envelope] = await readMessages(journal);
       assert.ok(envelope);
@@ -116,7 +126,7 @@ suite("envelopes", (test) => {
         all: (sql, args) =>
           away ? Promise.reject(new StoreError("UNAVAILABLE", "the metadata are away")) : db.all(sql, args),
       };
-      const next = await openEnvelopes(createCarried(faulty), journal, 0, () => undefined);
+      const next = await openEnvelopes(deps(faulty, journal), 0);
       away = true;
       const failed = await next.expand(envelope).catch((error: Error) => error.message);
       assert.is(failed, "the metadata are away");

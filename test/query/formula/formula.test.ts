@@ -332,6 +332,11 @@ suite("formulas: names", (test) => {
 
   test("an unknown name is refused when saved and null when asked", () => {
     assert.is(refusal("1 + gone"), "gone is no data point, constant or function (column 5)");
+    assert.equal(
+      [...compileFormula("x\u00a0+ 1", ids, asStored).evaluate(1, { x: Float64Array.of(2) }).values],
+      [3],
+    );
+    assert.is(run("x\u00a0+\u00a01", { x: 2 }).value, 3, "no-break spaces are white space");
     const formula = compileFormula("1 + gone", ids, asStored);
     assert.equal(formula.variables, ["gone"]);
     assert.equal([...formula.evaluate(1, {}).values], [Number.NaN]);
@@ -485,6 +490,25 @@ suite("formulas: refusals", (test) => {
   ];
   for (const [text, message] of spellings)
     test(`${text}: ${message}`, () => assert.is(refusal(text), message));
+
+  test("letters that look like signs are refused in a new formula; in a stored one they are names, as ever", () => {
+    const stored: readonly (readonly [text: string, variables: readonly string[], right: RegExp])[] = [
+      ["x × y", ["x", "×", "y"], /^write \* in place of × \(column 3\)$/],
+      ["x×y", ["x×y"], /^write \* in place of × \(column 2\)$/],
+      ["x ÷ y", ["x", "÷", "y"], /^write \/ in place of ÷ \(column 3\)$/],
+      ["2 π", ["π"], /^write pi in place of π \(column 3\)$/],
+    ];
+    for (const [text, variables, right] of stored) {
+      const formula = compileFormula(text, ids, asStored);
+      assert.equal(formula.variables, variables, text);
+      const { values } = formula.evaluate(1, { x: Float64Array.of(6), y: Float64Array.of(3) });
+      assert.ok(Number.isNaN(values[0]), text);
+      assert.match(refusal(text), right);
+      const compile = memoizeFormula();
+      compile(text, ids, asStored);
+      assert.throws(() => compile(text, ids), /in place of/);
+    }
+  });
 
   test("what is right is never called misspelt", () => {
     for (const text of [

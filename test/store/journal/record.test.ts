@@ -9,6 +9,7 @@ import {
   decodeDisconnectDetails,
   decodeDownlinkDetails,
   decodeDownlinksDetails,
+  decodeEntryDetails,
   decodePlatformDetails,
   decodeSubscribeDetails,
   decodeUplinkDetails,
@@ -16,6 +17,7 @@ import {
   encodeDisconnectDetails,
   encodeDownlinkDetails,
   encodeDownlinksDetails,
+  encodeEntryDetails,
   encodeInboxDetails,
   encodePlatformDetails,
   encodeSubscribeDetails,
@@ -204,11 +206,25 @@ const inputs: Readonly<Record<string, JournalInput>> = {
     }),
     payload: Buffer.from("all"),
   },
-  entry: { ...envelope, kind: recordKinds.entry, ordinal: 65_535, payload: Buffer.from('{"t":1}') },
+  entry: {
+    ...envelope,
+    kind: recordKinds.entry,
+    ordinal: 65_535,
+    details: null,
+    payload: Buffer.from('{"t":1}'),
+  },
   "entry that refers to another for its topic": {
     ...envelope,
     kind: recordKinds.entry,
     ordinal: 2,
+    details: null,
+    payload: Buffer.from('{"t":2}'),
+  },
+  "entry whose values later ones replace, and that refers to another": {
+    ...envelope,
+    kind: recordKinds.entry,
+    ordinal: 2,
+    details: encodeEntryDetails({ replaced: new Set([7, 2 ** 43]) }),
     payload: Buffer.from('{"t":2}'),
   },
   expanded: { ...envelope, kind: recordKinds.expanded, refusedEntries: 17 },
@@ -320,6 +336,8 @@ suite("journal record", (test) => {
       plain(decodeConnectDetails(encodeConnectDetails(connected), will.payload)),
       plain(connected),
     );
+    const entry = { replaced: new Set([7, 2 ** 43]) };
+    assert.equal(decodeEntryDetails(encodeEntryDetails(entry)), entry);
     const ended = { expiry: 3, endedAt: 1 };
     assert.equal(decodeDisconnectDetails(encodeDisconnectDetails(ended)), ended);
     const wanted = { retainHandling: 1 as const, identifier: null };
@@ -332,6 +350,7 @@ suite("journal record", (test) => {
   test("what there is nothing to say of takes no bytes", () => {
     assert.is(encodeUplinkDetails(plainUplink), null);
     assert.is(encodeDownlinkDetails({ properties: null, receipt: null }), null);
+    assert.is(encodeEntryDetails({ replaced: new Set() }), null);
     assert.is(encodeDisconnectDetails({ expiry: null, endedAt: null }), null);
     assert.is(encodeSubscribeDetails({ retainHandling: 0, identifier: null }), null);
     assert.equal(decodeUplinkDetails(null), plainUplink);

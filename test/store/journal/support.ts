@@ -89,6 +89,7 @@ const examples: { readonly [Kind in RecordKind]: InputOf<Kind> } = {
     envelope: 3,
     ordinal: 0,
     topic: "data",
+    details: null,
     payload: Buffer.from("{}"),
     receivedAt: 1,
     stamp: 1,
