@@ -1,8 +1,8 @@
 /**
  * The test runner: every **\/test/**\/*.test.js beside the compiled tree, one process more
  * at a time than there are cores (`--files N`: so many). Files known to be long, or to measure their process, have one
- * of their own and come first; the others share one by sixteens, which saves loading the service for each. One of
- * these lanes takes the files under test/flow/, so that two of them never run at once. Words in argv keep the files
+ * of their own; the others share one by sixteens, which saves loading the service for each. One of these lanes takes
+ * the files under test/flow/, so that two of them never run at once, one the other long files. Words in argv keep the files
  * whose path contains one of them, `--fast` the units and the embedded API. Closes with the line "N passed, N failed,
  * N skipped"; exit code 0 only if tests ran and all of them passed.
  */
@@ -87,12 +87,19 @@ async function runAll(): Promise<void> {
   const others = files.filter((file) => !ofFlow.includes(file));
   const alone = others.filter(isAlone);
   const together = others.filter((file) => !isAlone(file));
-  const shared = [...alone.map((file) => [file]), ...inGroups(together)];
   const flow = ofFlow.map((file) => [file]);
-  // They kill and time processes of their own: one at a time, and that lane helps the others when it has done.
+  const long = alone.map((file) => [file]);
+  const short = inGroups(together);
+  const help = async (): Promise<void> => {
+    await lane(long);
+    await lane(short);
+  };
+  // Files under test/flow/ kill and time processes of their own: one at a time. Other long files, which start several
+  // services too, have a lane of their own, so that only few of them meet; each lane helps the others when it has done.
   await Promise.all([
-    lane(flow).then(() => lane(shared)),
-    ...Array.from({ length: lanes - 1 }, () => lane(shared)),
+    lane(flow).then(help),
+    ...(lanes > 1 ? [help()] : []),
+    ...Array.from({ length: Math.max(0, lanes - 2) }, () => lane(short).then(help)),
   ]);
 }
 
