@@ -1,6 +1,7 @@
 /** Why a backup has failed, for whoever reads a task or the log. */
 const reasons: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
+  SQLITE_FULL: "the disk is full",
   EDQUOT: "the quota of the disk is used up",
   EACCES: "permission denied",
   EPERM: "permission denied",
