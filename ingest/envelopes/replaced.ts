@@ -13,7 +13,7 @@ export interface EntryMessage {
 }
 
 /** Record ids of data points, by the ordinal of the entry; entries without any are left out. */
-export type Replaced = ReadonlyMap<number, ReadonlySet<number>>;
+type Replaced = ReadonlyMap<number, ReadonlySet<number>>;
 
 /**
  * The data points of each entry to which a later entry of the same device brings a value at the same time: as within a

@@ -270,7 +270,7 @@ worldSuites("data for charts", (test, world) => {
     // Ten million windows and the widest range that there is.
     const minutes = `startTime=0&endTime=${10_000_000 * 60_000}&time_unit=minute`;
     refused(await ask(minutes), "PARAMETER_INVALID", "time_unit");
-    const widest = `startTime=${-9_007_199_254_740}&endTime=${9_007_199_254_740}`;
+    const widest = "startTime=1684-08-01T00:00:00Z&endTime=2255-05-31T00:00:00Z";
     refused(await ask(`${widest}&time_unit=minute`), "PARAMETER_INVALID", "time_unit");
     const all = await get("original_data", `deviceID=${deviceID}&${widest}`);
     assert.equal([all.status, columnsOf(all.list[0]).value], [200, [7]]);
