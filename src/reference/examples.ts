@@ -1,8 +1,6 @@
 import { type ErrorCode, errorStatus } from "../http/errors.js";
 import { type Document, type Media, resolve } from "./close-schemas.js";
-import { examplesOfA } from "./examples-of-a.js";
-import { examplesOfB } from "./examples-of-b.js";
-import type { RecordedExample } from "./recorded.js";
+import { hasForm, type RecordedExample, readExamples } from "./recorded.js";
 import { errorText } from "./texts.js";
 
 /** Examples of bodies and answers, as the conformance run sent and received them. */
@@ -21,12 +19,15 @@ export const errorExamples = Object.fromEntries(
 );
 
 export function addExamples(document: Document): void {
+  const [a, b] = [readExamples("A"), readExamples("B")];
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, { requestBody, responses }] of Object.entries(operations)) {
       const places = { request: requestBody, ...responses };
       for (const [place, { content }] of Object.entries(places).flatMap(present)) {
         const media = content?.["application/json"];
-        if (media !== undefined) illustrate(document, media, `${method} ${path}`, place);
+        if (media === undefined) continue;
+        const operation = `${method} ${path}`;
+        illustrate(document, media, labelled(a[operation]?.[place] ?? [], b[operation]?.[place] ?? []));
       }
     }
   }
@@ -36,8 +37,12 @@ function present<Value>([key, value]: readonly [string, Value | undefined]): [st
   return value === undefined ? [] : [[key, value]];
 }
 
-function illustrate(document: Document, media: Media, operation: string, place: string): void {
-  const found = labelled(examplesOfA[operation]?.[place] ?? [], examplesOfB[operation]?.[place] ?? []);
+interface LabelledExample {
+  readonly label: string;
+  readonly value: unknown;
+}
+
+function illustrate(document: Document, media: Media, found: readonly LabelledExample[]): void {
   const [only, ...others] = found;
   if (only === undefined) {
     const { example } = resolve(document, media.schema ?? {});
@@ -51,13 +56,11 @@ function illustrate(document: Document, media: Media, operation: string, place: 
 }
 
 /** Each form once, labelled by its variant if only one has it, or by its name if both have alternatives. */
-function labelled(a: readonly RecordedExample[], b: readonly RecordedExample[]) {
-  const isIn = (all: readonly RecordedExample[], { form }: RecordedExample) =>
-    all.some((one) => one.form === form);
-  const onlyB = b.filter((one) => !isIn(a, one));
+function labelled(a: readonly RecordedExample[], b: readonly RecordedExample[]): LabelledExample[] {
+  const onlyB = b.filter(({ form }) => !hasForm(a, form));
   const name = (one: RecordedExample, others: readonly RecordedExample[], variant: string): string => {
     const word = wordOf(one.form);
-    if (onlyB.length === 0 || isIn(a, one) === isIn(b, one)) return word;
+    if (onlyB.length === 0 || hasForm(a, one.form) === hasForm(b, one.form)) return word;
     return others.length > 1 ? `${variant}: ${word}` : variant;
   };
   return [

@@ -6,8 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { examplesOfA } from "../../src/reference/examples-of-a.js";
-import { examplesOfB } from "../../src/reference/examples-of-b.js";
+import { readExamples } from "../../src/reference/recorded.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { assert, type Test } from "../suite.js";
 import { worldSuite } from "../world.js";
@@ -72,7 +71,7 @@ export function conformance(variant: "A" | "B"): void {
       }
       test("the reference's examples are bodies that were accepted here, and answers as they are here", () => {
         const help = "see CONTRIBUTING.md, Test, for how they are recorded anew";
-        assert.equal(recorder.missing(variant === "A" ? examplesOfA : examplesOfB), [], help);
+        assert.equal(recorder.missing(readExamples(variant)), [], help);
       });
     },
     environment,

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { type Document, resolve, type Schema } from "../../src/reference/close-schemas.js";
 import { openApiDocument } from "../../src/reference/document.js";
-import type { RecordedExamples } from "../../src/reference/recorded.js";
+import { hasForm, type RecordedExamples, readExamples, recordedFile } from "../../src/reference/recorded.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import type { World } from "../world.js";
 import { standIns } from "./stand-ins.js";
@@ -142,15 +142,28 @@ function skeleton(value: unknown): unknown {
   );
 }
 
-/** Where the reference has them from: a source file, to be committed. */
+/** Writes the file that the reference reads, to be committed: one line for each example. */
 export function writeExamples(variant: "A" | "B", examples: RecordedExamples): void {
-  const folder = new URL("../../../src/reference/", import.meta.url);
-  const file = new URL(`examples-of-${variant.toLowerCase()}.ts`, folder);
-  const head = `import type { RecordedExamples } from "./recorded.js";
+  const shown = variant === "A" ? examples : withOwnForms(examples, readExamples("A"));
+  const operations = Object.entries(shown).map(([operation, places]) => {
+    const lists = Object.entries(places).map(([which, list]) => {
+      const lines = list.map((one) => `   ${JSON.stringify(one)}`);
+      return `  ${JSON.stringify(which)}: [\n${lines.join(",\n")}\n  ]`;
+    });
+    return ` ${JSON.stringify(operation)}: {\n${lists.join(",\n")}\n }`;
+  });
+  writeFileSync(recordedFile(variant), `{\n${operations.join(",\n")}\n}\n`);
+}
 
-/** Recorded by the conformance run in Variant ${variant} (CONTRIBUTING.md, Test); not to be edited. */
-export const examplesOf${variant}: RecordedExamples =`;
-  writeFileSync(file, `${head} ${JSON.stringify(examples, null, 2)};\n`);
+/** The bodies and answers of which Variant B has a form of its own: all others are shown as Variant A has them. */
+function withOwnForms(examplesB: RecordedExamples, examplesA: RecordedExamples): RecordedExamples {
+  const found = Object.entries(examplesB).map(([operation, places]) => {
+    const own = Object.entries(places).filter(
+      ([which, list]) => !list.every(({ form }) => hasForm(examplesA[operation]?.[which] ?? [], form)),
+    );
+    return [operation, Object.fromEntries(own)] as const;
+  });
+  return Object.fromEntries(found.filter(([, places]) => Object.keys(places).length > 0));
 }
 
 type Schemas = (place: string) => Schema | undefined;
