@@ -79,7 +79,8 @@ influxKafkaSuite("the journal in a topic of Kafka", (test, { influx, brokers }) 
         await service.kill();
         // As on another machine: nothing is left but the topic and the metadata.
         if (round % 2 === 0) await rm(dataDir, { recursive: true });
-        service = await startService(dataDir, settings);
+        // A start gives up where the brokers have no new leader in time, and its supervisor starts it again.
+        service = await until(() => startService(dataDir, settings), { what: "a start" });
         await node.start();
       }
     }
