@@ -83,7 +83,7 @@ export function forward(
   // The head goes on before the first whole piece: the node authenticates the client while a slow body is on its way.
   onward.flushHeaders();
   // It may come in pieces of one byte each: they are gathered.
-  const lengthBytes = length === undefined ? undefined : Number(length);
-  const pieces = createPieceStream(request, reservation, undefined, lengthBytes);
+  const declared = length === undefined ? {} : { length: Number(length) };
+  const pieces = createPieceStream(request, reservation, declared);
   pipeline(pieces, onward).catch((error: Error) => onward.destroy(error));
 }

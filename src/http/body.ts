@@ -117,5 +117,6 @@ async function parseInTurn(bytes: Buffer, tenant: number): Promise<unknown> {
 
 /** The bytes of the body as they come. Fails with ApiError SERVICE_UNAVAILABLE, or BAD_REQUEST if it is cut off. */
 export function openBody({ source, reservation }: RequestBody): Readable {
-  return createPieceStream(source, reservation, (failure) => (failure === "full" ? full() : broken()));
+  const toError = (failure: "full" | "lost") => (failure === "full" ? full() : broken());
+  return createPieceStream(source, reservation, { toError });
 }

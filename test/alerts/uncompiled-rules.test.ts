@@ -3,20 +3,10 @@ import { compileRules } from "../../ingest/alerts/compiled-rules.js";
 import { createConditions } from "../../src/alerts/conditions.js";
 import { createUncompiledLog } from "../../src/alerts/uncompiled-rules.js";
 import type { AlertRule } from "../../store/metadata/alerts/alert-rules.js";
-import type { DataPoint } from "../../store/metadata/products/data-points.js";
+import { makePoint } from "../ingest/alerts/support.js";
 import { assert, rejects, suite } from "../suite.js";
 
-const point = {
-  id: 1,
-  dataPointID: "temp",
-  dataPointName: "temp",
-  pointDataType: 1,
-  upperLimit: null,
-  lowerLimit: null,
-  faultValue: null,
-  isLocationType: 0,
-  locationType: null,
-} as DataPoint;
+const point = makePoint(1, "temp");
 
 const rule = (id: number, condition: string) =>
   ({ id, alertName: `rule ${id}`, dataPointIntID: 1, duration: 0, condition }) as AlertRule;

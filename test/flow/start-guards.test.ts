@@ -141,7 +141,7 @@ suite("guards of a start", (test) => {
       await third.stop();
     }));
 
-  test("whoever gives a folder up can hold it again at once, in the same process too", () =>
+  test("a folder that is released can be held again at once, by the same process too", () =>
     withTempDir(async (dir) => {
       for (let round = 0; round < 20; round++) {
         const lock = await lockDataDir(dir, { onLost: assert.unreachable });

@@ -12,23 +12,10 @@ import {
 import type { DecodedPoint } from "../../../ingest/decode/points.js";
 import { asStored, compileFormula } from "../../../query/formula/formula.js";
 import type { AlertRule } from "../../../store/metadata/alerts/alert-rules.js";
-import type { DataPoint } from "../../../store/metadata/products/data-points.js";
 import { assert, suite, watchTurns } from "../../suite.js";
+import { makePoint } from "./support.js";
 
 const upper = 5;
-const point = (id: number, dataPointID: string, fields: Partial<DataPoint> = {}) =>
-  ({
-    id,
-    dataPointID,
-    dataPointName: dataPointID,
-    pointDataType: 1,
-    upperLimit: null,
-    lowerLimit: null,
-    faultValue: null,
-    isLocationType: 0,
-    locationType: null,
-    ...fields,
-  }) as DataPoint;
 const rule = { id: 9, alertName: "r", alertContent: "r", alertSeverity: 2, dataPointIntID: 1, duration: 0 };
 
 const compile = (text: string) => {
@@ -36,7 +23,7 @@ const compile = (text: string) => {
   return { variables: formula.variables, weight: formula.weight, evaluate: formula.row() };
 };
 const plan = await compileRules(
-  [point(1, "a", { upperLimit: upper }), point(2, "b")],
+  [makePoint(1, "a", { upperLimit: upper }), makePoint(2, "b")],
   [],
   [{ ...rule, condition: "dataPoint > b" } as AlertRule],
   compile,
@@ -206,7 +193,7 @@ suite("evaluation of messages", (test) => {
   test("many causes that swing in one message are bounded together; each is left as its last point says", async () => {
     const limits = 300;
     const by = await compileRules(
-      Array.from({ length: limits }, (_, i) => point(i + 1, `p${i}`, { upperLimit: upper })),
+      Array.from({ length: limits }, (_, i) => makePoint(i + 1, `p${i}`, { upperLimit: upper })),
       [],
       [],
       compile,
@@ -245,7 +232,7 @@ suite("evaluation of messages", (test) => {
 
   test("the rules of a product with many data points, rules and columns are compiled in slices, and linear", async () => {
     const size = 20_000;
-    const points = Array.from({ length: size }, (_, i) => point(i + 1, `p${i}`, { upperLimit: upper }));
+    const points = Array.from({ length: size }, (_, i) => makePoint(i + 1, `p${i}`, { upperLimit: upper }));
     const resources = points.map(({ id }) => ({ codeValue: "serialNumber", dataPointIntID: id }));
     const rules = Array.from({ length: 100 }, (_, i) => ({
       ...rule,
@@ -268,7 +255,7 @@ suite("evaluation of messages", (test) => {
 
   const slow = (rules: number, condition: string) =>
     compileRules(
-      [point(1, "a"), point(2, "b")],
+      [makePoint(1, "a"), makePoint(2, "b")],
       [],
       Array.from({ length: rules }, (_, i) => ({ ...rule, id: i + 1, condition })) as AlertRule[],
       compile,
@@ -313,7 +300,7 @@ suite("evaluation of messages", (test) => {
   test("rules that have taken too long of one message are looked at once more, at its last time", async () => {
     let evaluated = 0;
     const by = await compileRules(
-      [point(1, "a")],
+      [makePoint(1, "a")],
       [],
       [{ ...rule, condition: "dataPoint > 5" } as AlertRule],
       () => ({
@@ -360,7 +347,7 @@ suite("evaluation of messages", (test) => {
   test("the duration of a condition counts from when that condition became true, also after a restart", async () => {
     const over = (limit: number, id = 9, duration = 10) =>
       compileRules(
-        [point(1, "a")],
+        [makePoint(1, "a")],
         [],
         [{ ...rule, id, duration, condition: `dataPoint > ${limit}` } as AlertRule],
         compile,
@@ -393,14 +380,14 @@ suite("evaluation of messages", (test) => {
       { id: 2, time: 1, value: 0 },
     ] as const;
     const long = await compileRules(
-      [point(1, "a"), point(2, "b")],
+      [makePoint(1, "a"), makePoint(2, "b")],
       [],
       [{ ...rule, duration: 60, condition: "dataPoint > b" } as AlertRule],
       compile,
     );
     run(state, 1, both, { by: long });
     assert.equal([state.values.size, state.since.size], [2, 1]);
-    run(state, 2, both, { by: await compileRules([point(1, "a", { upperLimit: 5 })], [], [], compile) });
+    run(state, 2, both, { by: await compileRules([makePoint(1, "a", { upperLimit: 5 })], [], [], compile) });
     assert.equal([[...state.values.keys()], state.since.size], [[1], 0]);
     run(state, 3, both, { by: await compileRules([], [], [], compile) });
     assert.is(state.values.size, 0);
@@ -409,8 +396,8 @@ suite("evaluation of messages", (test) => {
   test("a fence that is taken away ends its alert with the next message, place or not, and no other's", async () => {
     const places = await compileRules(
       [
-        point(1, "a", { isLocationType: 1, locationType: 1 }),
-        point(2, "b", { isLocationType: 1, locationType: 2 }),
+        makePoint(1, "a", { isLocationType: 1, locationType: 1 }),
+        makePoint(2, "b", { isLocationType: 1, locationType: 2 }),
       ],
       [],
       [],

@@ -89,14 +89,16 @@ const passingBytes = 256 * 1024;
 /**
  * The body's bytes as they come, in pieces of 16 KiB and more but for the last. It releases the reservation once it ends
  * or is destroyed. What its reader leaves of the body is discarded, so that an answer can follow.
- * @param toError what it fails with
- * @param length of the body in bytes, where its head declares it: a short one reserves less
+ * @param options `toError`: what it fails with; `length`: of the body in bytes, where its head declares it, since a short
+ * one reserves less
  */
 export function createPieceStream(
   source: PausableSource,
   reservation: Reservation,
-  toError: (failure: PassingFailure) => Error = (failure) => new BodyError(failure),
-  length = passingBytes,
+  {
+    toError = (failure) => new BodyError(failure),
+    length = passingBytes,
+  }: { readonly toError?: (failure: PassingFailure) => Error; readonly length?: number } = {},
 ): Readable {
   // The last piece may come on top of what is almost enough.
   const gathered = new GrowingBuffer(Number.MAX_SAFE_INTEGER);

@@ -21,9 +21,10 @@ export function CommittedInput({ value, onCommit, ...rest }: CommittedInputProps
       onInput={({ currentTarget }) => {
         typed.value = currentTarget.value;
       }}
-      onChange={async ({ currentTarget }) => {
-        await onCommit(currentTarget.value);
-        typed.value = null;
+      onChange={async ({ currentTarget: { value: committed } }) => {
+        await onCommit(committed);
+        // Somebody may be typing again by then.
+        if (typed.value === committed) typed.value = null;
       }}
     />
   );

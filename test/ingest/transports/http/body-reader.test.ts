@@ -104,7 +104,7 @@ suite("reader of bodies", (test) => {
     ] as const) {
       const { seen, reservation } = budgetOf(1_000_000);
       const source = Readable.from([Buffer.alloc(100)]);
-      for await (const _ of createPieceStream(source, reservation, undefined, length)) void _;
+      for await (const _ of createPieceStream(source, reservation, { length })) void _;
       assert.equal([seen.most, seen.held], [most, 0]);
     }
   });
