@@ -67,7 +67,7 @@ function createStage(streamsMax = 2) {
     },
     window: () => {
       const heard: ToWindow[] = [];
-      const window = { tell: (message: ToWindow) => void heard.push(message) };
+      const window = { send: (message: ToWindow) => void heard.push(message) };
       return {
         heard,
         gaps: () => heard.filter(({ kind }) => kind === "gap").length,

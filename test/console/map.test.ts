@@ -8,7 +8,7 @@ import {
   viewOf,
   viewText,
   withoutOverlap,
-  withRoom,
+  withSpace,
 } from "../../src/console/app/map/places.js";
 import { arrowheads, lengthOf, nearest, onward } from "../../src/console/app/map/track.js";
 import { landOutlines } from "../../src/console/land.js";
@@ -129,7 +129,7 @@ suite("console: places and outlines", (test) => {
       { x: 400, y: 0, isNamed: false },
       { x: 0, y: 50, isNamed: true },
     ];
-    assert.equal([...withRoom(marks)], [1, 3]);
+    assert.equal([...withSpace(marks)], [1, 3]);
   });
 
   test("counts that would lie over each other are one, as bad as the worst of them", () => {

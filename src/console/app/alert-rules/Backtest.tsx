@@ -2,7 +2,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call } from "../api.js";
-import { useAsk } from "../ask.js";
 import type { OriginalData } from "../charts/data.js";
 import type { Limit, Span } from "../charts/decorations.js";
 import { Chart } from "../charts/LazyChart.js";
@@ -13,6 +12,7 @@ import { useDebounced } from "../debounced.js";
 import type { FormulaScope } from "../formula/names.js";
 import { PreviewRange, usePreviewDevice } from "../formula/PreviewRange.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import { me } from "../session.js";
 import { Scroll } from "../shell/Scroll.js";
 import { conditionOf } from "./conditions.js";
@@ -66,13 +66,13 @@ export function Backtest({ scope, condition, duration, severity, onFaults }: Bac
     ...(duration === "" ? {} : { duration: Number(duration) }),
   };
   const key = useDebounced(isAskable ? JSON.stringify(body) : "", restMs);
-  const tested = useAsk(key, async (signal) => {
+  const tested = useQuery(key, async (signal) => {
     if (key === "") return null;
     const sent = JSON.parse(key) as typeof body;
     const answer = await call<Tested>("POST", "/alert_rules/preview", { body: sent, signal });
     return { ...answer, days: Math.round((sent.endTime - sent.startTime) / dayMs) };
   });
-  const values = useAsk(`${point?.id} ${JSON.stringify(range)}`, async (signal) =>
+  const values = useQuery(`${point?.id} ${JSON.stringify(range)}`, async (signal) =>
     point === undefined || device === ""
       ? null
       : valuesOf(

@@ -65,7 +65,7 @@ function BackupRow({ backup, isWorking, onVerify, onRemoved }: BackupRowProps) {
   return (
     <tbody>
       <tr>
-        <Told {...backup} />
+        <BackupDetails {...backup} />
         <td class="act">
           {state === "complete" && (
             <>
@@ -126,7 +126,7 @@ function Below({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-function Told(backup: Backup) {
+function BackupDetails(backup: Backup) {
   const { beginAt, state, bytes, verifiedAt, isSound } = backup;
   const isDamaged = isSound === false;
   return (

@@ -1,8 +1,8 @@
 /** The backups of the service: what there is, whether it can be relied on, and what is being done to it. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { query, setQuery } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment } from "../shown.js";
@@ -19,13 +19,13 @@ const oldMs = 7 * 86_400_000;
 
 export function Backups() {
   const { before } = query.value;
-  const asked = useAsk(`backups ${before}`, (signal) => listBackups(before, signal), everyMs);
+  const asked = useQuery(`backups ${before}`, (signal) => listBackups(before, signal), everyMs);
   // The service makes none: somebody does, by the commands.
   if (asked.failure?.fields.BACKUP_DIR !== undefined) return <BackupCommands />;
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(list) => <Folder list={list} isFirst={before === undefined} onChange={asked.again} />}
-    </Answer>
+    </QueryResult>
   );
 }
 

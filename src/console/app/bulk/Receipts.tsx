@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { listTasks } from "../tasks/task.js";
 import type { Begun } from "./begun.js";
@@ -29,7 +29,7 @@ interface ReceiptsProps {
 
 export function Receipts({ taskID, begun, isEnded }: ReceiptsProps) {
   const isOver = useSignal(false);
-  const asked = useAsk(
+  const asked = useQuery(
     `receipts ${taskID} ${isEnded}`,
     (signal) => counted(taskID, begun, signal),
     isOver.value ? undefined : everyMs,

@@ -9,10 +9,10 @@ export interface LatePoint {
 
 const lateMs = 10 * 60_000;
 /** Of each data point of a device. */
-const [lateMax, toldMax] = [1000, 5000];
+const [lateMax, seenMax] = [1000, 5000];
 
 interface Seen {
-  readonly told: Set<number>;
+  readonly seenTimes: Set<number>;
   readonly late: Map<number, number>;
   newest: number;
 }
@@ -26,14 +26,14 @@ export class LatePoints {
     const key = keyOf(deviceID, dataPointIntID);
     let seen = this.#seen.get(key);
     if (seen === undefined) {
-      seen = { told: new Set(), late: new Map(), newest: Number.NEGATIVE_INFINITY };
+      seen = { seenTimes: new Set(), late: new Map(), newest: Number.NEGATIVE_INFINITY };
       this.#seen.set(key, seen);
     }
-    const { told, late, newest } = seen;
+    const { seenTimes, late, newest } = seen;
     // What comes once more was there in time.
-    if (told.has(time)) return late.has(time);
-    if (told.size >= toldMax) told.clear();
-    told.add(time);
+    if (seenTimes.has(time)) return late.has(time);
+    if (seenTimes.size >= seenMax) seenTimes.clear();
+    seenTimes.add(time);
     seen.newest = Math.max(newest, time);
     // The clock of this machine may be behind.
     const byMs = Math.max(now, newest) - time;

@@ -136,6 +136,6 @@ function yRange(lowest: number | null, highest: number | null, limits: readonly 
   const reach = highest > lowest ? highest - lowest : Math.max(Math.abs(highest) * 0.05, 0.5);
   const near = limits.filter((value) => value >= lowest - reach && value <= highest + reach);
   const [min, max] = [Math.min(lowest, ...near), Math.max(highest, ...near)];
-  const room = max > min ? (max - min) * 0.06 : Math.max(Math.abs(max) * 0.05, 0.5);
-  return [min - room, max + room];
+  const margin = max > min ? (max - min) * 0.06 : Math.max(Math.abs(max) * 0.05, 0.5);
+  return [min - margin, max + margin];
 }

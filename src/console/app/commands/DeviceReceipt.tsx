@@ -1,8 +1,8 @@
 /** What has become of a command to one device, by its control log. */
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import { me } from "../session.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { inbox, type Typed } from "./command.js";
@@ -28,7 +28,7 @@ const payloadMax = 1500;
 
 export function DeviceReceipt({ deviceIntID, typed, isTaken, round }: DeviceReceiptProps) {
   const { topic, payload } = typed;
-  const asked = useAsk(
+  const asked = useQuery(
     `receipt ${deviceIntID} ${round}`,
     async (signal) => {
       const query = {

@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure, call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { me } from "../session.js";
 import { AddPanel } from "./AddPanel.js";
 import { apiSource } from "./api-source.js";
@@ -37,7 +37,7 @@ export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
   const { dashboard: opened, draft } = begun.current;
   const isOld = draft !== null && draft.version !== opened.version;
   const path = isOld ? `/dashboards/${opened.id}/revisions/${draft.version}` : null;
-  const asked = useAsk(path, (signal) =>
+  const asked = useQuery(path, (signal) =>
     call<{ readonly document: DashboardDocument }>("GET", path ?? "", { signal }).catch((error: unknown) => {
       if (error instanceof ApiFailure && error.status === 404) return null;
       throw error;
@@ -49,7 +49,7 @@ export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
     return <Editor dashboard={opened} start={start} isForgotten={false} onClose={onClose} />;
   }
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(revision) => (
         <Editor
           dashboard={opened}
@@ -61,7 +61,7 @@ export function BoardEditor({ dashboard, onClose }: BoardEditorProps) {
           onClose={onClose}
         />
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

@@ -33,7 +33,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
   );
   const zone = isZone(tz) ? tz : zoneOf(document, deploymentZone);
   const refreshed = useSignal(0);
-  const told = useSignal<ReadonlyMap<string, number>>(new Map());
+  const changedAt = useSignal<ReadonlyMap<string, number>>(new Map());
   const round = useSignal(0);
   const late = useMemo(() => new LatePoints(), []);
   // A range that is chosen reaches until the moment at which it is.
@@ -53,11 +53,11 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
     isOn: source.isOwn && end === "now",
     onNews: (panels) => {
       const at = Date.now();
-      told.value = new Map([...told.value, ...panels.map((id) => [id, at] as const)]);
+      changedAt.value = new Map([...changedAt.value, ...panels.map((id) => [id, at] as const)]);
     },
   });
   const news = new Map(
-    [...told.value].flatMap(([id, at]) => {
+    [...changedAt.value].flatMap(([id, at]) => {
       const later = at > now ? spanOf({ start, end }, at, zone) : null;
       return later === null ? [] : [[id, later] as const];
     }),

@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { CopyButton } from "../shell/CopyButton.js";
@@ -27,14 +27,14 @@ export function DashboardPage({
   const isEdited = mayEdit && query.value.edit === "1";
   /** Whose dashboard is there: while it is edited it is not asked for again. */
   const known = useSignal<string | null>(null);
-  const asked = useAsk(isEdited && known.value === path ? null : path, (signal) =>
+  const asked = useQuery(isEdited && known.value === path ? null : path, (signal) =>
     call<Dashboard>("GET", path, { signal }),
   );
   useEffect(() => {
     if (asked.data !== undefined && !asked.isLoading) known.value = path;
   }, [asked.data, asked.isLoading, path]);
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(dashboard) =>
         isEdited ? (
           <BoardEditor
@@ -49,7 +49,7 @@ export function DashboardPage({
           <Shown dashboard={dashboard} mayEdit={mayEdit} onChanged={asked.again} />
         )
       }
-    </Answer>
+    </QueryResult>
   );
 }
 

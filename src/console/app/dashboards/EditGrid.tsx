@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { t } from "../i18n.js";
-import { isNarrow } from "../narrow.js";
+import { isSmallScreen } from "../small-screen.js";
 import type { Board } from "./context.js";
 import type { Panel } from "./document.js";
 import { placeOf } from "./Grid.js";
@@ -97,7 +97,7 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
           key={panel.id}
           class={`editable${panel.id === openID ? " open" : ""}${panel.id === drag.value?.id ? " dragged" : ""}`}
           style={
-            isNarrow.value ? { gridColumn: "1 / -1", gridRow: `span ${panel.layout.h}` } : placeOf(panel)
+            isSmallScreen.value ? { gridColumn: "1 / -1", gridRow: `span ${panel.layout.h}` } : placeOf(panel)
           }
           onPointerDown={(event) => {
             const isHead = (event.target as Element).closest(".panel > header") !== null;

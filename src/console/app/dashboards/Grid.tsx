@@ -1,5 +1,5 @@
 /** The panels of a dashboard on their grid; on narrow screens one below the other, two values a row. */
-import { isNarrow } from "../narrow.js";
+import { isSmallScreen } from "../small-screen.js";
 import type { Board } from "./context.js";
 import type { Panel } from "./document.js";
 import { compacted, phoneOrder } from "./layout.js";
@@ -11,7 +11,7 @@ interface GridProps {
 }
 
 export function Grid({ panels, board }: GridProps) {
-  const isPhone = isNarrow.value;
+  const isPhone = isSmallScreen.value;
   return (
     <div class="board">
       {(isPhone ? phoneOrder(panels) : compacted(panels)).map((panel) => (

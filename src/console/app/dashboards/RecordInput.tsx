@@ -22,7 +22,7 @@ export function RecordInput({ type, value, label, onValue }: RecordInputProps) {
   useEffect(() => {
     newest.current = value;
   }, [value]);
-  function tell(): void {
+  function notify(): void {
     isTyping.current = false;
     if (newest.current !== value) onValue(newest.current);
   }
@@ -32,7 +32,7 @@ export function RecordInput({ type, value, label, onValue }: RecordInputProps) {
       onInputCapture={() => {
         isTyping.current = true;
       }}
-      onChange={tell}
+      onChange={notify}
     >
       <ReferenceInput
         shared={{ class: "input", "aria-label": label, placeholder: label }}
@@ -42,7 +42,7 @@ export function RecordInput({ type, value, label, onValue }: RecordInputProps) {
         onText={(text) => {
           newest.current = text;
           // A name that was found after it was left.
-          if (!isTyping.current) tell();
+          if (!isTyping.current) notify();
         }}
       />
     </span>

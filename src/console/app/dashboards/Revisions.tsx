@@ -2,8 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { TitledDialog } from "../shell/TitledDialog.js";
 import { Moment, shownHeaders } from "../shown.js";
 import { Changes } from "./Conflict.js";
@@ -25,13 +25,13 @@ const kept = 20;
 
 export function Revisions({ dashboard, mayEdit, onClose }: RevisionsProps) {
   const path = `/dashboards/${dashboard.id}/revisions`;
-  const asked = useAsk(path, (signal) =>
+  const asked = useQuery(path, (signal) =>
     call<Page<RevisionRow>>("GET", path, { query: { _limit: kept }, headers: shownHeaders(), signal }),
   );
   const open = useSignal<number | null>(null);
   return (
     <TitledDialog title={t("board.revisions")} onClose={() => onClose(false)}>
-      <Answer asked={asked}>
+      <QueryResult asked={asked}>
         {({ items }) => (
           <ul class="steps">
             {items.map(({ version, createUser, createAt }) => (
@@ -68,7 +68,7 @@ export function Revisions({ dashboard, mayEdit, onClose }: RevisionsProps) {
             ))}
           </ul>
         )}
-      </Answer>
+      </QueryResult>
     </TitledDialog>
   );
 }
@@ -83,7 +83,7 @@ interface RevisionProps {
 function Revision({ dashboard, version, mayEdit, onRestored }: RevisionProps) {
   const { id, name, description } = dashboard;
   const path = `/dashboards/${id}/revisions/${version}`;
-  const asked = useAsk(path, (signal) =>
+  const asked = useQuery(path, (signal) =>
     call<{ readonly document: DashboardDocument }>("GET", path, { signal }),
   );
   const fault = useSignal<string | null>(null);
@@ -97,7 +97,7 @@ function Revision({ dashboard, version, mayEdit, onRestored }: RevisionProps) {
     }
   }
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {({ document }) => (
         <>
           <Changes title={t("board.since")} before={{ name, description, document }} after={dashboard} />
@@ -113,6 +113,6 @@ function Revision({ dashboard, version, mayEdit, onRestored }: RevisionProps) {
           )}
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }

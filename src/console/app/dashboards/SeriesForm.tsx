@@ -1,7 +1,7 @@
 /** The series of a panel: whose data points or metrics it shows, and how each is drawn. */
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import type { Series, Variable } from "./document.js";
 import { TargetInput } from "./TargetInput.js";
 import { targetOf } from "./targets.js";
@@ -123,7 +123,7 @@ const measuredMax = 1000;
 /** What a device, or a group, measures: by its product. */
 function useMeasured(deviceID: string, variables: readonly Variable[]) {
   const target = targetOf(deviceID, "device", variables, {});
-  return useAsk(`measured ${JSON.stringify(target)}`, async (signal): Promise<Measured> => {
+  return useQuery(`measured ${JSON.stringify(target)}`, async (signal): Promise<Measured> => {
     if (target === null) return none;
     const find = async (path: string, field: string): Promise<string | undefined> => {
       const query = { [field]: target.id, _limit: 1 };

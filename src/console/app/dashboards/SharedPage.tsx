@@ -1,9 +1,9 @@
 /** A shared dashboard: what its token shows, and nothing else. Asked again, so that one that is revoked is gone. */
 import { signal } from "@preact/signals";
 import { ApiFailure } from "../api.js";
-import { useAsk } from "../ask.js";
 import { readZonesBy } from "../charts/zone.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import { path } from "../router.js";
 import { BoardView } from "./BoardView.js";
 import { Grid } from "./Grid.js";
@@ -19,7 +19,7 @@ addEventListener("hashchange", () => {
 
 export function SharedPage() {
   const given = token.value;
-  const { data, failure } = useAsk(
+  const { data, failure } = useQuery(
     `shared ${given}`,
     (signal) => readNamed(given, signal).catch(goneIfRefused),
     lookMs,

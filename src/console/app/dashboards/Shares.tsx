@@ -2,8 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { Status } from "../shell/Status.js";
 import { TitledDialog } from "../shell/TitledDialog.js";
@@ -28,7 +28,7 @@ const sharesShown = 100;
 
 export function Shares({ dashboard, onClose }: SharesProps) {
   const path = `/dashboards/${dashboard.id}/shares`;
-  const asked = useAsk(path, (signal) =>
+  const asked = useQuery(path, (signal) =>
     call<Page<ShareRow>>("GET", path, { query: { _limit: sharesShown }, headers: shownHeaders(), signal }),
   );
   const fault = useSignal<string | null>(null);
@@ -51,7 +51,7 @@ export function Shares({ dashboard, onClose }: SharesProps) {
           {fault.value}
         </p>
       )}
-      <Answer asked={asked}>
+      <QueryResult asked={asked}>
         {({ items }) => (
           <ul class="steps">
             {items.map((share) => (
@@ -96,7 +96,7 @@ export function Shares({ dashboard, onClose }: SharesProps) {
             ))}
           </ul>
         )}
-      </Answer>
+      </QueryResult>
     </TitledDialog>
   );
 }

@@ -136,9 +136,9 @@ export function apiSource(variables: readonly Variable[], chosen: Chosen): Panel
             ? targetOf(productID, "product", variables, chosen)
             : undefined;
       if (target === null) return nowhere;
-      const narrowed = target === undefined ? {} : await recordOf(target.type, target.id, signal);
-      if (narrowed === null) return nowhere;
-      return fetchPlaces({ ...narrowed, bbox: bbox || wholeEarth, zoom }, signal);
+      const filter = target === undefined ? {} : await recordOf(target.type, target.id, signal);
+      if (filter === null) return nowhere;
+      return fetchPlaces({ ...filter, bbox: bbox || wholeEarth, zoom }, signal);
     },
   };
 }

@@ -66,7 +66,7 @@ function useGathered(news: News): (panels: readonly string[], isLate?: boolean) 
   const due = useRef(new Map<string, number>());
   const last = useRef(new Map<string, number>());
 
-  function tell(): void {
+  function notify(): void {
     clearTimeout(timer.current);
     if (window.document.hidden) return;
     const now = performance.now();
@@ -76,13 +76,13 @@ function useGathered(news: News): (panels: readonly string[], isLate?: boolean) 
       last.current.set(id, now);
     }
     if (panels.length > 0) newest.current.onNews(panels);
-    if (due.current.size > 0) timer.current = setTimeout(tell, Math.min(...due.current.values()) - now);
+    if (due.current.size > 0) timer.current = setTimeout(notify, Math.min(...due.current.values()) - now);
   }
 
   useEffect(() => {
-    window.document.addEventListener("visibilitychange", tell);
+    window.document.addEventListener("visibilitychange", notify);
     return () => {
-      window.document.removeEventListener("visibilitychange", tell);
+      window.document.removeEventListener("visibilitychange", notify);
       clearTimeout(timer.current);
     };
   }, []);
@@ -95,6 +95,6 @@ function useGathered(news: News): (panels: readonly string[], isLate?: boolean) 
       const at = dueAt(type, rangeMs, performance.now(), last.current.get(id), isLate);
       due.current.set(id, Math.min(at, due.current.get(id) ?? at));
     }
-    tell();
+    notify();
   };
 }

@@ -1,6 +1,7 @@
 /** What a panel's series are over the range of its dashboard, and over the earlier one that it is compared with. */
-import { type Asked as Answering, useAsk } from "../ask.js";
+
 import type { Mark } from "../charts/decorations.js";
+import { type Query as Answering, useQuery } from "../query.js";
 import { type Earlier, earlierOf } from "../range/comparison.js";
 import type { Board } from "./context.js";
 import type { SeriesPanel } from "./document.js";
@@ -23,7 +24,7 @@ export function useSeries(
   const question = JSON.stringify([panel.id, series, unit, fill, compare, source.key, zone, size]);
   // Whoever is not seen keeps his question, and so asks nothing.
   const key = isVisible ? `${question} ${from} ${to} ${round}` : null;
-  return useAsk(key, async (signal) => {
+  return useQuery(key, async (signal) => {
     const asked = { from, to, zone, size };
     const earlier = compare === undefined ? null : earlierOf({ from, to }, compare, zone);
     const [now, before, marks] = await Promise.all([

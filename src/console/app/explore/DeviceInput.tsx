@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
 import { useDebounced } from "../debounced.js";
+import { useQuery } from "../query.js";
 
 interface DeviceInputProps {
   readonly label: string;
@@ -50,7 +50,7 @@ export function DeviceInput({ label, within = {}, value, onDevice }: DeviceInput
     if (value !== undefined) typed.value = value;
   }, [value]);
   const rested = useDebounced(typed.value, restMs);
-  const found = useAsk(JSON.stringify([within, rested]), (signal) => devicesLike(rested, within, signal));
+  const found = useQuery(JSON.stringify([within, rested]), (signal) => devicesLike(rested, within, signal));
   const items = found.data ?? [];
   function choose(text: string): void {
     const named = items.filter(({ deviceName }) => deviceName === text.trim());

@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { ApiFailure, call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { me } from "../session.js";
 import { useDrop } from "../shell/use-drop.js";
 import { TaskLine, useTask } from "../tasks/TaskLine.js";
@@ -102,7 +102,7 @@ function Import({ look: { file, type, rows, columns, fault }, onImported, onClos
   useEffect(() => {
     if (found !== null) onImported();
   }, [found !== null]);
-  const look = useAsk(fault === null && statusUrl.value === null ? "look" : null, (signal) =>
+  const look = useQuery(fault === null && statusUrl.value === null ? "look" : null, (signal) =>
     dryLook(file, signal),
   );
   return (
@@ -112,7 +112,9 @@ function Import({ look: { file, type, rows, columns, fault }, onImported, onClos
       </p>
       <p class="mono columns">{columns.join(", ")}</p>
       {fault !== null && <p class="status bad">{t(fault)}</p>}
-      {fault === null && found === null && <Answer asked={look}>{(seen) => <Looked look={seen} />}</Answer>}
+      {fault === null && found === null && (
+        <QueryResult asked={look}>{(seen) => <Looked look={seen} />}</QueryResult>
+      )}
       {refusal.value !== null && (
         <p class="status bad" role="alert">
           {refusal.value}

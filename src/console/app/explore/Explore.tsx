@@ -1,8 +1,8 @@
 /** Values of any devices over any range: the page for questions that no dashboard has asked yet. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { spanOf } from "../range/range.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
@@ -23,7 +23,7 @@ export function Explore() {
   const imported = useSignal(0);
   const span = spanOf({ start: from, end: to }, now.value, zone);
   const names = devices.join();
-  const catalog = useAsk(`catalog ${names}`, (signal) => catalogOf(devices, signal));
+  const catalog = useQuery(`catalog ${names}`, (signal) => catalogOf(devices, signal));
   return (
     <>
       <header>
@@ -51,7 +51,7 @@ export function Explore() {
         ) : span === null ? (
           <p class="notice bad">{t("range.wrong")}</p>
         ) : (
-          <Answer asked={catalog}>
+          <QueryResult asked={catalog}>
             {(found) => (
               <>
                 {found.unknown.map((id) => (
@@ -74,7 +74,7 @@ export function Explore() {
                 />
               </>
             )}
-          </Answer>
+          </QueryResult>
         )}
       </DropFile>
     </>

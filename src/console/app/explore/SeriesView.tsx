@@ -1,10 +1,10 @@
 /** What is chosen, drawn or as a table, with the files that can be had of it. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Answer, useAsk } from "../ask.js";
 import { alertMarks } from "../charts/alert-marks.js";
 import { pointsOnScreen } from "../charts/data.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { earlierOf } from "../range/comparison.js";
 import { Status } from "../shell/Status.js";
 import { type Chosen, keyOf } from "./chosen.js";
@@ -39,7 +39,7 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
   const refill = useSignal(0);
   const settings = [unit, aggregate, zone, compare, ...chosen.map(keyOf)].join(" ");
   const key = [settings, still.from, still.to, asked.maxPoints, round, refill.value].join(" ");
-  const answer = useAsk<Shown>(key, async (signal) => {
+  const answer = useQuery<Shown>(key, async (signal) => {
     const [found, before, marks] = await Promise.all([
       valuesOf(chosen, asked, signal),
       earlier === null ? null : valuesOf(chosen, { ...asked, from: earlier.from, to: earlier.to }, signal),
@@ -58,7 +58,7 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
   }, [isOverdue]);
   if (chosen.length === 0) return <p class="notice">{t("explore.noSeries")}</p>;
   return (
-    <Answer asked={answer}>
+    <QueryResult asked={answer}>
       {(data) => {
         // A range that runs moves on between two answers, and the axis follows the hand before its answer is there.
         const isOld = data.key !== key && !(isLive && data.settings === settings);
@@ -88,7 +88,7 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
           </div>
         );
       }}
-    </Answer>
+    </QueryResult>
   );
 }
 

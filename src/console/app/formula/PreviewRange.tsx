@@ -1,9 +1,9 @@
 /** On which device, and how far back, something is tried that is not saved. */
 import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
 import { DeviceInput } from "../explore/DeviceInput.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 
 const previewDays = [1, 7, 30] as const;
 
@@ -49,7 +49,7 @@ interface DeviceRow {
 /** The device that something is tried on: the first of the product until another is chosen. */
 export function usePreviewDevice(productID: string | null): [device: string, choose: (id: string) => void] {
   const chosen = useSignal<{ readonly productID: string; readonly deviceID: string } | null>(null);
-  const first = useAsk(`first device ${productID}`, async (signal) =>
+  const first = useQuery(`first device ${productID}`, async (signal) =>
     productID === null
       ? null
       : {

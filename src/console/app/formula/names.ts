@@ -1,6 +1,6 @@
 /** Names that a formula may use: the data points of the product of the one that it is about. */
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
+import { useQuery } from "../query.js";
 
 export interface FormulaPoint {
   readonly id: number;
@@ -23,7 +23,7 @@ const isName = ({ dataPointID }: FormulaPoint): boolean => /^[A-Za-z_][A-Za-z0-9
 
 /** @param dataPointIntID as it is typed; null where it names no data point yet */
 export function useFormulaScope(dataPointIntID: string): FormulaScope | null {
-  const asked = useAsk(`formula point ${dataPointIntID}`, async (signal): Promise<FormulaScope | null> => {
+  const asked = useQuery(`formula point ${dataPointIntID}`, async (signal): Promise<FormulaScope | null> => {
     if (!/^[1-9]\d{0,14}$/.test(dataPointIntID)) return null;
     const point = await call<FormulaPoint>("GET", `/data_points/${dataPointIntID}`, { signal });
     const { items } = await call<Page<FormulaPoint>>("GET", "/data_points", {

@@ -13,7 +13,7 @@ import { openStream } from "./stream.js";
 import { createStreams, type Surroundings } from "./streams.js";
 
 export interface Window {
-  tell(message: ToWindow): void;
+  send(message: ToWindow): void;
 }
 
 export interface Hub {
@@ -82,8 +82,8 @@ export function createHub(streamsMax: number, surroundings: Surroundings = ofBro
     {
       event,
       state: (state: LinkState) => everybody({ kind: "state", state }),
-      allOn: tellMissing,
-      greeted: tellAllLeft,
+      allOn: sendMissing,
+      greeted: sendAllLeft,
       cut: () => {
         for (const [window, { wants }] of own()) {
           if (!wants.every((want) => bring(streams.heard, withoutGone(want)))) missing.add(window);
@@ -102,7 +102,7 @@ export function createHub(streamsMax: number, surroundings: Surroundings = ofBro
   /** The windows of the user whose streams these are. */
   const own = (): [Window, Attending][] => [...windows].filter(([, one]) => one.user === user);
   function everybody(message: ToWindow): void {
-    for (const [window] of own()) window.tell(message);
+    for (const [window] of own()) window.send(message);
   }
   const withoutGone = ({ topics: some, devices }: Want): Want => ({
     topics: some,
@@ -127,25 +127,25 @@ export function createHub(streamsMax: number, surroundings: Surroundings = ofBro
     // Once it is known which devices are gone.
     if (finding > 0) return;
     streams.want(wanted());
-    tellAllLeft();
-    if (streams.isOn) tellMissing();
+    sendAllLeft();
+    if (streams.isOn) sendMissing();
   }
 
-  function tellAllLeft(): void {
-    for (const [window, one] of own()) tellLeft(window, one);
+  function sendAllLeft(): void {
+    for (const [window, one] of own()) sendLeft(window, one);
   }
 
   /** What no stream brings, or not yet, is the window's own to ask for. Whoever says what it wants gets an answer. */
-  function tellLeft(window: Window, one: Attending, isAsked = false): void {
+  function sendLeft(window: Window, one: Attending, isAsked = false): void {
     const wants = one.wants.filter((want) => !bring(streams.heard, withoutGone(want)));
     const text = JSON.stringify(wants);
     if (!isAsked && text === one.left) return;
     one.left = text;
-    window.tell({ kind: "left", wants });
+    window.send({ kind: "left", wants });
   }
 
-  function tellMissing(): void {
-    for (const [window] of own()) if (missing.delete(window)) window.tell({ kind: "gap" });
+  function sendMissing(): void {
+    for (const [window] of own()) if (missing.delete(window)) window.send({ kind: "gap" });
   }
 
   /** Asks of each device whether it is there. */
@@ -183,7 +183,7 @@ export function createHub(streamsMax: number, surroundings: Surroundings = ofBro
     const items = (Array.isArray(data) ? data : [data]).filter(isNew) as Item[];
     for (const [window, { wants }] of own()) {
       const theirs = items.filter((item) => wants.some((want) => isWanted(want, topic, item)));
-      if (theirs.length > 0) window.tell({ kind: "told", topic, items: theirs });
+      if (theirs.length > 0) window.send({ kind: "told", topic, items: theirs });
     }
   }
 
@@ -231,11 +231,11 @@ export function createHub(streamsMax: number, surroundings: Surroundings = ofBro
       if (isTurned) turnTo(theirs);
       if (theirs !== user) return;
       const hasState = before?.user === theirs || streams.state === null;
-      if (!hasState && streams.state !== null) window.tell({ kind: "state", state: streams.state });
-      tellLeft(window, one, true);
+      if (!hasState && streams.state !== null) window.send({ kind: "state", state: streams.state });
+      sendLeft(window, one, true);
       if (hasState && !isTurned && isSame) return;
       if (streams.isRunning && wants.every((want) => bring(streams.heard, withoutGone(want)))) {
-        if (streams.isOn) tellMissing();
+        if (streams.isOn) sendMissing();
         return shrinkAfter(shrinkMs);
       }
       callOffChange();

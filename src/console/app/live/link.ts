@@ -9,7 +9,7 @@ import type { FromWindow, Item, LinkState, Topic, ToWindow, Want } from "./proto
 /** One part of a page that listens. */
 interface Listener {
   readonly want: Want;
-  told(topic: Topic, items: readonly Item[]): void;
+  receive(topic: Topic, items: readonly Item[]): void;
   skipped(count: number): void;
 }
 
@@ -23,7 +23,7 @@ const listeners = new Set<Listener>();
 const isWanted = (want: string): boolean => [...listeners].some((one) => JSON.stringify(one.want) === want);
 
 /** Whether this is told of now: a part that is drawn for the first time does not listen yet. */
-export function isTold(want: Want): boolean {
+export function isServed(want: Want): boolean {
   const text = JSON.stringify(want);
   return linkState.value === "on" && !leftWants.value.has(text) && isWanted(text);
 }
@@ -82,7 +82,7 @@ function setLeft(wants: readonly string[]): void {
 
 function hand(listener: Listener, message: Extract<ToWindow, { kind: "told" | "skipped" }>): void {
   if (message.kind === "skipped") listener.skipped(message.count);
-  else if (listener.want.topics.includes(message.topic)) listener.told(message.topic, message.items);
+  else if (listener.want.topics.includes(message.topic)) listener.receive(message.topic, message.items);
 }
 
 /** From now on there is a link while somebody is logged in. */
@@ -120,7 +120,7 @@ async function openLink(): Promise<(message: FromWindow) => void> {
 async function ownLink(): Promise<(message: FromWindow) => void> {
   const { createHub } = (await import(base + liveWorker)) as typeof import("./worker.js");
   const hub = createHub(1);
-  const window = { tell: hear };
+  const window = { send: hear };
   // Each window takes one of the six connections that a browser has to a host: a hidden one takes none.
   document.addEventListener("visibilitychange", say);
   return (message) => hub.hear(window, document.hidden ? { user: null } : message);

@@ -1,11 +1,11 @@
 /** What happens, as it happens: for the parts of a page that show it. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { isTold, listen } from "./link.js";
+import { isServed, listen } from "./link.js";
 import type { Item, Topic } from "./protocol.js";
 
 /** Milliseconds since 1970, as in all that is told. */
-interface PointTold {
+interface LivePoint {
   readonly deviceIntID: number;
   readonly deviceID: string;
   readonly dataPointIntID: number;
@@ -14,7 +14,7 @@ interface PointTold {
   readonly value: unknown;
 }
 
-export interface MessageTold {
+export interface LiveMessage {
   readonly deviceIntID: number;
   readonly deviceID: string;
   readonly deviceName: string | null;
@@ -26,14 +26,14 @@ export interface MessageTold {
   readonly refused: readonly { readonly reason: string; readonly key?: string; readonly count: number }[];
 }
 
-interface PresenceTold {
+interface LivePresence {
   readonly deviceIntID: number;
   readonly deviceID: string;
   readonly deviceStatus: number;
   readonly time: number;
 }
 
-interface AlertTold {
+interface LiveAlert {
   readonly id: number;
   readonly deviceIntID: number;
   readonly deviceID: string;
@@ -43,7 +43,7 @@ interface AlertTold {
   readonly time: number;
 }
 
-interface CommandTold {
+interface LiveCommand {
   readonly id: number;
   readonly deviceIntID: number;
   readonly publishStatus: number;
@@ -51,13 +51,13 @@ interface CommandTold {
 }
 
 interface Handlers {
-  readonly onPoints?: (points: readonly PointTold[]) => void;
-  readonly onMessages?: (messages: readonly MessageTold[]) => void;
+  readonly onPoints?: (points: readonly LivePoint[]) => void;
+  readonly onMessages?: (messages: readonly LiveMessage[]) => void;
   /** So many messages were too many to be told, since the last time. */
   readonly onSkipped?: (count: number) => void;
-  readonly onPresence?: (told: readonly PresenceTold[]) => void;
-  readonly onAlerts?: (alerts: readonly AlertTold[]) => void;
-  readonly onCommands?: (commands: readonly CommandTold[]) => void;
+  readonly onPresence?: (told: readonly LivePresence[]) => void;
+  readonly onAlerts?: (alerts: readonly LiveAlert[]) => void;
+  readonly onCommands?: (commands: readonly LiveCommand[]) => void;
   readonly onOverview?: (figures: object) => void;
 }
 
@@ -90,7 +90,7 @@ export function useLive(wish: LiveWish): boolean {
     if (isNothing) return;
     return listen({
       want: { topics, devices },
-      told: (topic, items) => {
+      receive: (topic, items) => {
         const own = items.filter(
           ({ deviceID }) => devices === null || deviceID === undefined || devices.includes(deviceID),
         );
@@ -99,7 +99,7 @@ export function useLive(wish: LiveWish): boolean {
       skipped: (count) => handlers.current.onSkipped?.(count),
     });
   }, [JSON.stringify([topics, devices])]);
-  return isTold({ topics, devices }) && !isNothing;
+  return isServed({ topics, devices }) && !isNothing;
 }
 
 function handTo(handlers: Handlers, topic: Topic, items: readonly Item[]): void {

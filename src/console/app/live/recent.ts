@@ -10,7 +10,7 @@ const heldMs = 5_000;
 const itemsMax = 5_000;
 
 export function createRecent(now: () => number): Recent {
-  const told = new Set<string>();
+  const seen = new Set<string>();
   let until = Number.NEGATIVE_INFINITY;
   return {
     begin: () => {
@@ -18,14 +18,14 @@ export function createRecent(now: () => number): Recent {
     },
     isNew: (item) => {
       if (now() >= until) {
-        told.clear();
+        seen.clear();
         return true;
       }
       const text = JSON.stringify(item);
-      if (told.has(text)) return false;
-      told.add(text);
-      const [oldest] = told;
-      if (told.size > itemsMax && oldest !== undefined) told.delete(oldest);
+      if (seen.has(text)) return false;
+      seen.add(text);
+      const [oldest] = seen;
+      if (seen.size > itemsMax && oldest !== undefined) seen.delete(oldest);
       return true;
     },
   };

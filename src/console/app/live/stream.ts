@@ -4,7 +4,7 @@ import { createReader } from "./events.js";
 /** Why there is nothing to read: `gone`: one of its devices is not there; `loggedOut`: nobody is logged in. */
 export type Loss = "away" | "refused" | "gone" | "loggedOut";
 
-interface StreamTold {
+interface StreamHandlers {
   event(name: string, data: unknown): void;
   /** The service has greeted. */
   connected(): void;
@@ -22,7 +22,7 @@ const silenceMs = 40_000;
 /** What was missed for longer, by a machine that slept, is asked for anew: told now, it would seem to have come late. */
 const missedMsMax = 5 * 60_000;
 
-export function openStream(path: string, told: StreamTold): Stream {
+export function openStream(path: string, handlers: StreamHandlers): Stream {
   const end = new AbortController();
   let lastID = "";
   let heardAt = Date.now();
@@ -40,15 +40,15 @@ export function openStream(path: string, told: StreamTold): Stream {
       alive();
       for (const { name, data } of reader.take(next.value)) {
         if (name === "hello") greeted();
-        else told.event(name, JSON.parse(data));
+        else handlers.event(name, JSON.parse(data));
       }
       lastID = reader.lastID;
     }
   }
 
   function greeted(): void {
-    told.connected();
-    if (isGap) told.event("gap", {});
+    handlers.connected();
+    if (isGap) handlers.event("gap", {});
     isGap = false;
   }
 
@@ -94,7 +94,7 @@ export function openStream(path: string, told: StreamTold): Stream {
       if (end.signal.aborted) return;
       if (lost === null) delayMs = firstDelayMs;
       else {
-        told.lost(lost.loss);
+        handlers.lost(lost.loss);
         if (lost.loss === "gone" || lost.loss === "loggedOut") return;
       }
       await pause(Math.max(delayMs, lost?.afterMs ?? 0), end.signal);

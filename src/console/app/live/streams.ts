@@ -19,7 +19,7 @@ export interface Surroundings {
   after(ms: number, act: () => void): () => void;
 }
 
-interface StreamsTold {
+interface StreamsHandlers {
   event(name: string, item: unknown, isNew: (item: unknown) => boolean): void;
   state(state: LinkState): void;
   /** All that are wanted have been greeted. */
@@ -54,7 +54,7 @@ interface Running {
 }
 
 export function createStreams(
-  told: StreamsTold,
+  handlers: StreamsHandlers,
   streamsMax: number,
   { open, now, after }: Surroundings,
 ): Streams {
@@ -87,14 +87,14 @@ export function createStreams(
     }
     if ([...running.keys()].some((key) => !wanted.has(key))) lookAfter(overlapMs / 2);
     if (running.size === 0) state = null;
-    else tellState();
+    else publishState();
   }
 
   function begin(key: string, question: Question): void {
-    while (running.size >= streamsMax && makeRoom());
+    while (running.size >= streamsMax && closeOne());
     if (running.size > 0) recent.begin();
     const stream = open(key, {
-      event: (name, data) => told.event(name, data, recent.isNew),
+      event: (name, data) => handlers.event(name, data, recent.isNew),
       connected: () => become(key, "on"),
       lost: (loss) => lose(key, question, loss),
     });
@@ -102,7 +102,7 @@ export function createStreams(
   }
 
   /** One that has not been greeted brings nothing: it goes first, then the oldest. */
-  function makeRoom(): boolean {
+  function closeOne(): boolean {
     const old = [...running].filter(([key]) => !wanted.has(key));
     const [key] = old.find(([, one]) => one.state !== "on") ?? old[0] ?? [];
     if (key === undefined) return false;
@@ -113,7 +113,7 @@ export function createStreams(
   function cut(key: string): void {
     const wasHeard = running.get(key)?.state === "on";
     close(key);
-    if (wasHeard) told.cut();
+    if (wasHeard) handlers.cut();
   }
 
   function close(key: string): void {
@@ -134,28 +134,28 @@ export function createStreams(
     one.state = next;
     if (next === "on") one.onSince = now();
     settle();
-    tellState();
-    if (next === "on") told.greeted();
-    if (areOn()) told.allOn();
+    publishState();
+    if (next === "on") handlers.greeted();
+    if (areOn()) handlers.allOn();
   }
 
   /** One that is opening says nothing yet: the last state is the one that is known. */
-  function tellState(): void {
+  function publishState(): void {
     const states = [...running.values()].map((one) => one.state);
     const worst = (["away", "refused", "on"] as const).find((one) => states.includes(one));
     if (worst === undefined || worst === state) return;
     state = worst;
-    told.state(worst);
+    handlers.state(worst);
   }
 
   function lose(key: string, { devices }: Question, loss: Loss): void {
     if (loss === "away" || loss === "refused") return become(key, loss);
     if (loss === "loggedOut") {
       closeAll();
-      return told.loggedOut();
+      return handlers.loggedOut();
     }
     close(key);
-    told.gone(devices ?? []);
+    handlers.gone(devices ?? []);
   }
 
   return {

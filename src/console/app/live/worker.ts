@@ -13,7 +13,7 @@ let hub: Hub | null = null;
 addEventListener("connect", (event) => {
   const [port] = (event as MessageEvent).ports;
   if (port === undefined) return;
-  const window: Window = { tell: (message) => port.postMessage(message) };
+  const window: Window = { send: (message) => port.postMessage(message) };
   const own = hub ?? createHub(streamsMax);
   hub = own;
   port.onmessage = ({ data }: MessageEvent<FromWindow>) => own.hear(window, data);

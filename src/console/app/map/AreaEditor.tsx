@@ -92,8 +92,8 @@ const without = (scope: Scope) => (present: readonly Scope[]) => {
 };
 
 function reasonOf({ message, fields }: ApiFailure): string {
-  const told = Object.values(fields);
-  return told.length === 0 ? message : told.join("; ");
+  const texts = Object.values(fields);
+  return texts.length === 0 ? message : texts.join("; ");
 }
 
 function RemoveButton({ name, onSure }: { readonly name: string; onSure(): void }) {

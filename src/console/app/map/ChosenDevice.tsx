@@ -1,8 +1,8 @@
 /** The device that was chosen on a map: what it is, how it does, and the way to its page. */
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { hrefOf, setQuery } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { Status } from "../shell/Status.js";
@@ -21,7 +21,7 @@ const refreshMs = 5000;
 const alertsMax = 5;
 
 export function ChosenDevice({ id }: { readonly id: number }) {
-  const asked = useAsk(`placed ${id}`, (signal) => fetchPlaced(id, signal), refreshMs);
+  const asked = useQuery(`placed ${id}`, (signal) => fetchPlaced(id, signal), refreshMs);
   return (
     <section class="map-chosen" aria-label={asked.data?.name ?? String(id)}>
       <button
@@ -32,7 +32,7 @@ export function ChosenDevice({ id }: { readonly id: number }) {
       >
         <Icon name="close" size={14} />
       </button>
-      <Answer asked={asked}>
+      <QueryResult asked={asked}>
         {({ name, deviceID, productName, status, latitude, longitude }) => (
           <>
             <h2 class="cut" title={name}>
@@ -56,20 +56,20 @@ export function ChosenDevice({ id }: { readonly id: number }) {
             </p>
           </>
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
 
 function ChosenAlerts({ deviceID }: { readonly deviceID: string }) {
-  const asked = useAsk(
+  const asked = useQuery(
     `alerts ${deviceID}`,
     (signal) =>
       call<Page<Alert>>("GET", "/current_alerts", { query: { deviceID, _limit: alertsMax }, signal }),
     refreshMs,
   );
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {({ items, meta }) =>
         items.length === 0 ? (
           <p class="muted">{t("map.noAlerts")}</p>
@@ -93,6 +93,6 @@ function ChosenAlerts({ deviceID }: { readonly deviceID: string }) {
           </>
         )
       }
-    </Answer>
+    </QueryResult>
   );
 }

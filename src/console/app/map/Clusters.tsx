@@ -3,7 +3,7 @@ import { DivIcon, DomEvent, type Map as LeafletMap, Marker } from "leaflet";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Status } from "../shell/Status.js";
-import { type Cluster, turnedTo, withoutOverlap, withRoom } from "./places.js";
+import { type Cluster, turnedTo, withoutOverlap, withSpace } from "./places.js";
 import { nameOf, stateOf, toneOf } from "./states.js";
 
 interface ClustersProps {
@@ -53,7 +53,7 @@ export function Clusters({ map, clusters: found, chosen, onCluster }: ClustersPr
 }
 
 function namedOf(map: LeafletMap, clusters: readonly Cluster[]): Set<number> {
-  return withRoom(
+  return withSpace(
     clusters.map(({ longitude, latitude, count }) => {
       const { x, y } = map.project([latitude, longitude]);
       return { x, y, isNamed: count === 1 };

@@ -1,9 +1,9 @@
 /** Where a device is, where it has been, and its areas: on one map, set by a click or typed. */
 import { useSignal } from "@preact/signals";
-import { Answer, useAsk } from "../ask.js";
 import { isZone } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import type { DeviceRecord } from "../pages/device-record.js";
+import { QueryResult, useQuery } from "../query.js";
 import { RangePicker } from "../range/RangePicker.js";
 import { spanOf } from "../range/range.js";
 import { ZonePicker } from "../range/ZonePicker.js";
@@ -20,9 +20,11 @@ import { fetchTrack, TrackPanel } from "./TrackPanel.js";
 const refreshMs = 10_000;
 
 export function DevicePlace({ device }: { readonly device: Pick<DeviceRecord, "id"> }) {
-  const asked = useAsk(`placed ${device.id}`, (signal) => fetchPlaced(device.id, signal), refreshMs);
+  const asked = useQuery(`placed ${device.id}`, (signal) => fetchPlaced(device.id, signal), refreshMs);
   return (
-    <Answer asked={asked}>{(placed) => <Place id={device.id} placed={placed} again={asked.again} />}</Answer>
+    <QueryResult asked={asked}>
+      {(placed) => <Place id={device.id} placed={placed} again={asked.again} />}
+    </QueryResult>
   );
 }
 
@@ -43,7 +45,7 @@ function Place({ id, placed, again }: PlaceProps) {
   const { longitude, latitude, scopes, isGateway } = placed;
   const place: LngLat | null = longitude === null || latitude === null ? null : [longitude, latitude];
   const mayWrite = me.value?.rights.includes("write") === true;
-  const asked = useAsk(`track ${id} ${span?.from} ${span?.to}`, async (signal) =>
+  const asked = useQuery(`track ${id} ${span?.from} ${span?.to}`, async (signal) =>
     span === null ? { positions: [], isTruncated: false } : fetchTrack(id, span, signal),
   );
   const track = asked.data?.positions ?? none;

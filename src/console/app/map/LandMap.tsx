@@ -35,8 +35,8 @@ export function LandMap({ label, height, view, isPart = false, onView, over, chi
   const isIncomplete = useSignal(false);
   // The page of a share has no session, whose tiles these are.
   const tiles = me.value?.mapTiles ?? null;
-  const told = useRef(onView);
-  told.current = onView;
+  const listener = useRef(onView);
+  listener.current = onView;
 
   useEffect(() => {
     if (place.current === null) return;
@@ -48,7 +48,7 @@ export function LandMap({ label, height, view, isPart = false, onView, over, chi
         : addTiles(map, tiles.dark, (isNow) => {
             isIncomplete.value = isNow;
           });
-    map.on("moveend", () => told.current?.(viewNow(map)));
+    map.on("moveend", () => listener.current?.(viewNow(map)));
     const seen = new ResizeObserver(() => map.invalidateSize({ animate: false }));
     seen.observe(place.current);
     let isFirst = true;

@@ -1,6 +1,6 @@
 /** Narrows a map down to the devices of one product or group. */
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
+import { useQuery } from "../query.js";
 
 interface PlaceFilterProps {
   readonly path: string;
@@ -16,7 +16,7 @@ type Named = Readonly<Record<string, unknown>> & { readonly id: number };
 const choicesMax = 100;
 
 export function PlaceFilter({ path, label, all, value, onChoice }: PlaceFilterProps) {
-  const asked = useAsk(path, (signal) =>
+  const asked = useQuery(path, (signal) =>
     call<Page<Named>>("GET", path, { query: { _limit: choicesMax }, signal }),
   );
   const records = asked.data?.items ?? [];

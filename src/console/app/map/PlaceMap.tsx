@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import { LatLngBounds, type Map as LeafletMap } from "leaflet";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Clusters } from "./Clusters.js";
 import { LandMap, viewNow } from "./LandMap.js";
 import {
@@ -55,7 +55,7 @@ export function PlaceMap(props: PlaceMapProps) {
   const { isVisible = true, round = 0 } = props;
   // Whoever comes to a view that is given need not be told where all are.
   const isFitWanted = useRef(view === null);
-  const all = useAsk(isVisible ? `all ${source} ${round}` : null, async (signal) => {
+  const all = useQuery(isVisible ? `all ${source} ${round}` : null, async (signal) => {
     const { total } = await clusters(wholeEarth, 0, signal);
     const isBoxWanted = isFitWanted.current && total > 0;
     return { total, box: isBoxWanted ? await boxOfAll((bbox, zoom) => clusters(bbox, zoom, signal)) : null };
@@ -124,7 +124,7 @@ function ShownPlaces(props: ShownPlacesProps) {
   }, [map]);
   const { bbox, zoom } = asked.value;
   const question = isVisible ? `${source} ${bbox} ${zoom} ${round}` : null;
-  const places = useAsk(question, (signal) => clusters(bbox, zoom, signal), refreshMs);
+  const places = useQuery(question, (signal) => clusters(bbox, zoom, signal), refreshMs);
   useEffect(() => {
     if (places.data !== undefined) onPlaces?.(places.data);
   }, [places.data]);
@@ -144,14 +144,14 @@ function ShownPlaces(props: ShownPlacesProps) {
       <Clusters map={map} clusters={places.data?.clusters ?? []} chosen={chosen} onCluster={open} />
       {isVisible && (
         <div class="map-told" role="status">
-          <Answer asked={places}>
+          <QueryResult asked={places}>
             {({ isTruncated }) => (
               <>
                 {isTruncated && <p class="notice warn">{t("map.truncated")}</p>}
                 {count !== undefined && <p class="notice">{t("map.crowd", { count })}</p>}
               </>
             )}
-          </Answer>
+          </QueryResult>
         </div>
       )}
     </>

@@ -1,10 +1,10 @@
 /** The track over a range: how long it is, and at which time the device was where. */
 
 import { answerOf, asCurl, jsonOf } from "../api.js";
-import type { useAsk } from "../ask.js";
-import { Answer } from "../ask.js";
 import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
+import type { useQuery } from "../query.js";
+import { QueryResult } from "../query.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { placeText } from "./places.js";
 import { lengthOf, lengthText, type Position } from "./track.js";
@@ -37,7 +37,7 @@ export async function fetchTrack(id: number, span: Span, signal: AbortSignal): P
 
 interface TrackPanelProps {
   readonly id: number;
-  readonly asked: ReturnType<typeof useAsk<Track>>;
+  readonly asked: ReturnType<typeof useQuery<Track>>;
   readonly span: Span | null;
   readonly zone: string;
   readonly cursor: number | null;
@@ -51,7 +51,7 @@ export function TrackPanel({ id, asked, span, zone, cursor, onCursor }: TrackPan
       {span === null ? (
         <p class="notice bad">{t("range.wrong")}</p>
       ) : (
-        <Answer asked={asked}>
+        <QueryResult asked={asked}>
           {(track) => (
             <>
               <Positions {...track} zone={zone} cursor={cursor} onCursor={onCursor} />
@@ -60,7 +60,7 @@ export function TrackPanel({ id, asked, span, zone, cursor, onCursor }: TrackPan
               </p>
             </>
           )}
-        </Answer>
+        </QueryResult>
       )}
     </section>
   );

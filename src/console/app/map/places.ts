@@ -146,7 +146,7 @@ const lineHeight = 18;
 const markWidth = 36;
 
 /** Which of some marks have room for a name on their right, over no other mark and no other name. */
-export function withRoom(marks: readonly (Pixel & { readonly isNamed: boolean })[]): Set<number> {
+export function withSpace(marks: readonly (Pixel & { readonly isNamed: boolean })[]): Set<number> {
   const found = new Set<number>();
   const isFree = (i: number, { x, y }: Pixel): boolean =>
     marks.every(

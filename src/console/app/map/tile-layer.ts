@@ -15,7 +15,7 @@ export function addTiles(
   onIncomplete: (isNow: boolean) => void,
 ): () => void {
   const failed = new Set<HTMLImageElement>();
-  const tell = (): void => onIncomplete(failed.size > 0);
+  const notify = (): void => onIncomplete(failed.size > 0);
   const layer = new TileLayer(`${api}/map_tiles/{z}/{x}/{y}`, {
     className: `map-tiles ${dark}`,
     updateWhenZooming: false,
@@ -23,11 +23,11 @@ export function addTiles(
   });
   layer.on("tileerror", ({ tile }: TileErrorEvent) => {
     failed.add(tile);
-    tell();
+    notify();
   });
   const settle = ({ tile }: TileEvent): void => {
     failed.delete(tile);
-    tell();
+    notify();
   };
   layer.on("tileload", settle);
   layer.on("tileunload", settle);

@@ -1,8 +1,8 @@
 /** What a device has said, newest first, and what became of it; what would become of something else. */
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
-import { useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import { Status } from "../shell/Status.js";
 import { MessageHistory } from "./MessageHistory.js";
 import type { Owner } from "./owner.js";
@@ -18,7 +18,7 @@ const refreshMs = 2000;
 export function DeviceMessages({ device }: { readonly device: Owner }) {
   const isPaused = useSignal(false);
   const topic = useSignal("");
-  const status = useAsk(
+  const status = useQuery(
     `ingest ${device.id}`,
     (signal) => call<IngestStatus>("GET", `/devices/${device.id}/ingest_status`, { signal }),
     refreshMs,

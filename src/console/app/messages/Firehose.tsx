@@ -2,14 +2,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { t } from "../i18n.js";
-import { type MessageTold, useLive } from "../live/live.js";
+import { type LiveMessage, useLive } from "../live/live.js";
 import { hrefOf, query, setQuery } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { MessageDetail } from "./MessageDetail.js";
 import { MessageRow } from "./MessageRow.js";
 
 interface Heard {
-  readonly items: readonly MessageTold[];
+  readonly items: readonly LiveMessage[];
   readonly skipped: number;
   /** Since it is paused. */
   readonly held: number;
@@ -79,7 +79,7 @@ export function Firehose() {
   );
 }
 
-function Row({ message }: { readonly message: MessageTold }) {
+function Row({ message }: { readonly message: LiveMessage }) {
   const { deviceIntID, deviceID, deviceName, eventID, topic, bytes, time, points, refused } = message;
   return (
     <MessageRow
@@ -113,8 +113,8 @@ function Row({ message }: { readonly message: MessageTold }) {
 /** The newest messages; while it is paused, what comes waits, and is shown when it goes on. */
 function useHeard(isPaused: boolean): Heard {
   const state = useSignal<Omit<Heard, "held" | "isConnected">>({ items: [], skipped: 0 });
-  const waiting = useSignal<{ readonly items: readonly MessageTold[]; readonly count: number }>(nothing);
-  const withNew = (items: readonly MessageTold[], told: readonly MessageTold[]): MessageTold[] =>
+  const waiting = useSignal<{ readonly items: readonly LiveMessage[]; readonly count: number }>(nothing);
+  const withNew = (items: readonly LiveMessage[], told: readonly LiveMessage[]): LiveMessage[] =>
     [...told.toReversed(), ...items].slice(0, kept);
   const isConnected = useLive({
     devices: null,

@@ -1,8 +1,8 @@
 /** A kept message, taken apart as the product is now. */
 import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Explanation } from "./Explanation.js";
 import type { Explained } from "./explained.js";
 import { ownerOf } from "./owner.js";
@@ -32,7 +32,7 @@ export function MessageDetail({
   productID,
 }: MessageDetailProps) {
   const mended = useSignal(0);
-  const asked = useAsk(`explain ${device} ${eventID} ${mended.value} ${isRefused}`, async (signal) => {
+  const asked = useQuery(`explain ${device} ${eventID} ${mended.value} ${isRefused}`, async (signal) => {
     const [text, product, explained] = await Promise.all([
       payload ??
         call<Page<EventRow>>("GET", `/devices/${device}/events`, { query: { id: eventID }, signal }).then(
@@ -44,7 +44,7 @@ export function MessageDetail({
     return { bytes: bytesOf(text), text, product, explained };
   });
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {({ bytes, text, product, explained }) =>
         explained === null ? (
           <>
@@ -62,6 +62,6 @@ export function MessageDetail({
           />
         )
       }
-    </Answer>
+    </QueryResult>
   );
 }

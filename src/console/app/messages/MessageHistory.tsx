@@ -1,8 +1,8 @@
 /** Kept messages, newest first: filtered, over a range of time, page by page; each can be taken apart. */
 import { useEffect } from "preact/hooks";
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { TimeInput } from "../range/RangePicker.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
@@ -46,7 +46,7 @@ export function MessageHistory({ device, everyMs, onNewest }: MessageHistoryProp
     startTime: start,
     endTime: end,
   };
-  const list = useAsk(
+  const list = useQuery(
     `${path} ${JSON.stringify(asked)}`,
     (signal) => call<Page<EventRow>>("GET", path, { query: asked, headers: { "Time-Format": "ms" }, signal }),
     at === 1 && end === "" ? everyMs : undefined,
@@ -59,7 +59,7 @@ export function MessageHistory({ device, everyMs, onNewest }: MessageHistoryProp
   return (
     <>
       <Filters withName={device === null} />
-      <Answer asked={list}>
+      <QueryResult asked={list}>
         {({ items, meta }) => (
           <>
             {items.length === 0 ? (
@@ -81,7 +81,7 @@ export function MessageHistory({ device, everyMs, onNewest }: MessageHistoryProp
             />
           </>
         )}
-      </Answer>
+      </QueryResult>
     </>
   );
 }
@@ -113,12 +113,12 @@ interface DetailProps extends MessageProps {
 }
 
 function Detail({ row, device, id, payload, isRefused }: DetailProps) {
-  const found = useAsk(
+  const found = useQuery(
     `device of ${row.deviceID} ${device?.id}`,
     async (signal) => device ?? ownerOf(row.deviceID ?? "", signal),
   );
   return (
-    <Answer asked={found}>
+    <QueryResult asked={found}>
       {(owner) => (
         <MessageDetail
           device={owner.id}
@@ -128,7 +128,7 @@ function Detail({ row, device, id, payload, isRefused }: DetailProps) {
           isRefused={isRefused}
         />
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

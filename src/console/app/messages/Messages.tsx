@@ -8,7 +8,7 @@ import { isOperating } from "../session.js";
 import { Firehose } from "./Firehose.js";
 import { MessageHistory } from "./MessageHistory.js";
 
-const SetAside = lazily(async () => (await import("./SetAside.js")).SetAside);
+const SetAside = lazily(async () => (await import("./DeadLetters.js")).DeadLetters);
 const refreshMs = 5000;
 
 export function Messages() {

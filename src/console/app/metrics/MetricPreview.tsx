@@ -2,7 +2,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { answerOf, jsonOf } from "../api.js";
-import { useAsk } from "../ask.js";
 import { Chart } from "../charts/LazyChart.js";
 import { useDebounced } from "../debounced.js";
 import { type Unit, units } from "../explore/state.js";
@@ -10,6 +9,7 @@ import { windowStart } from "../explore/windows.js";
 import type { FormulaScope } from "../formula/names.js";
 import { PreviewRange, usePreviewDevice } from "../formula/PreviewRange.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import { ZonePicker } from "../range/ZonePicker.js";
 import { me } from "../session.js";
 
@@ -60,7 +60,7 @@ export function MetricPreview({ scope, metric, name, onFaults }: MetricPreviewPr
     ...(isFormula ? { maxPoints } : {}),
   };
   const key = useDebounced(isAskable ? JSON.stringify(body) : "", restMs);
-  const asked = useAsk(key, async (signal): Promise<Previewed | null> => {
+  const asked = useQuery(key, async (signal): Promise<Previewed | null> => {
     if (key === "") return null;
     const sent = JSON.parse(key) as typeof body;
     const answer = await answerOf("POST", "/metrics_data/preview", { body: sent, signal });

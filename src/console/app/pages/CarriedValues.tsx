@@ -1,8 +1,8 @@
 /** The newest values of the devices on a gateway, each device with all that it reports. */
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { numberText } from "../charts/numbers.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Pages } from "../resources/ResourceList.js";
 import { hrefOf, query } from "../router.js";
 import { Status } from "../shell/Status.js";
@@ -33,13 +33,13 @@ export function CarriedValues({ gateway }: { readonly gateway: number }) {
     _limit: rowsPerPage,
     _page: Math.max(1, Math.trunc(Number(query.value.page)) || 1),
   };
-  const list = useAsk(
+  const list = useQuery(
     `${path} ${asked._page}`,
     (signal) => call<Page<CarriedDevice>>("GET", path, { query: asked, headers: shownHeaders(), signal }),
     everyMs,
   );
   return (
-    <Answer asked={list}>
+    <QueryResult asked={list}>
       {({ items, meta }) =>
         items.length === 0 ? (
           <p class="notice">{t("gateway.noDevices")}</p>
@@ -65,7 +65,7 @@ export function CarriedValues({ gateway }: { readonly gateway: number }) {
           </>
         )
       }
-    </Answer>
+    </QueryResult>
   );
 }
 

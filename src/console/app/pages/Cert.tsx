@@ -1,8 +1,8 @@
 /** A client certificate with its files, which a device needs to get in. */
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { saveFile } from "../files.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Bindings } from "../resources/Bindings.js";
 import { boundDevices, device } from "../resources/resources.js";
 import { CopyButton } from "../shell/CopyButton.js";
@@ -22,9 +22,9 @@ interface CertRecord {
 
 export function Cert({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/certs/${encodeURIComponent(id)}`;
-  const asked = useAsk(path, (signal) => call<CertRecord>("GET", path, { signal }));
+  const asked = useQuery(path, (signal) => call<CertRecord>("GET", path, { signal }));
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {({ id: certID, name, enable, CN, cert, key, root }) => (
         <>
           <header>
@@ -54,7 +54,7 @@ export function Cert({ params: { id = "" } }: { readonly params: Readonly<Record
           </section>
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

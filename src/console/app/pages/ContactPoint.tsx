@@ -1,8 +1,8 @@
 /** A contact point: what it would be told, a test of it, and what it was told. */
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import { useAct } from "../use-act.js";
@@ -29,10 +29,10 @@ interface Tested {
 
 export function ContactPoint({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/contact_points/${encodeURIComponent(id)}`;
-  const asked = useAsk(path, (signal) => call<ContactPointRecord>("GET", path, { signal }));
+  const asked = useQuery(path, (signal) => call<ContactPointRecord>("GET", path, { signal }));
   const mayChange = me.value?.rights.includes("write") === true;
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(point) => (
         <>
           <header>
@@ -55,7 +55,7 @@ export function ContactPoint({ params: { id = "" } }: { readonly params: Readonl
           )}
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

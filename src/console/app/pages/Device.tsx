@@ -1,12 +1,12 @@
 /** A device: what it measures now, what it has said, what it was told, and how it gets in. */
 import { ApiFailure, call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { lazily } from "../lazy.js";
 import { useLive } from "../live/live.js";
 import { statusTones } from "../map/states.js";
 import { DeviceMessages } from "../messages/DeviceMessages.js";
+import { QueryResult, useQuery } from "../query.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { Subscriptions } from "../resources/Subscriptions.js";
@@ -37,11 +37,11 @@ async function fetchDevice(id: string, signal: AbortSignal): Promise<DeviceRecor
 }
 
 export function Device({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
-  const asked = useAsk(`/devices/${id}`, (signal) => fetchDevice(id, signal), refreshMs);
+  const asked = useQuery(`/devices/${id}`, (signal) => fetchDevice(id, signal), refreshMs);
   const deviceID = asked.data?.deviceID;
   useLive({ devices: deviceID === undefined ? [] : [deviceID], onPresence: () => asked.again() });
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(device) => (
         <>
           <header>
@@ -110,6 +110,6 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
           />
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }

@@ -1,9 +1,9 @@
 /** How a device gets in: its credentials, and commands to try them with. */
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { base } from "../base.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Bindings } from "../resources/Bindings.js";
 import { cert, policy, resources } from "../resources/resources.js";
 import { CopyButton } from "../shell/CopyButton.js";
@@ -26,7 +26,7 @@ interface DeviceAccessProps {
 
 export function DeviceAccess({ device }: DeviceAccessProps) {
   const isShown = useSignal(false);
-  const brokers = useAsk("brokers", (signal) => call<Brokers>("GET", "/broker_info", { signal }));
+  const brokers = useQuery("brokers", (signal) => call<Brokers>("GET", "/broker_info", { signal }));
   const { deviceUsername, token } = device;
   return (
     <section class="form">
@@ -56,7 +56,7 @@ export function DeviceAccess({ device }: DeviceAccessProps) {
         )}
       </dl>
       {token !== null && (
-        <Answer asked={brokers}>
+        <QueryResult asked={brokers}>
           {({ mqttBroker }) => (
             <div class="form">
               {snippets({ username: deviceUsername, token, mqttBroker, http: location.origin + base }).map(
@@ -71,7 +71,7 @@ export function DeviceAccess({ device }: DeviceAccessProps) {
               )}
             </div>
           )}
-        </Answer>
+        </QueryResult>
       )}
       <DeviceSessions id={device.id} />
       {bound.map(([name, from]) => (

@@ -2,8 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { me } from "../session.js";
 import { Scroll } from "../shell/Scroll.js";
 import { Status } from "../shell/Status.js";
@@ -25,7 +25,7 @@ const sessionsMax = 100;
 export function DeviceSessions({ id }: { readonly id: number }) {
   const path = `/devices/${id}/sessions`;
   const mayEnd = me.value?.rights.includes("write") === true;
-  const sessions = useAsk(
+  const sessions = useQuery(
     path,
     (signal) => call<Page<Session>>("GET", path, { query: { _limit: sessionsMax }, signal }),
     everyMs,
@@ -33,7 +33,7 @@ export function DeviceSessions({ id }: { readonly id: number }) {
   return (
     <section class="part">
       <h2>{t("session.title")}</h2>
-      <Answer asked={sessions}>
+      <QueryResult asked={sessions}>
         {({ items, meta }) =>
           items.length === 0 ? (
             <p class="muted">{t("session.none")}</p>
@@ -58,7 +58,7 @@ export function DeviceSessions({ id }: { readonly id: number }) {
                 <tbody>
                   {items.map((session) => (
                     <tr key={session.clientID}>
-                      <Told {...session} />
+                      <SessionFigures {...session} />
                       {mayEnd && (
                         <td class="act">
                           <Ending path={path} clientID={session.clientID} onDone={sessions.again} />
@@ -72,12 +72,12 @@ export function DeviceSessions({ id }: { readonly id: number }) {
             </Scroll>
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
 
-function Told({ clientID, protocol, isConnected, IP, connectedAt, ...figures }: Session) {
+function SessionFigures({ clientID, protocol, isConnected, IP, connectedAt, ...figures }: Session) {
   return (
     <>
       <td>

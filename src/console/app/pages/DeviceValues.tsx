@@ -1,13 +1,13 @@
 /** The newest value of each data point, live, and the last day as lines. */
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import type { OriginalData } from "../charts/data.js";
 import { numberText } from "../charts/numbers.js";
 import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { type NewestPoint, useLiveValues } from "../live/live.js";
 import { missedAt } from "../live/missed.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Status } from "../shell/Status.js";
 import { shownZone } from "../shown.js";
 import type { DeviceRecord } from "./device-record.js";
@@ -31,11 +31,11 @@ interface DeviceValuesProps {
 
 export function DeviceValues({ device }: DeviceValuesProps) {
   const { deviceID, productID } = device;
-  const points = useAsk(`points ${productID}`, (signal) =>
+  const points = useQuery(`points ${productID}`, (signal) =>
     call<Page<DataPoint>>("GET", "/data_points", { query: { productID, _limit: pointsShown }, signal }),
   );
   const live = useLiveValues(deviceID);
-  const newest = useAsk(
+  const newest = useQuery(
     // What has come between the question and the stream is asked for once more.
     `newest ${deviceID} ${live.isConnected}`,
     (signal) =>
@@ -51,7 +51,7 @@ export function DeviceValues({ device }: DeviceValuesProps) {
   });
 
   return (
-    <Answer asked={points}>
+    <QueryResult asked={points}>
       {({ items }) =>
         items.length === 0 ? (
           <p class="notice">{t("device.noPoints")}</p>
@@ -83,7 +83,7 @@ export function DeviceValues({ device }: DeviceValuesProps) {
           </>
         )
       }
-    </Answer>
+    </QueryResult>
   );
 }
 

@@ -1,10 +1,10 @@
 /** What a new device is waited for: that it connects, that it says something, and that this becomes points. */
 import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
 import type { Explained } from "../messages/explained.js";
 import { Refused } from "../messages/Refused.js";
+import { QueryResult, useQuery } from "../query.js";
 import { hrefOf } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { shownHeaders } from "../shown.js";
@@ -21,25 +21,25 @@ const lookMs = 500;
 
 export function FirstMessage({ id }: { readonly id: string }) {
   const path = `/devices/${encodeURIComponent(id)}`;
-  const device = useAsk(
+  const device = useQuery(
     path,
     (signal) => call<DeviceRecord>("GET", path, { headers: shownHeaders(), signal }),
     lookMs,
   );
-  const events = useAsk(
+  const events = useQuery(
     `${path}/events`,
     (signal) => call<Page<EventRow>>("GET", `${path}/events`, { query: { _limit: 1 }, signal }),
     lookMs,
   );
   const newest = events.data?.items[0];
   const looked = useSignal(0);
-  const explained = useAsk(`${path} explain ${newest?.id ?? ""} ${looked.value}`, async (signal) =>
+  const explained = useQuery(`${path} explain ${newest?.id ?? ""} ${looked.value}`, async (signal) =>
     newest === undefined
       ? null
       : call<Explained>("POST", `${path}/explain`, { body: { eventID: newest.id }, signal }),
   );
   return (
-    <Answer asked={device}>
+    <QueryResult asked={device}>
       {(record) => (
         <div class="form">
           <ul class="steps" aria-live="polite">
@@ -76,7 +76,7 @@ export function FirstMessage({ id }: { readonly id: string }) {
           <DeviceAccess device={record} />
         </div>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

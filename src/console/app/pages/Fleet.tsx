@@ -2,12 +2,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { BulkBar } from "../bulk/BulkBar.js";
 import { nothing, type Selection } from "../bulk/selection.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { missedAt } from "../live/missed.js";
+import { QueryResult, useQuery } from "../query.js";
 import { BeginningOf } from "../resources/Beginning.js";
 import { Choice } from "../resources/Choice.js";
 import { devicesBeginning } from "../resources/resources.js";
@@ -43,7 +43,7 @@ export function Fleet() {
   const key = JSON.stringify(filters);
   // With what was asked: while the next answer is on its way, the rows are those of the one before.
   const round = missedAt.value;
-  const first = useAsk(`fleet ${key}`, async (signal) => ({
+  const first = useQuery(`fleet ${key}`, async (signal) => ({
     // What has been scrolled to is asked for again too, once something may have been missed.
     key: `${round} ${key}`,
     filters,
@@ -115,7 +115,7 @@ export function Fleet() {
           onClose={() => setQuery({ task: undefined })}
         />
       )}
-      <Answer asked={first}>
+      <QueryResult asked={first}>
         {({ key: of, filters: asked, answer }) => (
           <>
             {selection.value === "all" || selection.value.size > 0 ? (
@@ -137,7 +137,7 @@ export function Fleet() {
               </p>
             )}
             {answer.items.length === 0 ? (
-              <NoDevices isNarrowed={Object.values(asked).some(Boolean)} />
+              <NoDevices isFiltered={Object.values(asked).some(Boolean)} />
             ) : (
               <FleetRows
                 key={of}
@@ -152,13 +152,13 @@ export function Fleet() {
             )}
           </>
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
 
-function NoDevices({ isNarrowed }: { readonly isNarrowed: boolean }) {
-  return isNarrowed ? <p class="notice">{t("list.nothing")}</p> : <BeginningOf {...devicesBeginning} />;
+function NoDevices({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? <p class="notice">{t("list.nothing")}</p> : <BeginningOf {...devicesBeginning} />;
 }
 
 /** The filter as a body has it: codes are numbers there, and the order is none of it. */

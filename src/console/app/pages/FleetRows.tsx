@@ -3,15 +3,15 @@
 /** Only the rows that are seen are there: the others are room to scroll through, and fetched when they come into sight. */
 import { useEffect, useRef } from "preact/hooks";
 import { call } from "../api.js";
-import { Failure } from "../ask.js";
 import { isChosen, nothing, type Selection, withRow } from "../bulk/selection.js";
 import { numberText } from "../charts/numbers.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
-import { isNarrow } from "../narrow.js";
+import { Failure } from "../query.js";
 import { hrefOf, remember, remembered } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
+import { isSmallScreen } from "../small-screen.js";
 import type { FleetAnswer, FleetRow } from "./fleet-answer.js";
 import { useRowPages } from "./use-row-pages.js";
 import { useRowWindow } from "./use-row-window.js";
@@ -26,7 +26,7 @@ interface FleetRowsProps {
 }
 
 /** A narrow row has a second line. */
-const [rowPixelsWide, rowPixelsNarrow] = [38, 56];
+const [rowPixelsWide, rowPixelsSmall] = [38, 56];
 /** The service jumps no further: beyond, a filter is needed. */
 const [offsetMax, offsetMaxFiltered] = [200_000, 10_000];
 /** Where narrow screens have a column, or have it not. */
@@ -46,7 +46,7 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
     ([name, value]) => name !== "_sort" && (value ?? "") !== "",
   );
   const count = Math.min(first.count, (isFiltered ? offsetMaxFiltered : offsetMax) + rowsAtOnce);
-  const rowPixels = isNarrow.value ? rowPixelsNarrow : rowPixelsWide;
+  const rowPixels = isSmallScreen.value ? rowPixelsSmall : rowPixelsWide;
   const place = useRef<HTMLDivElement>(null);
   const keep = useKeptPlace(place, JSON.stringify(filters));
   const { first: from, end } = useRowWindow(place, count, rowPixels);

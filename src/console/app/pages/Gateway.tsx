@@ -1,12 +1,12 @@
 /** A gateway: the devices on it and what they measure, and of the gateway itself what a device's page has. */
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { lazily } from "../lazy.js";
 import { useLive } from "../live/live.js";
 import { statusTones } from "../map/states.js";
 import { DeviceMessages } from "../messages/DeviceMessages.js";
+import { QueryResult, useQuery } from "../query.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { gatewayDevicesBeginning, resources } from "../resources/resources.js";
 import { Subscriptions } from "../resources/Subscriptions.js";
@@ -35,7 +35,7 @@ const throughGateway = 2;
 
 export function Gateway({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/gateways/${encodeURIComponent(id)}`;
-  const asked = useAsk(
+  const asked = useQuery(
     path,
     (signal) => call<GatewayRecord>("GET", path, { headers: shownHeaders(), signal }),
     refreshMs,
@@ -43,7 +43,7 @@ export function Gateway({ params: { id = "" } }: { readonly params: Readonly<Rec
   const deviceID = asked.data?.deviceID;
   useLive({ devices: deviceID === undefined ? [] : [deviceID], onPresence: () => asked.again() });
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(gateway) => (
         <>
           <header>
@@ -58,7 +58,7 @@ export function Gateway({ params: { id = "" } }: { readonly params: Readonly<Rec
           <Tabs tabs={tabsOf(gateway)} />
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

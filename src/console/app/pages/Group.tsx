@@ -1,8 +1,8 @@
 /** A group: its members, what it was told and is told when, and what its members are subscribed to. */
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { CommandForm } from "../commands/CommandForm.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Bindings } from "../resources/Bindings.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { device, resources } from "../resources/resources.js";
@@ -25,9 +25,9 @@ const refreshMs = 2000;
 
 export function Group({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/groups/${encodeURIComponent(id)}`;
-  const asked = useAsk(path, (signal) => call<GroupRecord>("GET", path, { signal }));
+  const asked = useQuery(path, (signal) => call<GroupRecord>("GET", path, { signal }));
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(group) => (
         <>
           <header>
@@ -43,7 +43,7 @@ export function Group({ params: { id = "" } }: { readonly params: Readonly<Recor
           <Tabs
             tabs={[
               { name: "members", title: t("nav.devices"), content: () => <Members group={group} /> },
-              { name: "commands", title: t("nav.commands"), content: () => <Told group={group} /> },
+              { name: "commands", title: t("nav.commands"), content: () => <GroupDetails group={group} /> },
               {
                 name: "subscriptions",
                 title: t("title.subscriptions"),
@@ -53,7 +53,7 @@ export function Group({ params: { id = "" } }: { readonly params: Readonly<Recor
           />
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -68,7 +68,7 @@ function Members({ group: { id, productID } }: { readonly group: GroupRecord }) 
   );
 }
 
-function Told({ group: { id } }: { readonly group: GroupRecord }) {
+function GroupDetails({ group: { id } }: { readonly group: GroupRecord }) {
   const { search: _, ...logs } = resources.controlLogs;
   const columns = ["topic", "payload", "publishStatus", "publishUser", "createAt", "updateAt"];
   return (

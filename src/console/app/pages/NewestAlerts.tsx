@@ -1,10 +1,10 @@
 /** The alerts that began last, each with its way to the device. */
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import { ResourceTable } from "../resources/ResourceTable.js";
 import { type Resource, type Row, resources } from "../resources/resources.js";
-import { useTold } from "../resources/use-told.js";
+import { useLiveChanges } from "../resources/use-live-changes.js";
 import { hrefOf } from "../router.js";
 import { shownHeaders } from "../shown.js";
 
@@ -16,10 +16,10 @@ const newest: Resource = {
 
 /** @param count of all alerts: asked again when it changes, whoever tells of it */
 export function NewestAlerts({ count }: { readonly count: number }) {
-  const asked = useAsk(`/current_alerts ${count} ${language.value}`, (signal) =>
+  const asked = useQuery(`/current_alerts ${count} ${language.value}`, (signal) =>
     call<Page<Row>>("GET", newest.path, { query: { _limit: shown }, headers: shownHeaders(), signal }),
   );
-  useTold(newest, undefined, asked.again);
+  useLiveChanges(newest, undefined, asked.again);
   const items = asked.data?.items ?? [];
   if (items.length === 0) return null;
   return (

@@ -1,12 +1,12 @@
 /** What there is, what comes in, and whether anything is wrong: at one glance. */
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { numberText } from "../charts/numbers.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
 import { useLive } from "../live/live.js";
 import { toneOfSeverity } from "../map/states.js";
+import { QueryResult, useQuery } from "../query.js";
 import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
@@ -14,46 +14,46 @@ import { shownHeaders } from "../shown.js";
 import { refreshMs } from "../system/figures.js";
 import { HealthLine, OfDeployment } from "./HealthLine.js";
 import { NewestAlerts } from "./NewestAlerts.js";
-import { type OverviewAnswer, type OverviewTold, renewed } from "./overview-answer.js";
+import { type OverviewAnswer, type OverviewEvent, renewed } from "./overview-answer.js";
 import { Sparkline } from "./Sparkline.js";
 
 /** While the figures are told, only what is of the deployment is asked for. */
-const refreshToldMs = 15_000;
+const refreshLiveMs = 15_000;
 /** A rate is the mean of the last whole seconds. */
 const rateSeconds = 10;
 
 export function Overview() {
-  const told = useSignal<OverviewAnswer | null>(null);
-  const isTold = useLive({
+  const pushed = useSignal<OverviewAnswer | null>(null);
+  const isLive = useLive({
     devices: null,
     onOverview: (figures) => {
-      const before = told.value ?? asked.data;
-      if (before !== undefined) told.value = renewed(before, figures as OverviewTold);
+      const before = pushed.value ?? asked.data;
+      if (before !== undefined) pushed.value = renewed(before, figures as OverviewEvent);
     },
   });
-  const asked = useAsk(
+  const asked = useQuery(
     "/overview",
     async (signal) => {
       const answer = await call<OverviewAnswer>("GET", "/overview", { headers: shownHeaders(), signal });
-      told.value = null;
+      pushed.value = null;
       return answer;
     },
-    isTold ? refreshToldMs : refreshMs,
+    isLive ? refreshLiveMs : refreshMs,
   );
   return (
     <>
       <header>
         <h1>{t("nav.overview")}</h1>
       </header>
-      <Answer asked={asked}>
+      <QueryResult asked={asked}>
         {(overview) =>
           overview.devices.total + overview.gateways === 0 ? (
             <Beginning />
           ) : (
-            <Filled {...(told.value ?? overview)} />
+            <Filled {...(pushed.value ?? overview)} />
           )
         }
-      </Answer>
+      </QueryResult>
     </>
   );
 }

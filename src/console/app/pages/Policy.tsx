@@ -1,8 +1,8 @@
 /** A policy: what it says of topics, and of which devices. */
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Bindings } from "../resources/Bindings.js";
 import { boundDevices, device } from "../resources/resources.js";
 
@@ -16,9 +16,9 @@ interface PolicyRecord {
 
 export function Policy({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/policies/${encodeURIComponent(id)}`;
-  const asked = useAsk(path, (signal) => call<PolicyRecord>("GET", path, { signal }));
+  const asked = useQuery(path, (signal) => call<PolicyRecord>("GET", path, { signal }));
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {({ name, topic, access, allow, description }) => (
         <>
           <header>
@@ -40,6 +40,6 @@ export function Policy({ params: { id = "" } }: { readonly params: Readonly<Reco
           />
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }

@@ -1,8 +1,8 @@
 /** A product: what its devices measure and take, and what is made of it. */
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { wordOf } from "../codes.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { Subscriptions } from "../resources/Subscriptions.js";
@@ -26,11 +26,11 @@ const parts = [
 ] as const;
 
 export function Product({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
-  const product = useAsk(`/products/${id}`, (signal) =>
+  const product = useQuery(`/products/${id}`, (signal) =>
     call<ProductRecord>("GET", `/products/${encodeURIComponent(id)}`, { signal }),
   );
   return (
-    <Answer asked={product}>
+    <QueryResult asked={product}>
       {({ id: productIntID, productID, productName, cloudProtocol, description }) => {
         const within = { productID };
         return (
@@ -69,6 +69,6 @@ export function Product({ params: { id = "" } }: { readonly params: Readonly<Rec
           </>
         );
       }}
-    </Answer>
+    </QueryResult>
   );
 }

@@ -1,6 +1,6 @@
 /** The product of a record that names it by its string id alone. */
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
+import { useQuery } from "../query.js";
 import { hrefOf } from "../router.js";
 
 interface ProductLinkProps {
@@ -10,7 +10,7 @@ interface ProductLinkProps {
 
 export function ProductLink({ productID, productName }: ProductLinkProps) {
   // A string id of digits alone would be taken for a record id where it stands in a path.
-  const asked = useAsk(`product ${productID}`, (signal) =>
+  const asked = useQuery(`product ${productID}`, (signal) =>
     call<Page<{ readonly id: number }>>("GET", "/products", { query: { productID, _limit: 1 }, signal }),
   );
   const id = asked.data?.items[0]?.id;

@@ -1,12 +1,12 @@
 /** The points of a device over a range, as many as can be told apart. */
 import { asCurl, call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { createColors } from "../charts/colors.js";
 import { type OriginalData, pointsOnScreen } from "../charts/data.js";
 import { drawnValues } from "../charts/drawn-values.js";
 import { Chart } from "../charts/LazyChart.js";
 import type { Line } from "../charts/lines.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { CopyButton } from "../shell/CopyButton.js";
 
 interface NamedData extends OriginalData {
@@ -42,11 +42,11 @@ export function RawChart({ device, unit = "real", units, zone, from, to, onRange
   const query = isRaw
     ? { ...range, maxPoints: pointsOnScreen() }
     : { ...range, time_unit: unit, timezone: zone };
-  const asked = useAsk(`${path} ${JSON.stringify(query)}`, (signal) =>
+  const asked = useQuery(`${path} ${JSON.stringify(query)}`, (signal) =>
     call<readonly (NamedData | MetricData)[]>("GET", path, { query, signal }),
   );
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(items) => {
         const lines = linesOf(items, units);
         if (lines.length === 0) return <p class="notice">{t("explore.noPoints")}</p>;
@@ -69,7 +69,7 @@ export function RawChart({ device, unit = "real", units, zone, from, to, onRange
           </>
         );
       }}
-    </Answer>
+    </QueryResult>
   );
 }
 

@@ -28,10 +28,10 @@ export interface OverviewAnswer extends HealthFigures {
   readonly deployment: DeploymentFigures | null;
 }
 
-export type OverviewTold = Omit<OverviewAnswer, "deployment">;
+export type OverviewEvent = Omit<OverviewAnswer, "deployment">;
 
 /** What is told has the newest seconds of the rates alone. */
-export function renewed(before: OverviewAnswer, figures: OverviewTold): OverviewAnswer {
+export function renewed(before: OverviewAnswer, figures: OverviewEvent): OverviewAnswer {
   const rates =
     before.rates === null || figures.rates === null ? figures.rates : appended(before.rates, figures.rates);
   return { ...before, ...figures, rates };

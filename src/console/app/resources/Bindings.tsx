@@ -1,8 +1,8 @@
 /** What is bound to a record: searched for and given, and taken away again. */
 import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { query } from "../router.js";
 import { me } from "../session.js";
 import { shownHeaders } from "../shown.js";
@@ -38,7 +38,7 @@ export function Bindings(props: BindingsProps) {
     _page: Math.max(1, Math.trunc(Number(query.value[pageParameter])) || 1),
     _limit: rowsPerPage,
   };
-  const list = useAsk(`${path} ${JSON.stringify(asked)} ${language.value}`, (signal) =>
+  const list = useQuery(`${path} ${JSON.stringify(asked)} ${language.value}`, (signal) =>
     call<Page<Row>>("GET", path, { query: asked, headers: shownHeaders(), signal }),
   );
   const mayChange = me.value?.rights.includes("write") === true;
@@ -91,7 +91,7 @@ export function Bindings(props: BindingsProps) {
           {failure}
         </p>
       )}
-      <Answer asked={list}>
+      <QueryResult asked={list}>
         {({ items, meta }) => (
           <>
             {items.length === 0 ? (
@@ -109,7 +109,7 @@ export function Bindings(props: BindingsProps) {
             {meta.count > rowsPerPage && <Pages {...meta} parameter={pageParameter} />}
           </>
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

@@ -12,22 +12,22 @@ import { namesOf, parameterOf } from "./filtering.js";
 import type { Filter } from "./resources.js";
 
 /** Another question has other pages, and can be gone back from. */
-const narrow = (changes: Readonly<Record<string, string | undefined>>): void =>
+const applyFilters = (changes: Readonly<Record<string, string | undefined>>): void =>
   setQuery({ ...changes, page: undefined }, { replace: false });
 
 export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
   const names = namesOf(filters);
-  const isNarrowed = names.some((name) => (query.value[name] ?? "") !== "");
+  const isFiltered = names.some((name) => (query.value[name] ?? "") !== "");
   return (
     <>
       {filters.map((one) => (
         <FilterInput key={one.kind === "time" ? "time" : one.field} filter={one} />
       ))}
-      {isNarrowed && (
+      {isFiltered && (
         <button
           type="button"
           class="button quiet"
-          onClick={() => narrow(Object.fromEntries(names.map((name) => [name, undefined])))}
+          onClick={() => applyFilters(Object.fromEntries(names.map((name) => [name, undefined])))}
         >
           {t("list.clear")}
         </button>
@@ -41,7 +41,7 @@ function FilterInput({ filter }: { readonly filter: Filter }) {
   const name = fieldNames(language.value)(filter.field);
   const parameter = parameterOf(filter);
   const value = query.value[parameter] ?? "";
-  const choose = (chosen: string | undefined): void => narrow({ [parameter]: chosen });
+  const choose = (chosen: string | undefined): void => applyFilters({ [parameter]: chosen });
   if (filter.kind === "code") {
     return (
       <Choice
@@ -87,9 +87,10 @@ function TimeFilter() {
   const isBetween = from !== undefined && to !== undefined;
   const span = isBetween ? spanOf({ start: from, end: to }, Date.now(), zone) : null;
   function choose(chosen: string | undefined): void {
-    if (chosen !== between) return narrow({ from: chosen, to: undefined });
+    if (chosen !== between) return applyFilters({ from: chosen, to: undefined });
     const known = spanOf({ start: from ?? "-24h", end: "now" }, Date.now(), zone);
-    if (known !== null) narrow({ from: String(Math.round(known.from)), to: String(Math.round(known.to)) });
+    if (known !== null)
+      applyFilters({ from: String(Math.round(known.from)), to: String(Math.round(known.to)) });
   }
   return (
     <>
@@ -109,13 +110,13 @@ function TimeFilter() {
             label={t("range.from")}
             zone={zone}
             time={span.from}
-            onTime={(time) => narrow({ from: String(time) })}
+            onTime={(time) => applyFilters({ from: String(time) })}
           />
           <TimeInput
             label={t("range.to")}
             zone={zone}
             time={span.to}
-            onTime={(time) => narrow({ to: String(time) })}
+            onTime={(time) => applyFilters({ to: String(time) })}
           />
         </>
       )}

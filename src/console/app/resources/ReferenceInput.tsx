@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { call, type Page } from "../api.js";
-import { useAsk } from "../ask.js";
 import { useDebounced } from "../debounced.js";
+import { useQuery } from "../query.js";
 import type { Reference, Row } from "./resources.js";
 
 interface ReferenceInputProps {
@@ -31,7 +31,7 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
   const ofProduct =
     path === "/data_points" && within.productID !== undefined ? { productID: within.productID } : {};
   const scope = reference.scope ?? ofProduct;
-  const found = useAsk(`${path} ${JSON.stringify(scope)} ${search}`, (signal) =>
+  const found = useQuery(`${path} ${JSON.stringify(scope)} ${search}`, (signal) =>
     call<Page<Row>>("GET", path, {
       query: { ...scope, [`${label}_like`]: search, _limit: foundMax },
       signal,
@@ -47,24 +47,24 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
   const isPresent = (row: Row): boolean => String(row[value]) === text;
   const listed = items.find(isPresent);
   const isUnknown = found.data !== undefined && listed === undefined && typed.value === null && text !== "";
-  const own = useAsk(isUnknown ? `${path} ${value} ${text}` : null, (signal) =>
+  const own = useQuery(isUnknown ? `${path} ${value} ${text}` : null, (signal) =>
     call<Page<Row>>("GET", path, { query: { [value]: text, _limit: 1 }, signal }),
   );
   const present = listed ?? own.data?.items.find(isPresent);
-  const told = useRef(text);
+  const reported = useRef(text);
   // With the drawing, not after it: by then more may have been typed, which is no change by somebody else.
   useLayoutEffect(() => {
     // Changed by somebody else, by an undo for instance: what was being typed is over.
-    if (text !== told.current) typed.value = null;
-    told.current = text;
+    if (text !== reported.current) typed.value = null;
+    reported.current = text;
   }, [text]);
-  function tell(now: string): void {
-    told.current = now;
+  function report(now: string): void {
+    reported.current = now;
     onText(now);
   }
   function choose(row: Row): void {
     typed.value = null;
-    tell(String(row[value]));
+    report(String(row[value]));
   }
   return (
     <>
@@ -78,7 +78,7 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
           const match = items.find((row) => nameOf(row) === now);
           if (match !== undefined) return choose(match);
           typed.value = now;
-          tell(now.trim());
+          report(now.trim());
         }}
       />
       <datalist id={list}>

@@ -5,8 +5,8 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useRef } from "preact/hooks";
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Dialog } from "../shell/Dialog.js";
 import { fieldNames } from "../texts/fields.js";
 import { editors } from "./editors.js";
@@ -39,10 +39,10 @@ function KnownForm(props: ResourceFormProps & { readonly id: number }) {
   const path = `${props.resource.path}/${props.id}`;
   // Not once more: what is typed is compared with the record that it began with, whatever others change meanwhile.
   const hasBegun = useRef(false);
-  const detail = useAsk(hasBegun.current ? null : path, (signal) => call<Fields>("GET", path, { signal }));
+  const detail = useQuery(hasBegun.current ? null : path, (signal) => call<Fields>("GET", path, { signal }));
   hasBegun.current ||= detail.data !== undefined;
   const Body = bodyFor(props);
-  return <Answer asked={detail}>{(known) => <Body {...props} known={known} />}</Answer>;
+  return <QueryResult asked={detail}>{(known) => <Body {...props} known={known} />}</QueryResult>;
 }
 
 /** Forms with more fields begin with those that must be filled in. */

@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { Pager } from "../shell/Pager.js";
@@ -16,8 +16,8 @@ import { filtersOf, parametersOf, questionOf } from "./filtering.js";
 import { ResourceForm } from "./ResourceForm.js";
 import { ResourceTable } from "./ResourceTable.js";
 import type { Resource, Row } from "./resources.js";
+import { useLiveChanges } from "./use-live-changes.js";
 import { usePlace } from "./use-place.js";
-import { useTold } from "./use-told.js";
 import { pageOfWhole } from "./whole-list.js";
 
 interface ResourceListProps {
@@ -41,7 +41,7 @@ export function ResourceList({ resource, within = {}, besides = {}, everyMs }: R
   const question = questionOf(resource, filters, query.value);
   const asked = { ...within, _page: Math.max(1, Math.trunc(Number(page)) || 1), _limit: rowsPerPage };
   const key = `${path} ${JSON.stringify([asked, question])} ${language.value}`;
-  const list = useAsk(
+  const list = useQuery(
     key,
     async (signal) => {
       const headers = shownHeaders();
@@ -62,7 +62,7 @@ export function ResourceList({ resource, within = {}, besides = {}, everyMs }: R
   const chosen = new Set(
     ticked.value.key === key ? items.flatMap(({ id }) => (ticked.value.ids.has(id) ? [id] : [])) : [],
   );
-  useTold(resource, typeof within.deviceID === "string" ? within.deviceID : undefined, list.again);
+  useLiveChanges(resource, typeof within.deviceID === "string" ? within.deviceID : undefined, list.again);
   usePlace(list.data !== undefined);
   useLastPage(list.data?.meta, asked._page);
   const mayChange = me.value?.rights.includes(resource.right ?? "write") === true;
@@ -107,11 +107,11 @@ export function ResourceList({ resource, within = {}, besides = {}, everyMs }: R
           )}
         </span>
       </div>
-      <Answer asked={list}>
+      <QueryResult asked={list}>
         {({ items, meta }) => (
           <>
             {items.length === 0 ? (
-              <Nothing resource={resource} isNarrowed={Object.keys(question).length > 0} />
+              <Nothing resource={resource} isFiltered={Object.keys(question).length > 0} />
             ) : (
               <ResourceTable
                 resource={resource}
@@ -132,7 +132,7 @@ export function ResourceList({ resource, within = {}, besides = {}, everyMs }: R
             <Pages {...meta} />
           </>
         )}
-      </Answer>
+      </QueryResult>
       {edited !== null && form !== null && (
         <ResourceForm
           resource={resource}
@@ -161,12 +161,12 @@ function useLastPage(meta: Page<Row>["meta"] | undefined, page: number): void {
 
 interface NothingProps {
   readonly resource: Resource;
-  readonly isNarrowed: boolean;
+  readonly isFiltered: boolean;
 }
 
-function Nothing({ resource: { beginning }, isNarrowed }: NothingProps) {
-  if (!isNarrowed && beginning !== undefined) return <BeginningOf {...beginning} />;
-  return <p class="notice">{t(isNarrowed ? "list.nothing" : "list.empty")}</p>;
+function Nothing({ resource: { beginning }, isFiltered }: NothingProps) {
+  if (!isFiltered && beginning !== undefined) return <BeginningOf {...beginning} />;
+  return <p class="notice">{t(isFiltered ? "list.nothing" : "list.empty")}</p>;
 }
 
 function Search({ field, text }: { readonly field: string; readonly text: string }) {

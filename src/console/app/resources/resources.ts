@@ -37,7 +37,7 @@ export interface Resource {
   /** Columns that a list shows otherwise than the record has them. */
   readonly shown?: Readonly<Record<string, (row: Row) => unknown>>;
   /** Told of as it happens: the list is asked for again. */
-  readonly told?: "alerts" | "commands";
+  readonly liveKind?: "alerts" | "commands";
   /** What will stand in the list, and the API's command that makes it. */
   readonly beginning?: Beginning;
   /** Fields that name other records. */
@@ -261,7 +261,7 @@ const ofDevices = {
     canDelete: false,
     filters: [{ kind: "code", field: "publishStatus", codes: [0, 1, 2, 3] }, ofDevice, ofTime],
     links,
-    told: "commands",
+    liveKind: "commands",
     beginning: {
       text: "empty.commands",
       path: "/device_publish",
@@ -305,7 +305,7 @@ const ofAlerts = {
     filters: alertFilters,
     links: { ...links, startTime: chartOf },
     shown,
-    told: "alerts",
+    liveKind: "alerts",
     removal: { name: "alert.end", sure: "alert.sureEnd" },
     beginning: alertsBeginning,
   },
@@ -327,7 +327,7 @@ const ofAlerts = {
     filters: alertFilters,
     links: { ...links, startTime: chartOf },
     shown,
-    told: "alerts",
+    liveKind: "alerts",
     beginning: alertsBeginning,
   },
   alertRules: {

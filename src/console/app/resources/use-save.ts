@@ -28,9 +28,9 @@ export function useSave(
       return onClose(true);
     }
     const made = await call<Fields | undefined>("POST", resource.path, { body: { ...within, ...body } });
-    const told = secretOf(made);
-    if (told === null) return onClose(true, made);
-    secret.value = told;
+    const madeSecret = secretOf(made);
+    if (madeSecret === null) return onClose(true, made);
+    secret.value = madeSecret;
   }
 
   async function save(): Promise<void> {

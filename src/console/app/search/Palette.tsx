@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiFailure } from "../api.js";
-import { useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { useQuery } from "../query.js";
 import { goTo } from "../router.js";
 import { Dialog } from "../shell/Dialog.js";
 import { Icon, type IconName } from "../shell/icons.js";
@@ -33,7 +33,7 @@ export function Palette() {
   const active = useSignal<string | null>(null);
   const text = typed.value.trim();
   const settled = useSettled(text);
-  const found = useAsk(`search ${settled}`, async (signal) => ({
+  const found = useQuery(`search ${settled}`, async (signal) => ({
     text: settled,
     hits: await findHits(settled, signal),
   }));
@@ -79,7 +79,7 @@ export function Palette() {
     }
   }
 
-  const told = failure.value ?? found.failure?.message ?? null;
+  const fault = failure.value ?? found.failure?.message ?? null;
   return (
     <Dialog name={t("search.title")} class="palette" onClose={closeOverlay}>
       <div class="row asked">
@@ -127,8 +127,8 @@ export function Palette() {
           </div>
         ))}
       </div>
-      <p class={`told ${told === null ? "muted" : "status bad"}`} role="status">
-        {told ??
+      <p class={`told ${fault === null ? "muted" : "status bad"}`} role="status">
+        {fault ??
           (text !== "" && isAnswered
             ? options.length === 0
               ? t("search.nothing")

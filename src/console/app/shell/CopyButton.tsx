@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { t } from "../i18n.js";
 
-const toldMs = 1500;
+const shownMs = 1500;
 
 /** Copies a text; over plain HTTP, where pages have no clipboard, it shows it to be copied by hand. */
 export function CopyButton({
@@ -20,7 +20,7 @@ export function CopyButton({
       isCopied.value = true;
       setTimeout(() => {
         isCopied.value = false;
-      }, toldMs);
+      }, shownMs);
     } catch {
       isShown.value = true;
     }

@@ -31,7 +31,7 @@ export function Login({ isAgain }: { readonly isAgain: boolean }) {
     }
   }
 
-  const told = left > 0 ? t("login.wait", { seconds: left }) : fault.value;
+  const message = left > 0 ? t("login.wait", { seconds: left }) : fault.value;
   return (
     <main class="login">
       <form onSubmit={submit} aria-labelledby="login-title">
@@ -59,9 +59,9 @@ export function Login({ isAgain }: { readonly isAgain: boolean }) {
           <span class="name">{t("login.password")}</span>
           <input class="input" name="password" type="password" autocomplete="current-password" required />
         </label>
-        {told !== null && (
+        {message !== null && (
           <p class="notice bad" role="alert">
-            {told}
+            {message}
           </p>
         )}
         <button class="button main" type="submit" disabled={isBusy.value || left > 0}>

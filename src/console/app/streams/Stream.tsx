@@ -1,9 +1,9 @@
 /** A stream: the topic of a product, and which data points its messages carry in which order. */
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
 import { ProductLink } from "../pages/ProductLink.js";
+import { QueryResult, useQuery } from "../query.js";
 import { ResourceForm } from "../resources/ResourceForm.js";
 import { resources } from "../resources/resources.js";
 import { me } from "../session.js";
@@ -13,18 +13,18 @@ import type { StreamRecord } from "./stream-record.js";
 
 export function Stream({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }) {
   const path = `/data_streams/${encodeURIComponent(id)}`;
-  const asked = useAsk(`${path} ${language.value}`, (signal) =>
+  const asked = useQuery(`${path} ${language.value}`, (signal) =>
     call<StreamRecord>("GET", path, { headers: shownHeaders(), signal }),
   );
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(stream) => (
         <>
           <Head stream={stream} onChanged={asked.again} />
           <StreamPoints stream={stream} onChanged={asked.again} />
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

@@ -1,8 +1,8 @@
 /** The data points of a stream in their order: chosen from those of the product, or made for it; moved, taken away. */
 import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { language, t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Choosing } from "../resources/Choosing.js";
 import { Deletion } from "../resources/Deletion.js";
 import { ResourceForm } from "../resources/ResourceForm.js";
@@ -32,7 +32,7 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
   const open = useSignal<Row | "new" | null>(null);
   const { act, failure, isBusy } = useAct();
   const path = `/data_streams/${id}/data_points`;
-  const list = useAsk(`${path} ${dataPoints.join()} ${language.value}`, (signal) =>
+  const list = useQuery(`${path} ${dataPoints.join()} ${language.value}`, (signal) =>
     call<Page<Row>>("GET", path, { query: { _limit: pointsMax }, headers: shownHeaders(), signal }),
   );
 
@@ -97,7 +97,7 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
           {failure}
         </p>
       )}
-      <Answer asked={list}>
+      <QueryResult asked={list}>
         {({ items }) =>
           items.length === 0 ? (
             <p class="notice">{t("stream.noPoints")}</p>
@@ -133,7 +133,7 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
             />
           )
         }
-      </Answer>
+      </QueryResult>
       {open.value !== null && (
         <ResourceForm
           resource={resources.dataPoints}

@@ -22,7 +22,7 @@ export function ExportPoints() {
   const layout = useSignal<(typeof layouts)[number]>("long");
   /** Bytes that have come; null: nothing is on its way. */
   const bytes = useSignal<number | null>(null);
-  const told = useSignal<{ readonly tone: "good" | "bad"; readonly text: string } | null>(null);
+  const outcome = useSignal<{ readonly tone: "good" | "bad"; readonly text: string } | null>(null);
   const receiving = useRef<AbortController | null>(null);
   useEffect(() => () => receiving.current?.abort(), []);
   const zone = me.value?.timezone ?? "UTC";
@@ -37,19 +37,19 @@ export function ExportPoints() {
     event.preventDefault();
     const stop = new AbortController();
     receiving.current = stop;
-    told.value = null;
+    outcome.value = null;
     bytes.value = 0;
     try {
       const file = await receive(path, query, types[format.value], stop.signal, (now) => {
         bytes.value = now;
       });
       saveFile(file, `${query.deviceID}.${format.value}`);
-      told.value = { tone: "good", text: t("transfer.got", { size: kilobytes(file.size) }) };
+      outcome.value = { tone: "good", text: t("transfer.got", { size: kilobytes(file.size) }) };
     } catch (error) {
       if (stop.signal.aborted) return;
       if (!(error instanceof ApiFailure)) throw error;
       const text = error.status === 0 ? t("state.away") : error.message;
-      told.value = { tone: "bad", text: [text, ...Object.values(error.fields)].join(": ") };
+      outcome.value = { tone: "bad", text: [text, ...Object.values(error.fields)].join(": ") };
     } finally {
       bytes.value = null;
     }
@@ -139,9 +139,9 @@ export function ExportPoints() {
             {t("action.curl")}
           </CopyButton>
         </p>
-        {told.value !== null && (
-          <p class={`notice ${told.value.tone}`} role={told.value.tone === "bad" ? "alert" : "status"}>
-            {told.value.text}
+        {outcome.value !== null && (
+          <p class={`notice ${outcome.value.tone}`} role={outcome.value.tone === "bad" ? "alert" : "status"}>
+            {outcome.value.text}
           </p>
         )}
       </form>

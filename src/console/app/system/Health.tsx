@@ -1,8 +1,8 @@
 /** How the service does: whoever runs the deployment sees all of it, others what is about their tenant. */
 import type { ComponentChildren } from "preact";
 import { call } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { hrefOf } from "../router.js";
 import { me } from "../session.js";
 import { Scroll } from "../shell/Scroll.js";
@@ -24,17 +24,17 @@ interface HealthAnswer extends HealthFigures {
 
 const commitMsWarn = 100;
 /** As /readyz names it. */
-const setAsidePart = "set_aside";
+const deadLettersPart = "set_aside";
 const megabyte = 1e6;
 
 export function Health() {
-  const asked = useAsk(
+  const asked = useQuery(
     "/overview",
     (signal) => call<HealthAnswer>("GET", "/overview", { headers: shownHeaders(), signal }),
     refreshMs,
   );
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(health) => (
         <>
           <Parts {...health} />
@@ -51,7 +51,7 @@ export function Health() {
           </div>
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -72,11 +72,11 @@ function Parts({ lag, commit, disk, deployment }: HealthAnswer) {
           {degraded.map(([part, reason]) => (
             <Part
               key={part}
-              name={part === setAsidePart ? t("aside.title") : part}
+              name={part === deadLettersPart ? t("aside.title") : part}
               tone="bad"
               word={t("health.degraded")}
             >
-              {part === setAsidePart ? (
+              {part === deadLettersPart ? (
                 <a href={hrefOf("/messages", { tab: "setAside" })}>{reason}</a>
               ) : (
                 reason
@@ -155,9 +155,9 @@ function RefusedOnes({
 }
 
 function Connections() {
-  const asked = useAsk("/metrics", readMetrics, refreshMs);
+  const asked = useQuery("/metrics", readMetrics, refreshMs);
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(samples) => (
         <>
           <section class="counts">
@@ -194,7 +194,7 @@ function Connections() {
           </section>
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

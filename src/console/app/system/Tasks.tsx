@@ -1,7 +1,7 @@
 /** Work in the background of the last 24 hours, newest first, as it goes on. */
 
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Pages } from "../resources/ResourceList.js";
 import { hrefOf, query, setQuery } from "../router.js";
 import { Scroll } from "../shell/Scroll.js";
@@ -26,7 +26,7 @@ export function Tasks() {
     _page: Math.max(1, Math.trunc(Number(page)) || 1),
     _limit: rowsPerPage,
   };
-  const list = useAsk(`tasks ${JSON.stringify(asked)}`, (signal) => listTasks(asked, signal), everyMs);
+  const list = useQuery(`tasks ${JSON.stringify(asked)}`, (signal) => listTasks(asked, signal), everyMs);
   return (
     <section>
       <div class="row tools">
@@ -39,7 +39,7 @@ export function Tasks() {
           word={(one) => t(`state.${one}`)}
         />
       </div>
-      <Answer asked={list}>
+      <QueryResult asked={list}>
         {({ items, meta }) => (
           <>
             {items.length === 0 ? (
@@ -68,7 +68,7 @@ export function Tasks() {
             <Pages {...meta} />
           </>
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

@@ -1,7 +1,8 @@
 /** A task in one line: how far it is, or how it ended. */
-import type { Asked } from "../ask.js";
-import { useAsk } from "../ask.js";
+
 import { t } from "../i18n.js";
+import type { Query } from "../query.js";
+import { useQuery } from "../query.js";
 import { TaskState } from "./TaskState.js";
 import { hasEnded, taskIDOf, taskStatus } from "./task.js";
 
@@ -11,7 +12,7 @@ type Watched = Awaited<ReturnType<typeof taskStatus>> & { readonly statusUrl: st
 
 /** @param statusUrl as the service has answered; null: nothing has been started */
 export function useTask<Message>(statusUrl: string | null) {
-  const asked = useAsk<Watched | null>(
+  const asked = useQuery<Watched | null>(
     `task ${statusUrl}`,
     async (signal) =>
       statusUrl === null ? null : { statusUrl, ...(await taskStatus(taskIDOf({ statusUrl }), signal)) },
@@ -25,7 +26,7 @@ export function useTask<Message>(statusUrl: string | null) {
 }
 
 interface TaskLineProps {
-  readonly task: { readonly status: Watched | null } & Pick<Asked<unknown>, "failure">;
+  readonly task: { readonly status: Watched | null } & Pick<Query<unknown>, "failure">;
 }
 
 export function TaskLine({ task: { status, failure } }: TaskLineProps) {

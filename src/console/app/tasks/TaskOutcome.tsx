@@ -47,13 +47,13 @@ export function TaskOutcome({ msg }: { readonly msg: unknown }) {
     );
   }
   const fields = msg as Readonly<Record<string, unknown>>;
-  const told = counts.filter((name) => typeof fields[name] === "number");
+  const shown = counts.filter((name) => typeof fields[name] === "number");
   const ignored = fields.ignored_columns as readonly string[] | undefined;
   const errors = Array.isArray(fields.errors) ? (fields.errors as readonly (DeviceError | LineError)[]) : [];
   return (
     <>
       <dl class="figures">
-        {told.map((name) => (
+        {shown.map((name) => (
           <div key={name}>
             <dt>{t(`outcome.${name}` satisfies TextKey)}</dt>
             <dd class={failures.has(name) && fields[name] !== 0 ? "status bad" : ""}>

@@ -1,9 +1,9 @@
 /** One task as it goes on: how far it is, what it has done, what failed and why, and the file that it left. */
 import { useEffect } from "preact/hooks";
-import { Answer, useAsk } from "../ask.js";
 import { begunAs } from "../bulk/begun.js";
 import { Receipts } from "../bulk/Receipts.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { TaskOutcome } from "./TaskOutcome.js";
 import { TaskState } from "./TaskState.js";
 import { downloadHref, hasEnded, taskStatus } from "./task.js";
@@ -17,14 +17,14 @@ interface TaskProgressProps {
 }
 
 export function TaskProgress({ taskID, onEnd }: TaskProgressProps) {
-  const asked = useAsk(`task ${taskID}`, (signal) => taskStatus(taskID, signal), everyMs, hasEnded);
+  const asked = useQuery(`task ${taskID}`, (signal) => taskStatus(taskID, signal), everyMs, hasEnded);
   const isEnded = asked.data !== undefined && hasEnded(asked.data);
   useEffect(() => {
     if (isEnded) onEnd?.();
   }, [isEnded]);
   const begun = begunAs(taskID);
   return (
-    <Answer asked={asked}>
+    <QueryResult asked={asked}>
       {(status) => (
         <div class="task">
           <p class="row">
@@ -46,7 +46,7 @@ export function TaskProgress({ taskID, onEnd }: TaskProgressProps) {
           )}
         </div>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 

@@ -1,6 +1,6 @@
-import { Answer, useAsk } from "../../ask.js";
 import { wordOf } from "../../codes.js";
 import { t } from "../../i18n.js";
+import { QueryResult, useQuery } from "../../query.js";
 import { beyondName } from "../../resources/beyond-name.js";
 import { hrefOf } from "../../router.js";
 import { Scroll } from "../../shell/Scroll.js";
@@ -12,9 +12,9 @@ import type { AlertsPanel as Alerts } from "../document.js";
 export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
   const { source, from, to, round } = board;
   const question = JSON.stringify([panel.id, panel.filters, source.key, from, to, round]);
-  const asked = useAsk(isVisible ? question : null, (signal) => source.alerts(panel, { from, to }, signal));
+  const asked = useQuery(isVisible ? question : null, (signal) => source.alerts(panel, { from, to }, signal));
   return (
-    <Answer isPart asked={asked}>
+    <QueryResult isPart asked={asked}>
       {(alerts) =>
         alerts.length === 0 ? (
           <p class="empty">
@@ -47,6 +47,6 @@ export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
           </Scroll>
         )
       }
-    </Answer>
+    </QueryResult>
   );
 }

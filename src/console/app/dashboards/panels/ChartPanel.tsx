@@ -1,7 +1,7 @@
-import { Answer } from "../../ask.js";
 import { Chart } from "../../charts/LazyChart.js";
 import { unfinishedFrom } from "../../explore/windows.js";
 import { t } from "../../i18n.js";
+import { QueryResult } from "../../query.js";
 import type { Board, PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
 import { lateOf } from "../late-of.js";
@@ -19,7 +19,7 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
   const maxPoints = Math.min(pointsMax, Math.max(pointsMin, Math.ceil(width / 100) * 200));
   const asked = useSeries(panel, board, { size: { maxPoints }, isVisible });
   return (
-    <Answer isPart asked={asked}>
+    <QueryResult isPart asked={asked}>
       {({ now, earlier, marks }) => {
         const lines = withLate(linesOf(panel, now), panel, board);
         const before =
@@ -45,7 +45,7 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
         );
         return <div class={isDouble ? "double" : undefined}>{chart}</div>;
       }}
-    </Answer>
+    </QueryResult>
   );
 }
 

@@ -1,7 +1,7 @@
-import { Answer } from "../../ask.js";
 import { Lateness } from "../../charts/Lateness.js";
 import { wallText } from "../../charts/zone.js";
 import { t } from "../../i18n.js";
+import { QueryResult } from "../../query.js";
 import { Scroll } from "../../shell/Scroll.js";
 import type { PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
@@ -16,7 +16,7 @@ const rowsMax = 500;
 export function TablePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>) {
   const asked = useSeries(panel, board, { size: { limit: rowsMax }, isVisible });
   return (
-    <Answer isPart asked={asked}>
+    <QueryResult isPart asked={asked}>
       {({ now }) => {
         const { columns, rows } = tableOf(
           now.series.flatMap((items, i) =>
@@ -62,6 +62,6 @@ export function TablePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
           </Scroll>
         );
       }}
-    </Answer>
+    </QueryResult>
   );
 }

@@ -1,8 +1,8 @@
-import { Answer } from "../../ask.js";
 import { numberText } from "../../charts/numbers.js";
 import { wallText } from "../../charts/zone.js";
 import { t } from "../../i18n.js";
 import { Sparkline } from "../../pages/Sparkline.js";
+import { QueryResult } from "../../query.js";
 import { Status } from "../../shell/Status.js";
 import type { PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
@@ -16,7 +16,7 @@ const maxPoints = 200;
 export function ValuePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>) {
   const asked = useSeries(panel, board, { size: { maxPoints }, isVisible });
   return (
-    <Answer isPart asked={asked}>
+    <QueryResult isPart asked={asked}>
       {({ now, earlier }) => {
         const lines = linesOf(panel, now);
         const before = earlier === null ? [] : linesOf(panel, earlier.answer);
@@ -46,7 +46,7 @@ export function ValuePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
           </dl>
         );
       }}
-    </Answer>
+    </QueryResult>
   );
 }
 

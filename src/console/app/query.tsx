@@ -7,7 +7,7 @@ import { t } from "./i18n.js";
 import { linkState } from "./live/link.js";
 import { missedAt } from "./live/missed.js";
 
-export interface Asked<T> {
+export interface Query<T> {
   /** The newest answer, which stays while the next one is asked for. */
   readonly data: T | undefined;
   readonly failure: ApiFailure | null;
@@ -24,13 +24,13 @@ const longestDelayMs = 15_000;
  * @param everyMs asked again after so long; absent: once
  * @param isLast after this answer it is not asked again; looked at when the key changes
  */
-export function useAsk<T>(
+export function useQuery<T>(
   key: string | null,
   ask: (signal: AbortSignal) => Promise<T>,
   everyMs?: number,
   isLast: (data: T) => boolean = () => false,
-): Asked<T> {
-  const state = useSignal<Omit<Asked<T>, "again">>({
+): Query<T> {
+  const state = useSignal<Omit<Query<T>, "again">>({
     data: undefined,
     failure: null,
     isLoading: key !== null,
@@ -86,7 +86,7 @@ export function useAsk<T>(
 }
 
 interface AnswerProps<T> {
-  readonly asked: Asked<T>;
+  readonly asked: Query<T>;
   /** In a small room among others, such as a panel. */
   readonly isPart?: boolean;
   readonly children: (data: T) => ComponentChildren;
@@ -114,15 +114,15 @@ export function Failure({ failure, isPart = false, again }: FailureProps) {
 }
 
 /** What came of a question: the answer, why there is none, or that it is on its way. */
-export function Answer<T>({
+export function QueryResult<T>({
   asked: { data, failure, isLoading, again },
   isPart = false,
   children,
 }: AnswerProps<T>) {
-  const isTold = failure !== null && (isPart || data === undefined || !isSaidAbove(failure));
+  const isShown = failure !== null && (isPart || data === undefined || !isSaidAbove(failure));
   return (
     <>
-      {isTold && <Failure failure={failure} isPart={isPart} again={again} />}
+      {isShown && <Failure failure={failure} isPart={isPart} again={again} />}
       {data !== undefined && children(data)}
       {data === undefined && failure === null && isLoading && (
         <p class="muted" aria-busy="true">

@@ -5,7 +5,11 @@ import type { Resource } from "./resources.js";
 
 const restMs = 1000;
 
-export function useTold({ told }: Resource, deviceID: string | undefined, again: () => void): void {
+export function useLiveChanges(
+  { liveKind: told }: Resource,
+  deviceID: string | undefined,
+  again: () => void,
+): void {
   const rest = useRef<{ timer: ReturnType<typeof setTimeout>; isWanted: boolean } | null>(null);
   const newest = useRef(again);
   newest.current = again;
@@ -23,13 +27,13 @@ export function useTold({ told }: Resource, deviceID: string | undefined, again:
     rest.current = { timer, isWanted: false };
   }
   useEffect(() => () => clearTimeout(rest.current?.timer), []);
-  const isTold = useLive({
+  const isLive = useLive({
     devices: deviceID === undefined ? null : [deviceID],
     ...(told === "alerts" ? { onAlerts: ask } : {}),
     ...(told === "commands" ? { onCommands: ask } : {}),
   });
   // What has come between the question and the stream.
   useEffect(() => {
-    if (isTold) ask();
-  }, [isTold]);
+    if (isLive) ask();
+  }, [isLive]);
 }

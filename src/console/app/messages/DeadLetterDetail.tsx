@@ -1,29 +1,29 @@
 /** One message that is set aside. It is not taken apart here: that is what ended the service. */
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Deletion } from "../resources/Deletion.js";
 import { hrefOf } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { Moment } from "../shown.js";
 import { useAct } from "../use-act.js";
-import { type Aside, effectsOf, type Follower } from "./asides.js";
 import { Bytes } from "./Bytes.js";
+import { type DeadLetter, effectsOf, type Follower } from "./dead-letters.js";
 import { bytesOf } from "./payload.js";
 
-interface AsideDetailProps {
-  readonly aside: Aside;
+interface DeadLetterDetailProps {
+  readonly aside: DeadLetter;
   /** It is no longer set aside. */
   onSettled(text: string): void;
 }
 
-export function AsideDetail(props: AsideDetailProps) {
+export function DeadLetterDetail(props: DeadLetterDetailProps) {
   const { aside } = props;
-  const event = useAsk(`event ${aside.deviceIntID} ${aside.id}`, (signal) => fetchEvent(aside, signal));
+  const event = useQuery(`event ${aside.deviceIntID} ${aside.id}`, (signal) => fetchEvent(aside, signal));
   return (
     <div class="explanation">
-      <Answer asked={event}>
+      <QueryResult asked={event}>
         {(found) => (
           <>
             <Facts aside={aside} event={found} />
@@ -34,7 +34,7 @@ export function AsideDetail(props: AsideDetailProps) {
             )}
           </>
         )}
-      </Answer>
+      </QueryResult>
       <Actions {...props} />
     </div>
   );
@@ -51,7 +51,7 @@ type Event = { readonly is: "foreign" | "none" } | ({ readonly is: "known" } & E
 
 const notFound = 404;
 
-async function fetchEvent({ id, deviceIntID }: Aside, signal: AbortSignal): Promise<Event> {
+async function fetchEvent({ id, deviceIntID }: DeadLetter, signal: AbortSignal): Promise<Event> {
   try {
     const path = `/devices/${deviceIntID}/events`;
     const { items } = await call<Page<EventRow>>("GET", path, { query: { id }, signal });
@@ -62,7 +62,7 @@ async function fetchEvent({ id, deviceIntID }: Aside, signal: AbortSignal): Prom
   }
 }
 
-function Facts({ aside, event }: { readonly aside: Aside; readonly event: Event }) {
+function Facts({ aside, event }: { readonly aside: DeadLetter; readonly event: Event }) {
   const { id, deviceIntID, receivedAt, asideAt, parts } = aside;
   const name = event.is === "known" ? (event.deviceName ?? event.deviceID) : null;
   return (
@@ -108,7 +108,7 @@ interface Replayed {
   readonly refused: readonly { readonly follower: Follower; readonly reason: string }[];
 }
 
-function Actions({ aside: { id }, onSettled }: AsideDetailProps) {
+function Actions({ aside: { id }, onSettled }: DeadLetterDetailProps) {
   const refused = useSignal<Replayed["refused"]>([]);
   const { act, failure, isBusy } = useAct();
 

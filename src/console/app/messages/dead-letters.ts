@@ -5,7 +5,7 @@ import { shownHeaders } from "../shown.js";
 
 export type Follower = "series" | "alerts" | "sessions";
 
-interface AsideRow {
+interface DeadLetterRow {
   readonly id: number;
   readonly follower: Follower;
   readonly deviceIntID: number;
@@ -17,14 +17,14 @@ interface AsideRow {
 }
 
 /** One message, with all that it has had no effect on. */
-export interface Aside extends Omit<AsideRow, "follower" | "reason"> {
+export interface DeadLetter extends Omit<DeadLetterRow, "follower" | "reason"> {
   readonly parts: readonly { readonly follower: Follower; readonly reason: string }[];
 }
 
 /** The newest first. */
-export async function fetchAsides(signal: AbortSignal): Promise<readonly Aside[]> {
-  const rows = await call<readonly AsideRow[]>("GET", "/set_aside", { headers: shownHeaders(), signal });
-  const found = new Map<number, Aside>();
+export async function fetchDeadLetters(signal: AbortSignal): Promise<readonly DeadLetter[]> {
+  const rows = await call<readonly DeadLetterRow[]>("GET", "/set_aside", { headers: shownHeaders(), signal });
+  const found = new Map<number, DeadLetter>();
   for (const { follower, reason, ...row } of rows) {
     const parts = [...(found.get(row.id)?.parts ?? []), { follower, reason }];
     found.set(row.id, { ...row, parts });

@@ -1,26 +1,26 @@
 /** Messages that ended starts of the service and wait: why, what they hold, and whether they are tried once more. */
 import { useSignal } from "@preact/signals";
-import { Answer, useAsk } from "../ask.js";
 import { t } from "../i18n.js";
+import { QueryResult, useQuery } from "../query.js";
 import { Pages } from "../resources/ResourceList.js";
 import { query, setQuery } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { Moment } from "../shown.js";
-import { AsideDetail } from "./AsideDetail.js";
-import { type Aside, effectsOf, fetchAsides } from "./asides.js";
+import { DeadLetterDetail } from "./DeadLetterDetail.js";
+import { type DeadLetter, effectsOf, fetchDeadLetters } from "./dead-letters.js";
 
 const refreshMs = 5000;
 const rowsPerPage = 25;
 
-export function SetAside() {
-  const asked = useAsk("set aside", fetchAsides, refreshMs);
+export function DeadLetters() {
+  const asked = useQuery("set aside", fetchDeadLetters, refreshMs);
   /** What has become of the last one that is no longer here. */
   const outcome = useSignal<string | null>(null);
   const page = Math.max(1, Math.trunc(Number(query.value.page)) || 1);
   return (
     <section>
       <p role="status">{outcome.value !== null && <Status tone="good" word={outcome.value} />}</p>
-      <Answer asked={asked}>
+      <QueryResult asked={asked}>
         {(asides) =>
           asides.length === 0 ? (
             <p class="notice">{t("aside.none")}</p>
@@ -43,13 +43,13 @@ export function SetAside() {
             </>
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
 
 interface MessageProps {
-  readonly aside: Aside;
+  readonly aside: DeadLetter;
   onSettled(text: string): void;
 }
 
@@ -74,7 +74,7 @@ function Message({ aside, onSettled }: MessageProps) {
             word={t("aside.without", { parts: effectsOf(parts.map(({ follower }) => follower)) })}
           />
         </summary>
-        {isOpen && <AsideDetail aside={aside} onSettled={onSettled} />}
+        {isOpen && <DeadLetterDetail aside={aside} onSettled={onSettled} />}
       </details>
     </li>
   );
