@@ -1,5 +1,5 @@
 /** Alert rules and their backtest, in a real browser: the alerts that it tells are those of the values. */
-import { conditionOf, textOfCondition } from "../../src/console/app/alert-rules/conditions.js";
+import { parseCondition, textOfCondition } from "../../src/console/app/alert-rules/conditions.js";
 import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
@@ -13,8 +13,8 @@ suite("console: conditions", (test) => {
       "dataPoint > 25 and hum <= 90.5",
       "a == 1 or b != -2 or lastValue < 3",
     ])
-      assert.is(textOfCondition(conditionOf(text) ?? { join: "and", parts: [] }), text);
-    assert.equal(conditionOf("x >= 5 or dataPoint < -1e3"), {
+      assert.is(textOfCondition(parseCondition(text) ?? { join: "and", parts: [] }), text);
+    assert.equal(parseCondition("x >= 5 or dataPoint < -1e3"), {
       join: "or",
       parts: [
         { name: "x", operator: ">=", value: "5" },
@@ -32,7 +32,7 @@ suite("console: conditions", (test) => {
       "1 < a",
       "a > b",
     ])
-      assert.is(conditionOf(text), null, text);
+      assert.is(parseCondition(text), null, text);
   });
 });
 

@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { createColors } from "../../src/console/app/charts/colors.js";
 import { valueAt } from "../../src/console/app/charts/lines.js";
-import { sentOf } from "../../src/console/app/dashboards/command-of.js";
 import { differences } from "../../src/console/app/dashboards/differences.js";
 import {
   emptyDocument,
@@ -19,10 +18,11 @@ import {
   phoneOrder,
   placed,
 } from "../../src/console/app/dashboards/layout.js";
-import { dueAt, watchedOf } from "../../src/console/app/dashboards/news.js";
-import { begun, newestOf, stepped, unstepped } from "../../src/console/app/dashboards/steps.js";
-import { csvOf, tableOf } from "../../src/console/app/dashboards/table-of.js";
-import { filledIn, targetOf } from "../../src/console/app/dashboards/targets.js";
+import { dueAt, listWatched } from "../../src/console/app/dashboards/news.js";
+import { prepareCommand } from "../../src/console/app/dashboards/panel-command.js";
+import { createTable, formatTableCsv } from "../../src/console/app/dashboards/panel-table.js";
+import { begun, readNewestStep, stepped, unstepped } from "../../src/console/app/dashboards/steps.js";
+import { filledIn, resolveTarget } from "../../src/console/app/dashboards/targets.js";
 import { createQueue, inParallel } from "../../src/console/app/in-parallel.js";
 import { assert, rejects, suite } from "../suite.js";
 
@@ -143,16 +143,19 @@ suite("console: the grid of a dashboard", (test) => {
 
   test("variables stand for records and in texts; what is none stays as it is", () => {
     const variables = [{ name: "house", label: "", type: "group", value: "g-1" }] as const;
-    assert.equal(targetOf("$house", "device", variables, {}), { type: "group", id: "g-1" });
-    assert.equal(targetOf("$house", "device", variables, { house: "g-2" }), { type: "group", id: "g-2" });
-    assert.is(targetOf("$house", "device", variables, { house: "" }), null);
-    assert.is(targetOf("$other", "device", variables, {}), null);
-    assert.is(targetOf("", "device", variables, {}), null);
+    assert.equal(resolveTarget("$house", "device", variables, {}), { type: "group", id: "g-1" });
+    assert.equal(resolveTarget("$house", "device", variables, { house: "g-2" }), {
+      type: "group",
+      id: "g-2",
+    });
+    assert.is(resolveTarget("$house", "device", variables, { house: "" }), null);
+    assert.is(resolveTarget("$other", "device", variables, {}), null);
+    assert.is(resolveTarget("", "device", variables, {}), null);
     assert.is(filledIn("of $house, $5 and $other", variables, {}), "of g-1, $5 and $other");
   });
 
   test("a table has a row a time, and its file keeps what a spreadsheet would run from running", () => {
-    const table = tableOf([
+    const table = createTable([
       { name: "a,b", unit: null, time: [1, 3], value: [1.5, null] },
       { name: "c", unit: "m", time: [2, 3], value: ["=1+1", 'say "x"'] },
     ]);
@@ -165,7 +168,7 @@ suite("console: the grid of a dashboard", (test) => {
       ],
     );
     assert.is(
-      csvOf(table),
+      formatTableCsv(table),
       [
         'time,"a,b",c',
         "1970-01-01T00:00:00.001Z,1.5,",
@@ -217,7 +220,7 @@ suite("console: the grid of a dashboard", (test) => {
     steps = stepped(steps, { name: "abcde", list: [{ x: 2 }, { x: 3 }] }, 8001);
     steps = stepped(steps, { name: "abcde", list: [{ x: 2 }, { x: 3 }, { x: 4 }] }, 8002);
     assert.is(steps.length, 6);
-    assert.equal(newestOf(unstepped(unstepped(unstepped(steps)))), { ...a, name: "abcde" });
+    assert.equal(readNewestStep(unstepped(unstepped(unstepped(steps)))), { ...a, name: "abcde" });
     for (let i = 0; i < 300; i++) steps = stepped(steps, { ...a, name: `${i}` }, 10_000 * (i + 1));
     assert.is(steps.length, 100);
     assert.is(steps[0].content, a);
@@ -234,7 +237,11 @@ suite("console: the grid of a dashboard", (test) => {
     ] as const;
     const many = Array.from({ length: 99 }, (_, i) => `d${i}`);
     const panels = [chart("p", "a", "$one"), chart("q", "a", "$all"), chart("r", ...many)];
-    const { devices, panelsOf, unwatched } = watchedOf({ ...emptyDocument, variables, panels }, {});
+    const {
+      devices,
+      panelsByKey: panelsOf,
+      unwatched,
+    } = listWatched({ ...emptyDocument, variables, panels }, {});
     assert.is(devices.length, 100);
     assert.equal(panelsOf.get("a"), ["p", "q"]);
     assert.equal(panelsOf.get("b"), ["p"]);
@@ -256,7 +263,7 @@ suite("console: the grid of a dashboard", (test) => {
     const panel = newPanel("command", "c", { x: 0, y: 0, w: 1, h: 1 });
     if (panel.type !== "command") throw new Error("it is none");
     const sent = (payload: string, chosen: Readonly<Record<string, string>>, more: object = {}) =>
-      sentOf({ ...panel, deviceID: "$house", payload, ...more }, variables, chosen);
+      prepareCommand({ ...panel, deviceID: "$house", payload, ...more }, variables, chosen);
     const own = sent('{"mode":"$mode","n":$level}', {});
     assert.equal(own, {
       ...{ path: "/device_publish", to: "gh-1", topic: null, payload: '{"mode":"auto","n":1}' },

@@ -1,8 +1,8 @@
 /** Files that the console writes: cells that a spreadsheet would run are guarded as the service guards its own. */
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
-import { csvOf as boardCsv, tableOf } from "../../src/console/app/dashboards/table-of.js";
-import { csvOf as exploreCsv } from "../../src/console/app/explore/rows.js";
+import { formatTableCsv as boardCsv, createTable } from "../../src/console/app/dashboards/panel-table.js";
+import { formatLinesCsv as exploreCsv } from "../../src/console/app/explore/rows.js";
 import { guardFormula, unguardFormula } from "../../src/import-export/formula-guard.js";
 import { assert, suite } from "../suite.js";
 
@@ -23,7 +23,7 @@ const cellsOf = (text: string) => parse(text, { relax_column_count: true, bom: f
 suite("console: CSV", (test) => {
   test("no name of a column and no value begins like a formula, and numbers stay numbers", () => {
     for (const text of hostile) {
-      const table = tableOf([
+      const table = createTable([
         { name: text, unit: null, time: [1, 2, 3], value: [text, -5, 1e-7] },
         { name: "plain", unit: null, time: [1, 2], value: [-0.5, { lat: 1 }] },
       ]);
@@ -47,7 +47,7 @@ suite("console: CSV", (test) => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.constantFrom("", ..."=+-@\t\r'"), (text, first) => {
         const value = first + text;
-        const table = tableOf([{ name: "n", unit: null, time: [1], value: [value] }]);
+        const table = createTable([{ name: "n", unit: null, time: [1], value: [value] }]);
         // The parser of the test takes a lone carriage return for the end of a row, unless it is quoted.
         const cell = cellsOf(boardCsv(table))[1]?.[1] ?? "";
         assert.is(cell, guardFormula(value));

@@ -3,10 +3,10 @@ import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
 import { drawnValues } from "../../src/console/app/charts/drawn-values.js";
 import { LatePoints } from "../../src/console/app/charts/late-points.js";
-import { csvOf } from "../../src/console/app/explore/rows.js";
+import { formatLinesCsv } from "../../src/console/app/explore/rows.js";
 import { addPoint, isFull, type Tails, withTail } from "../../src/console/app/explore/tails.js";
 import { windowStart } from "../../src/console/app/explore/windows.js";
-import { earlierOf, movedTo } from "../../src/console/app/range/comparison.js";
+import { findEarlier, movedTo } from "../../src/console/app/range/comparison.js";
 import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec, World } from "../world.js";
@@ -44,7 +44,7 @@ suite("console: times of Explore", (test) => {
   test("a week earlier lies on the same wall times; what this week's clock skips has no place", () => {
     const zone = "Europe/Berlin";
     const span = { from: Date.UTC(2026, 2, 28, 23), to: Date.UTC(2026, 2, 29, 22) };
-    const earlier = earlierOf(span, "-1w", zone);
+    const earlier = findEarlier(span, "-1w", zone);
     const times = Array.from({ length: 24 }, (_, i) => earlier.from + i * hourMs);
     const moved = movedTo(earlier, times, times);
     assert.is(moved.times.length, 23);
@@ -64,7 +64,7 @@ suite("console: times of Explore", (test) => {
   test("a line is compared across a doubled hour in ascending order", () => {
     const zone = "Europe/Berlin";
     const span = { from: Date.UTC(2026, 10, 1), to: Date.UTC(2026, 10, 2) };
-    const earlier = earlierOf(span, "-1w", zone);
+    const earlier = findEarlier(span, "-1w", zone);
     const times = Array.from({ length: 50 }, (_, i) => earlier.from + (i * hourMs) / 2);
     const moved = movedTo(earlier, times, times);
     assert.ok(moved.times.every((time, i) => i === 0 || time > (moved.times[i - 1] as number)));
@@ -141,7 +141,7 @@ suite("console: times of Explore", (test) => {
       values: [1.5, null],
     };
     assert.is(
-      csvOf([line], "Europe/Berlin"),
+      formatLinesCsv([line], "Europe/Berlin"),
       'time,"\'=1+1,""x"""\r\n2026-10-25T02:30:00+02:00,1.5\r\n2026-10-25T02:30:00+01:00,\r\n',
     );
   });

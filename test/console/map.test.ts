@@ -2,15 +2,15 @@
 import type { Page } from "playwright-core";
 import { mercatorY, unpacked } from "../../src/console/app/map/land.js";
 import {
-  bboxOf,
   boxAround,
   boxOfAll,
-  viewOf,
+  formatBbox,
+  parseMapView,
   viewText,
   withoutOverlap,
   withSpace,
 } from "../../src/console/app/map/places.js";
-import { arrowheads, lengthOf, nearest, onward } from "../../src/console/app/map/track.js";
+import { arrowheads, measureTrack, nearest, onward } from "../../src/console/app/map/track.js";
 import { landOutlines } from "../../src/console/land.js";
 import { openTileServer } from "../api/tile-server.js";
 import { groupBody, makeDevice, makeProduct, unique } from "../factories.js";
@@ -78,9 +78,9 @@ suite("console: places and outlines", (test) => {
       south: -18,
       north: -14,
     });
-    assert.is(bboxOf({ west: 170, east: 190, south: -95, north: 95 }), "170,-90,-170,90");
-    assert.is(bboxOf({ west: -600, east: -100, south: 1, north: 2 }), "-180,1,180,2");
-    assert.is(bboxOf({ west: -190, east: -170, south: 1, north: 2 }), "170,1,-170,2");
+    assert.is(formatBbox({ west: 170, east: 190, south: -95, north: 95 }), "170,-90,-170,90");
+    assert.is(formatBbox({ west: -600, east: -100, south: 1, north: 2 }), "-180,1,180,2");
+    assert.is(formatBbox({ west: -190, east: -170, south: 1, north: 2 }), "170,1,-170,2");
   });
 
   test("all places are found in finer and finer cells, however far apart they are", async () => {
@@ -117,9 +117,9 @@ suite("console: places and outlines", (test) => {
 
   test("a view is read back from the address, and nothing else is", () => {
     const view = { latitude: 47.3769, longitude: 188.5, zoom: 9 };
-    assert.equal(viewOf(viewText(view)), { latitude: 47.3769, longitude: -171.5, zoom: 9 });
+    assert.equal(parseMapView(viewText(view)), { latitude: 47.3769, longitude: -171.5, zoom: 9 });
     for (const text of [undefined, "", "1,2", "1,2,3,4", "91,0,3", "0,181,3", "0,0,40", "a,b,c", "1,,3"])
-      assert.is(viewOf(text), null, text);
+      assert.is(parseMapView(text), null, text);
   });
 
   test("a name is written where it covers no other mark", () => {
@@ -168,7 +168,7 @@ suite("console: places and outlines", (test) => {
       ],
     );
     const equator = [0, 90, 180].map((longitude) => ({ time: 0, lnglat: [longitude, 0] as const }));
-    assert.ok(Math.abs(lengthOf(equator) - 20_015_115) < 10, String(lengthOf(equator)));
+    assert.ok(Math.abs(measureTrack(equator) - 20_015_115) < 10, String(measureTrack(equator)));
     const line = [
       { x: 0, y: 0 },
       { x: 100, y: 0 },

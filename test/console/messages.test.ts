@@ -1,5 +1,5 @@
 /** Messages taken apart, tried, decoded again, and as they come, in a real browser. */
-import { base64Of, bytesOf, bytesOfHex } from "../../src/console/app/messages/payload.js";
+import { bytesOfHex, decodePayload, encodeBase64 } from "../../src/console/app/messages/payload.js";
 import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
@@ -7,12 +7,12 @@ import { consoleSuite } from "./browser.js";
 
 suite("console: payloads", (test) => {
   test("bytes are those of the text, of base64, or of hexadecimal digits", () => {
-    assert.equal([...bytesOf("hé")], [0x68, 0xc3, 0xa9]);
-    assert.equal([...bytesOf("base64:QawAACk=")], [0x41, 0xac, 0, 0, 0x29]);
-    assert.equal([...bytesOf("base64:!")], [...Buffer.from("base64:!")]);
+    assert.equal([...decodePayload("hé")], [0x68, 0xc3, 0xa9]);
+    assert.equal([...decodePayload("base64:QawAACk=")], [0x41, 0xac, 0, 0, 0x29]);
+    assert.equal([...decodePayload("base64:!")], [...Buffer.from("base64:!")]);
     assert.equal([...(bytesOfHex("41 ac,00:0x00 29") ?? [])], [0x41, 0xac, 0, 0, 0x29]);
     for (const wrong of ["", "4", "zz", "41 a"]) assert.is(bytesOfHex(wrong), null, wrong);
-    assert.is(base64Of(Uint8Array.of(0x41, 0xac, 0, 0, 0x29)), "QawAACk=");
+    assert.is(encodeBase64(Uint8Array.of(0x41, 0xac, 0, 0, 0x29)), "QawAACk=");
   });
 });
 

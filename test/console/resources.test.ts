@@ -1,7 +1,7 @@
 /** Lists and forms of every resource, in a real browser. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bodyOf } from "../../src/console/app/resources/form-values.js";
+import { createFormBody } from "../../src/console/app/resources/form-values.js";
 import { resources } from "../../src/console/app/resources/resources.js";
 import { namedFields } from "../../src/console/app/texts/fields.js";
 import { texts } from "../../src/console/app/texts/texts.js";
@@ -85,14 +85,14 @@ suite("console: forms and texts", (test) => {
       { name: "d", kind: "choices" },
       { name: "e", kind: "number" },
     ];
-    assert.equal(bodyOf(fields, { a: "x", b: "2", c: '{"k":[1]}', d: "1,3", e: "" }, null), {
+    assert.equal(createFormBody(fields, { a: "x", b: "2", c: '{"k":[1]}', d: "1,3", e: "" }, null), {
       body: { a: "x", b: 2, c: { k: [1] }, d: [1, 3] },
     });
     const known = { a: "x", b: 2, c: { k: [1] }, d: [1, 3], e: 4.5 };
-    assert.equal(bodyOf(fields, { a: "x", b: "2", c: '{"k":[1]}', d: "1,3", e: "" }, known), {
+    assert.equal(createFormBody(fields, { a: "x", b: "2", c: '{"k":[1]}', d: "1,3", e: "" }, known), {
       body: { e: null },
     });
-    assert.equal(bodyOf(fields, { c: "{" }, null), { unreadable: ["c"] });
+    assert.equal(createFormBody(fields, { c: "{" }, null), { unreadable: ["c"] });
   });
 });
 

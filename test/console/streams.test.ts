@@ -1,8 +1,8 @@
 /** What windows want as questions to the service, and how its answers are read. */
 import fc from "fast-check";
 import { createReader } from "../../src/console/app/live/events.js";
+import { bring, formatStreamPath, planStreams } from "../../src/console/app/live/plan-streams.js";
 import type { Topic, Want } from "../../src/console/app/live/protocol.js";
-import { bring, pathOf, questionsOf } from "../../src/console/app/live/questions.js";
 import { openStream } from "../../src/console/app/live/stream.js";
 import { assert, suite, until } from "../suite.js";
 
@@ -11,31 +11,33 @@ const ids = (count: number) => Array.from({ length: count }, (_, i) => `d${Strin
 
 suite("console: questions of live streams", (test) => {
   test("two pages of devices and an overview are one question", () => {
-    const questions = questionsOf([
+    const questions = planStreams([
       { topics: ["points"], devices: ["b", "a"] },
       { topics: ["points", "presence"], devices: ["b"] },
       { topics: ["overview"], devices: null },
     ]);
-    assert.equal(questions.map(pathOf), ["/api/v1/live?topics=points,presence,overview&deviceID=a,b"]);
+    assert.equal(questions.map(formatStreamPath), [
+      "/api/v1/live?topics=points,presence,overview&deviceID=a,b",
+    ]);
   });
 
   test("what is told of all devices is asked for once, and nothing at all is a question too", () => {
     const wide: Want = { topics: ["alerts", "points"], devices: null };
-    assert.equal(questionsOf([wide, { topics: ["alerts", "points"], devices: ["a"] }]).map(pathOf), [
-      "/api/v1/live?topics=points&deviceID=a",
-      "/api/v1/live?topics=alerts",
-    ]);
-    assert.equal(questionsOf([]).length, 1);
+    assert.equal(
+      planStreams([wide, { topics: ["alerts", "points"], devices: ["a"] }]).map(formatStreamPath),
+      ["/api/v1/live?topics=points&deviceID=a", "/api/v1/live?topics=alerts"],
+    );
+    assert.equal(planStreams([]).length, 1);
   });
 
   test("a question has 100 devices and a short address at most", () => {
     assert.equal(
-      questionsOf([{ topics: ["points"], devices: ids(250) }]).map(({ devices }) => devices?.length),
+      planStreams([{ topics: ["points"], devices: ids(250) }]).map(({ devices }) => devices?.length),
       [100, 100, 50],
     );
     const long = Array.from({ length: 60 }, (_, i) => `${i}${"设".repeat(250)}`);
-    const questions = questionsOf([{ topics: ["points"], devices: long }]);
-    assert.ok(questions.every((one) => pathOf(one).length < 8000));
+    const questions = planStreams([{ topics: ["points"], devices: long }]);
+    assert.ok(questions.every((one) => formatStreamPath(one).length < 8000));
     assert.equal(questions.flatMap(({ devices }) => devices ?? []).sort(), [...long].sort());
   });
 
@@ -46,7 +48,7 @@ suite("console: questions of live streams", (test) => {
     });
     fc.assert(
       fc.property(fc.array(want, { maxLength: 8 }), (wants) => {
-        const questions = questionsOf(wants);
+        const questions = planStreams(wants);
         for (const one of wants) {
           // Points of all devices cannot be had.
           const some = one.topics.filter((topic) => topic !== "points" || one.devices !== null);

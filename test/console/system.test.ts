@@ -4,11 +4,11 @@ import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import {
-  beginningOf,
+  createPreview,
   csvRows,
   missingForDevices,
   missingForPoints,
-  previewOf,
+  readBeginning,
 } from "../../src/console/app/system/preview.js";
 import { makeDataPoint, makeDevice, makeProduct, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
@@ -47,27 +47,27 @@ suite("console: previews of files", (test) => {
       ["be.csv", Buffer.from(wide).swap16()],
       ["packed.csv.gz", gzipSync(text)],
     ] as const) {
-      const beginning = await beginningOf(new File([Uint8Array.from(bytes)], name) as never);
+      const beginning = await readBeginning(new File([Uint8Array.from(bytes)], name) as never);
       assert.is(beginning, text, name);
     }
   });
 
   test("CSV of any delimiter and NDJSON are shown as columns; what is neither is not", () => {
-    assert.equal(previewOf("\ufeffdeviceID;time;temp\ngh;1;2\n"), {
+    assert.equal(createPreview("\ufeffdeviceID;time;temp\ngh;1;2\n"), {
       columns: ["deviceID", "time", "temp"],
       rows: [["gh", "1", "2"]],
     });
-    assert.equal(previewOf('{"deviceID":"gh","temp":1.5}\n{"deviceID":"gh","hum":null}\n{"cut'), {
+    assert.equal(createPreview('{"deviceID":"gh","temp":1.5}\n{"deviceID":"gh","hum":null}\n{"cut'), {
       columns: ["deviceID", "temp", "hum"],
       rows: [
         ["gh", "1.5", ""],
         ["gh", "", "null"],
       ],
     });
-    assert.is(previewOf(""), null);
+    assert.is(createPreview(""), null);
     const table = { columns: ["deviceID", "time", "temp, °C"], rows: [["gh", "1", "2,5"]] };
-    assert.equal(previewOf('sep=;\r\ndeviceID;time;"temp, °C"\r\ngh;1;2,5\r\n'), table);
-    assert.equal(previewOf("deviceID;time;temp, °C\ngh;1;2,5\n"), table);
+    assert.equal(createPreview('sep=;\r\ndeviceID;time;"temp, °C"\r\ngh;1;2,5\r\n'), table);
+    assert.equal(createPreview("deviceID;time;temp, °C\ngh;1;2,5\n"), table);
   });
 });
 

@@ -2,19 +2,19 @@
 import fc from "fast-check";
 import { DateTime } from "luxon";
 import { zone as zoneOf } from "../../query/zone.js";
-import { ticksOf } from "../../src/console/app/charts/ticks.js";
+import { createTicks } from "../../src/console/app/charts/ticks.js";
 import { withinTimes } from "../../src/console/app/charts/times.js";
 import {
   clockChanges,
+  fromWallTime,
   isZone,
   loadZone,
   offsetText,
   readZonesBy,
-  timeOf,
-  wallOf,
+  toWallTime,
   wallText,
 } from "../../src/console/app/charts/zone.js";
-import { shifted, spanOf, withEnd } from "../../src/console/app/range/range.js";
+import { resolveSpan, shifted, withEnd } from "../../src/console/app/range/range.js";
 import { zoneShown } from "../../src/views/time-zones.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, suite } from "../suite.js";
@@ -45,7 +45,7 @@ suite("console: time", (test) => {
     fc.assert(
       fc.property(zone, time, (zone, at) => {
         const local = DateTime.fromMillis(at, { zone });
-        assert.is(wallOf(zone, at), at + local.offset * 60_000);
+        assert.is(toWallTime(zone, at), at + local.offset * 60_000);
         assert.is(offsetText(zone, at), local.toFormat("ZZ"));
         const digits = at % 1000 === 0 ? "" : ".SSS";
         assert.is(wallText(zone, at), local.toFormat(`yyyy-MM-dd HH:mm:ss${digits}`));
@@ -57,9 +57,9 @@ suite("console: time", (test) => {
   test("what a wall clock shows leads back to the time; of two the first", () => {
     fc.assert(
       fc.property(zone, time, (zone, at) => {
-        const wall = wallOf(zone, at);
-        const back = timeOf(zone, wall);
-        assert.is(wallOf(zone, back), wall);
+        const wall = toWallTime(zone, at);
+        const back = fromWallTime(zone, wall);
+        assert.is(toWallTime(zone, back), wall);
         assert.ok(back <= at && at - back <= hourMs);
       }),
       { numRuns: 500 },
@@ -67,16 +67,16 @@ suite("console: time", (test) => {
   });
 
   test("a wall time that the clock skips moves forward by the gap", () => {
-    const skipped = timeOf("Europe/Berlin", Date.UTC(2026, 2, 29, 2, 30));
+    const skipped = fromWallTime("Europe/Berlin", Date.UTC(2026, 2, 29, 2, 30));
     assert.is(wallText("Europe/Berlin", skipped), "2026-03-29 03:30:00");
-    assert.is(timeOf("Europe/Berlin", Date.UTC(2026, 9, 25, 2, 30)), Date.UTC(2026, 9, 25, 0, 30));
+    assert.is(fromWallTime("Europe/Berlin", Date.UTC(2026, 9, 25, 2, 30)), Date.UTC(2026, 9, 25, 0, 30));
   });
 
   test("ticks ascend within the range, no more than asked for, on whole steps of the wall clock", () => {
     const length = fc.integer({ min: 1000, max: 20 * 365 * 24 * hourMs });
     fc.assert(
       fc.property(zone, time, length, fc.integer({ min: 2, max: 20 }), (zone, from, length, most) => {
-        const { times, labels } = ticksOf(zone, from, from + length, most, "en");
+        const { times, labels } = createTicks(zone, from, from + length, most, "en");
         assert.is(labels.length, times.length);
         // Where a day has 25 hours there may be one more.
         assert.ok(times.length <= most + 2, `${times.length} of ${most}`);
@@ -94,7 +94,7 @@ suite("console: time", (test) => {
 
   test("on a night of 25 hours each hour has its tick, the doubled one twice by short steps", () => {
     const from = Date.UTC(2026, 9, 24, 22);
-    const { times } = ticksOf("Europe/Berlin", from, from + 4 * hourMs, 8, "en");
+    const { times } = createTicks("Europe/Berlin", from, from + 4 * hourMs, 8, "en");
     assert.equal(
       times.map((at) => wallText("Europe/Berlin", at).slice(11, 16)),
       ["00:00", "00:30", "01:00", "01:30", "02:00", "02:30", "02:00", "02:30", "03:00"].slice(
@@ -108,24 +108,30 @@ suite("console: time", (test) => {
   test("ranges: relative ones go by the calendar of the zone, fixed ones stay", () => {
     const now = Date.UTC(2026, 2, 29, 10);
     const berlin = "Europe/Berlin";
-    assert.equal(spanOf({ start: "-24h", end: "now" }, now, berlin), { from: now - 24 * hourMs, to: now });
+    assert.equal(resolveSpan({ start: "-24h", end: "now" }, now, berlin), {
+      from: now - 24 * hourMs,
+      to: now,
+    });
     // The day before, at the same wall time: 23 hours ago.
-    assert.equal(spanOf({ start: "-1d", end: "now" }, now, berlin), { from: now - 23 * hourMs, to: now });
+    assert.equal(resolveSpan({ start: "-1d", end: "now" }, now, berlin), {
+      from: now - 23 * hourMs,
+      to: now,
+    });
     assert.is(
-      wallText(berlin, spanOf({ start: "today", end: "now" }, now, berlin)?.from ?? 0),
+      wallText(berlin, resolveSpan({ start: "today", end: "now" }, now, berlin)?.from ?? 0),
       "2026-03-29 00:00:00",
     );
     const may = Date.UTC(2026, 4, 31, 10);
     assert.is(
-      wallText(berlin, spanOf({ start: "-3M", end: "now" }, may, berlin)?.from ?? 0),
+      wallText(berlin, resolveSpan({ start: "-3M", end: "now" }, may, berlin)?.from ?? 0),
       "2026-02-28 12:00:00",
     );
     for (const wrong of ["", "yesterday", "-5x", "-h", "now"]) {
-      assert.is(spanOf({ start: wrong, end: "now" }, now, berlin), null, wrong);
+      assert.is(resolveSpan({ start: wrong, end: "now" }, now, berlin), null, wrong);
     }
     assert.equal(shifted({ from: 1000, to: 3000 }, -0.5), { start: "0", end: "2000" });
     const old = { from: Date.UTC(1850, 0), to: Date.UTC(1971, 0) };
-    assert.equal(spanOf({ start: String(old.from), end: String(old.to) }, now, berlin), old);
+    assert.equal(resolveSpan({ start: String(old.from), end: String(old.to) }, now, berlin), old);
   });
 
   test("an end that is moved past the other takes it along", () => {

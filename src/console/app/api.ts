@@ -65,7 +65,7 @@ export function sessionEnded(): void {
   onLoggedOut();
 }
 
-export function pathOf(path: string, query: Query = {}): string {
+export function formatPath(path: string, query: Query = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === null || value === undefined || value === "" ? [] : [[name, written(name, value)]],
   );
@@ -83,24 +83,28 @@ export const ownHeaders = () => ({ "X-Tidemark": personOrPoll(), "Api-Variant": 
 
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
-  const response = await answerOf(method, path, options);
+  const response = await fetchResponse(method, path, options);
   return (
     response.status === 204
       ? undefined
       : await (options.isText === true
           ? whole(response.text(), options.signal)
-          : jsonOf(response, options.signal))
+          : readJson(response, options.signal))
   ) as T;
 }
 
 /** A good answer, whatever its body is. @throws ApiFailure, or the abort */
-export async function answerOf(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
+export async function fetchResponse(
+  method: Method,
+  path: string,
+  options: CallOptions = {},
+): Promise<Response> {
   const { query, body, file, headers = {}, signal } = options;
   const type = file?.type ?? (body === undefined ? null : "application/json");
   const sent = file ?? (body === undefined ? undefined : JSON.stringify(body));
   let response: Response;
   try {
-    response = await fetch(pathOf(api + path, query), {
+    response = await fetch(formatPath(api + path, query), {
       method,
       headers: {
         ...ownHeaders(),
@@ -117,7 +121,7 @@ export async function answerOf(method: Method, path: string, options: CallOption
     throw noAnswer();
   }
   if (response.ok) return response;
-  const failure = await failureOf(response);
+  const failure = await readFailure(response);
   // The token of a share is no session.
   if (response.status === 401 && path !== "/login" && headers.Authorization === undefined) onLoggedOut();
   throw failure;
@@ -126,7 +130,7 @@ export async function answerOf(method: Method, path: string, options: CallOption
 const noAnswer = (): ApiFailure => new ApiFailure(0, "NO_ANSWER", "the service does not answer");
 
 /** The parsed body, undefined for an empty one. @throws ApiFailure if it breaks off in the middle, or the abort */
-export const jsonOf = (response: Response, signal?: AbortSignal): Promise<unknown> =>
+export const readJson = (response: Response, signal?: AbortSignal): Promise<unknown> =>
   whole(
     response.text().then((text): unknown => (text === "" ? undefined : JSON.parse(text))),
     signal,
@@ -149,7 +153,7 @@ export function asFailure(error: unknown): ApiFailure {
   return new ApiFailure(faultOfPage, "FAULT", error instanceof Error ? error.message : String(error));
 }
 
-export async function failureOf(response: Response): Promise<ApiFailure> {
+export async function readFailure(response: Response): Promise<ApiFailure> {
   const retry = Number(response.headers.get("retry-after") ?? Number.NaN);
   const retryAfter = Number.isFinite(retry) ? retry : null;
   try {
@@ -176,7 +180,7 @@ export function asCurl(method: Method, path: string, query: Query = {}, body?: u
   const parts = [
     "curl",
     ...(method === "GET" ? [] : ["-X", method]),
-    quoted(`${location.origin}${pathOf(api + path, query)}`),
+    quoted(`${location.origin}${formatPath(api + path, query)}`),
     "-H",
     '"Authorization: Bearer $KEY"',
     ...(body === undefined

@@ -2,9 +2,11 @@
  * The prefix under which a proxy shows the service, from the address of a page or of the worker: both are at
  * `…/console/…`. Empty without a proxy that has one.
  */
-export const base = prefixOf((globalThis as { readonly location?: { readonly pathname: string } }).location);
+export const base = readPrefix(
+  (globalThis as { readonly location?: { readonly pathname: string } }).location,
+);
 
-function prefixOf({ pathname } = { pathname: "" }): string {
+function readPrefix({ pathname } = { pathname: "" }): string {
   return /^(.*?)\/console(?:\/|$)/.exec(pathname)?.[1] ?? "";
 }
 

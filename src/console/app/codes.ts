@@ -15,7 +15,7 @@ const dictionary = signal<Readonly<Record<string, readonly Word[]>>>({});
 let asked: string | null = null;
 
 /** The word of a code. Whoever has no session has no dictionary, and most codes are numbers to them. */
-export function wordOf(field: string, code: unknown): string {
+export function describeCode(field: string, code: unknown): string {
   const wanted = language.value;
   if (asked !== wanted && me.value !== null) {
     asked = wanted;

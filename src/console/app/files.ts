@@ -1,5 +1,5 @@
 /** Files that go to the API and come from it, and how far they have come. */
-import { ApiFailure, failureOf, ownHeaders, pathOf, type Query, sessionEnded } from "./api.js";
+import { ApiFailure, formatPath, ownHeaders, type Query, readFailure, sessionEnded } from "./api.js";
 import { api } from "./base.js";
 
 /** By then the browser has begun to read what is saved. */
@@ -37,7 +37,7 @@ export function upload<T>(path: string, body: Blob | FormData, options: UploadOp
         statusText,
         headers: retryAfter === null ? {} : { "retry-after": retryAfter },
       });
-      failureOf(answer).then(reject, reject);
+      readFailure(answer).then(reject, reject);
     };
     signal.addEventListener("abort", () => request.abort());
     request.send(body);
@@ -54,10 +54,10 @@ export async function receive(
 ): Promise<Blob> {
   try {
     const headers = { ...ownHeaders(), Accept: type };
-    const response = await fetch(pathOf(api + path, query), { headers, signal, redirect: "error" });
+    const response = await fetch(formatPath(api + path, query), { headers, signal, redirect: "error" });
     if (!response.ok) {
       if (response.status === 401) sessionEnded();
-      throw await failureOf(response);
+      throw await readFailure(response);
     }
     const parts: BlobPart[] = [];
     let bytes = 0;

@@ -105,7 +105,7 @@ interface FailureProps {
 export function Failure({ failure, isPart = false, again }: FailureProps) {
   return (
     <p class={`notice ${isPart ? "small" : ""} ${failure.isTransient ? "warn" : "bad"}`} role="alert">
-      {isPart ? briefReasonOf(failure) : reasonOf(failure)}{" "}
+      {isPart ? explainBriefly(failure) : explainFailure(failure)}{" "}
       <button type="button" class={isPart ? "button quiet" : "button"} onClick={again}>
         {t("state.retry")}
       </button>
@@ -133,10 +133,10 @@ export function QueryResult<T>({
   );
 }
 
-function reasonOf({ status, isAway, message }: ApiFailure): string {
+function explainFailure({ status, isAway, message }: ApiFailure): string {
   if (status === 404) return t("state.notFound");
   return isAway ? t("state.away") : t("state.failed", { reason: message });
 }
 
-const briefReasonOf = ({ status, message, fields }: ApiFailure): string =>
+const explainBriefly = ({ status, message, fields }: ApiFailure): string =>
   status === 0 ? t("state.away") : [message, ...Object.values(fields)].join(": ");

@@ -10,11 +10,11 @@ interface Place {
   readonly query: Readonly<Record<string, string>>;
 }
 
-const current = signal<Place>(placeOf(location));
+const current = signal<Place>(parsePlace(location));
 export const path = computed(() => current.value.path);
 export const query = computed(() => current.value.query);
 
-function placeOf({ pathname, search }: Pick<Location, "pathname" | "search">): Place {
+function parsePlace({ pathname, search }: Pick<Location, "pathname" | "search">): Place {
   const path = pathname.startsWith(base) ? pathname.slice(base.length).replace(/\/+$/, "") : "";
   return { path: path === "" ? "/" : path, query: Object.fromEntries(new URLSearchParams(search)) };
 }
@@ -22,7 +22,7 @@ function placeOf({ pathname, search }: Pick<Location, "pathname" | "search">): P
 /** Follows the browser's history, and takes over the links that lead to the console. */
 export function startRouter(): void {
   addEventListener("popstate", () => {
-    current.value = placeOf(location);
+    current.value = parsePlace(location);
   });
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0) return;
@@ -45,7 +45,7 @@ export function startRouter(): void {
 }
 
 /** The address of a place of the console, for links. */
-export function hrefOf(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
+export function formatHref(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).filter((one): one is [string, string] => (one[1] ?? "") !== "");
   return base + path + (given.length === 0 ? "" : `?${new URLSearchParams(given)}`);
 }
@@ -64,7 +64,7 @@ function go(to: string, { replace = false } = {}): void {
   else history.pushState(null, "", url);
   // Whoever changes what a page shows goes on where he is.
   if (isOtherPage) scrollTo(0, 0);
-  current.value = placeOf(url);
+  current.value = parsePlace(url);
 }
 
 /** So long after a rest of the hand the next move still belongs to it. */

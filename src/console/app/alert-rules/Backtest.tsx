@@ -15,7 +15,7 @@ import { t } from "../i18n.js";
 import { useQuery } from "../query.js";
 import { me } from "../session.js";
 import { Scroll } from "../shell/Scroll.js";
-import { conditionOf } from "./conditions.js";
+import { parseCondition } from "./conditions.js";
 
 interface BacktestProps {
   /** Null: no data point is chosen yet. */
@@ -75,7 +75,7 @@ export function Backtest({ scope, condition, duration, severity, onFaults }: Bac
   const values = useQuery(`${point?.id} ${JSON.stringify(range)}`, async (signal) =>
     point === undefined || device === ""
       ? null
-      : valuesOf(
+      : selectValues(
           point.id,
           await call("GET", "/original_data", {
             query: { ...range, maxPoints, dataPointIntID: point.id },
@@ -124,8 +124,8 @@ export function Backtest({ scope, condition, duration, severity, onFaults }: Bac
             from={from}
             to={now.value}
             height={height}
-            spans={spans.map((span) => bandOf(span, severity, zone))}
-            limits={limitsOf(condition)}
+            spans={spans.map((span) => createBand(span, severity, zone))}
+            limits={parseLimits(condition)}
             onRange={() => undefined}
           />
         ) : (
@@ -140,13 +140,13 @@ export function Backtest({ scope, condition, duration, severity, onFaults }: Bac
 const countText = ({ spans, isTruncated }: Tested) =>
   isTruncated ? "rule.countMore" : spans.length === 1 ? "rule.countOne" : "rule.count";
 
-function valuesOf(id: number, items: readonly OriginalData[]): Pick<Line, "times" | "values"> {
+function selectValues(id: number, items: readonly OriginalData[]): Pick<Line, "times" | "values"> {
   const { time = [], value = [] } = items.find((one) => one.dataPointIntID === id)?.originalData ?? {};
   return { times: time, values: value.map((one) => (one === null ? null : Number(one))) };
 }
 
 /** From when to when the alert would have lasted. */
-function bandOf({ startTime, endTime }: AlertSpan, severity: string, zone: string): Span {
+function createBand({ startTime, endTime }: AlertSpan, severity: string, zone: string): Span {
   const until = endTime === null ? t("rule.lasts") : wallText(zone, endTime);
   return {
     from: startTime,
@@ -158,8 +158,8 @@ function bandOf({ startTime, endTime }: AlertSpan, severity: string, zone: strin
 }
 
 /** The numbers that the value itself is compared with. */
-function limitsOf(condition: string): Limit[] {
-  return (conditionOf(condition)?.parts ?? []).flatMap(({ name, operator, value }) =>
+function parseLimits(condition: string): Limit[] {
+  return (parseCondition(condition)?.parts ?? []).flatMap(({ name, operator, value }) =>
     name === "dataPoint" && value !== "" && Number.isFinite(Number(value))
       ? [{ value: Number(value), color, text: `${operator} ${value}` }]
       : [],

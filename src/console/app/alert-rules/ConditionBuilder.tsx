@@ -1,7 +1,7 @@
 /** A condition put together of comparisons; it is the text of the formula, in another form. */
 import type { FormulaScope } from "../formula/names.js";
 import { t } from "../i18n.js";
-import { type Condition, conditionOf, operators, type Part, textOfCondition } from "./conditions.js";
+import { type Condition, operators, type Part, parseCondition, textOfCondition } from "./conditions.js";
 
 interface ConditionBuilderProps {
   readonly text: string;
@@ -10,7 +10,7 @@ interface ConditionBuilderProps {
 }
 
 export function ConditionBuilder({ text, scope, onText }: ConditionBuilderProps) {
-  const condition = conditionOf(text);
+  const condition = parseCondition(text);
   if (condition === null) return <p class="muted hint">{t("rule.free")}</p>;
   const { join, parts } = condition;
   const change = (next: Partial<Condition>): void => onText(textOfCondition({ ...condition, ...next }));

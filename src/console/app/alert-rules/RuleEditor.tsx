@@ -7,7 +7,7 @@ import { useFormulaScope } from "../formula/names.js";
 import { language } from "../i18n.js";
 import { FormInput } from "../resources/FormInput.js";
 import type { FormBodyProps } from "../resources/form-body.js";
-import { textOf } from "../resources/form-values.js";
+import { formatFieldValue } from "../resources/form-values.js";
 import { RecordForm } from "../resources/RecordForm.js";
 import { useSave } from "../resources/use-save.js";
 import { fieldNames } from "../texts/fields.js";
@@ -19,7 +19,7 @@ export function RuleEditor(props: FormBodyProps) {
   const all = (record === null ? forms[form]?.create : forms[form]?.edit) ?? [];
   const fields = all.filter((field) => !(field.name in within) && field.name !== "productID");
   const texts = useSignal<Readonly<Record<string, string>>>(
-    Object.fromEntries(fields.map((field) => [field.name, textOf(field, known[field.name])])),
+    Object.fromEntries(fields.map((field) => [field.name, formatFieldValue(field, known[field.name])])),
   );
   const { save, faults, failure, isBusy } = useSave(props, fields, texts);
   const found = useSignal<Readonly<Record<string, string>>>({});

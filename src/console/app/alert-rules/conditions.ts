@@ -21,7 +21,7 @@ const comparison = /^([A-Za-z_][A-Za-z0-9_]*)\s*(>=|<=|==|!=|>|<)\s*(\S*)$/;
 const number = /^-?[\d.]*(?:e[+-]?\d*)?$/i;
 
 /** Null for a formula that is more than that. */
-export function conditionOf(text: string): Condition | null {
+export function parseCondition(text: string): Condition | null {
   if (text.trim() === "") return { join: "and", parts: [{ name: "dataPoint", operator: ">", value: "" }] };
   const pieces = text.split(/\b(and|or)\b/);
   const joins = new Set(pieces.filter((_, i) => i % 2 === 1));

@@ -7,7 +7,7 @@ import { query, setQuery } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment } from "../shown.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
-import { taskIDOf } from "../tasks/task.js";
+import { parseTaskID } from "../tasks/task.js";
 import { useAct } from "../use-act.js";
 import { BackupCommands } from "./BackupCommands.js";
 import { BackupTable } from "./BackupTable.js";
@@ -41,7 +41,7 @@ function Folder({ list, isFirst, onChange }: FolderProps) {
   /** Stays once it has ended, so that what came of it is read. */
   const task = useSignal<string | null>(null);
   const { running, items, next } = list;
-  const runningID = running?.statusUrl == null ? null : taskIDOf({ statusUrl: running.statusUrl });
+  const runningID = running?.statusUrl == null ? null : parseTaskID({ statusUrl: running.statusUrl });
   useEffect(() => {
     if (runningID !== null) task.value = runningID;
   }, [runningID]);
@@ -49,7 +49,7 @@ function Folder({ list, isFirst, onChange }: FolderProps) {
   async function begin(work: () => Promise<{ readonly statusUrl: string }>): Promise<void> {
     const begun = await act(work);
     if (begun === undefined) return;
-    task.value = taskIDOf(begun);
+    task.value = parseTaskID(begun);
     onChange();
   }
 

@@ -4,7 +4,7 @@ import { t } from "../i18n.js";
 import { me } from "../session.js";
 import { BulkDialog } from "./BulkDialog.js";
 import { type BulkAction, bulkActions } from "./begun.js";
-import { countOf, type Selection } from "./selection.js";
+import { countSelected, type Selection } from "./selection.js";
 
 interface BulkBarProps {
   readonly selection: Selection;
@@ -19,7 +19,7 @@ interface BulkBarProps {
 export function BulkBar({ selection, count, filter, onClear, onBegun }: BulkBarProps) {
   const open = useSignal<BulkAction | null>(null);
   const mayCommand = me.value?.rights.includes("command") === true;
-  const chosen = countOf(selection, count);
+  const chosen = countSelected(selection, count);
   return (
     <div class="row bulk" role="toolbar" aria-label={t("bulk.title")}>
       <strong role="status">{t("bulk.chosen", { count: chosen })}</strong>

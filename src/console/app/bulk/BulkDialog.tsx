@@ -5,7 +5,7 @@ import { t } from "../i18n.js";
 import { ReferenceInput } from "../resources/ReferenceInput.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { Dialog } from "../shell/Dialog.js";
-import { taskIDOf } from "../tasks/task.js";
+import { parseTaskID } from "../tasks/task.js";
 import { type BulkAction, remember } from "./begun.js";
 
 type Target =
@@ -48,7 +48,7 @@ export function BulkDialog({ action, count, target, onClose, onBegun }: BulkDial
     isBusy.value = true;
     failure.value = null;
     try {
-      const taskID = taskIDOf(await call<{ statusUrl: string }>("POST", path, { body }));
+      const taskID = parseTaskID(await call<{ statusUrl: string }>("POST", path, { body }));
       remember(taskID, {
         action,
         ...(action === "command" ? { topic: wanted === "" ? "inbox" : wanted, payload: payload.value } : {}),

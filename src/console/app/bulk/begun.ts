@@ -19,12 +19,12 @@ export const bulkActions = [
 export type BulkAction = (typeof bulkActions)[number];
 
 /** Whoever logs in next in this tab has no part in it; a logout removes it. */
-const keyOf = (taskID: string): string =>
+const storageKey = (taskID: string): string =>
   `tidemark.task.${me.value?.tenantID}.${me.value?.userIntID}.${taskID}`;
 
 export function remember(taskID: string, begun: Begun): void {
   try {
-    sessionStorage.setItem(keyOf(taskID), JSON.stringify(begun));
+    sessionStorage.setItem(storageKey(taskID), JSON.stringify(begun));
   } catch {
     // Without room, or where the browser keeps nothing, receipts are not counted.
   }
@@ -32,6 +32,6 @@ export function remember(taskID: string, begun: Begun): void {
 
 /** Null for a task that another tab has begun. */
 export function begunAs(taskID: string): Begun | null {
-  const found = sessionStorage.getItem(keyOf(taskID));
+  const found = sessionStorage.getItem(storageKey(taskID));
   return found === null ? null : (JSON.parse(found) as Begun);
 }

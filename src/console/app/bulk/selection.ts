@@ -7,7 +7,7 @@ export const nothing: Selection = new Set();
 export const isChosen = (selection: Selection, id: number): boolean =>
   selection === "all" || selection.has(id);
 
-export const countOf = (selection: Selection, all: number): number =>
+export const countSelected = (selection: Selection, all: number): number =>
   selection === "all" ? all : selection.size;
 
 export function withRow(selection: Selection, id: number, isOn: boolean): Selection {

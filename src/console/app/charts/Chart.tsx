@@ -9,8 +9,8 @@ import type { Decorations } from "./decorations.js";
 import { followGestures, type Gestures } from "./gestures.js";
 import { actOnKey } from "./keys.js";
 import { lateMark } from "./late-words.js";
-import { dataOf, type Line } from "./lines.js";
-import { optionsOf } from "./options.js";
+import { createChartData, type Line } from "./lines.js";
+import { createChartOptions } from "./options.js";
 import { Readout } from "./Readout.js";
 
 interface ChartProps extends Decorations {
@@ -54,7 +54,7 @@ export function Chart(props: ChartProps) {
     if (element === null) return;
     const onRange = (first: number, last: number): void => newest.current.onRange(first * 1000, last * 1000);
     const made = new uPlot(
-      optionsOf(element, {
+      createChartOptions(element, {
         lines,
         zone,
         height,
@@ -66,7 +66,7 @@ export function Chart(props: ChartProps) {
         },
         onRange,
       }),
-      dataOf(lines),
+      createChartData(lines),
       element,
     );
     plot.current = made;
@@ -88,7 +88,7 @@ export function Chart(props: ChartProps) {
     if (made === null) return;
     made.batch(() => {
       // What a new plot was made with it has already.
-      if (drawn.current !== lines) made.setData(dataOf(lines), false);
+      if (drawn.current !== lines) made.setData(createChartData(lines), false);
       drawn.current = lines;
       made.setScale("x", { min: from / 1000, max: to / 1000 });
     });

@@ -124,14 +124,14 @@ export function spansAt(spans: readonly Span[], time: number, msPerPixel: number
   );
 }
 
-const inkOf = (tone: Tone): string => (isOutlined(tone) ? "--muted" : `--${tone}`);
+const toneInk = (tone: Tone): string => (isOutlined(tone) ? "--muted" : `--${tone}`);
 
 function drawSpan(area: Area, { from, to, tone, word }: Span): void {
   const { ctx, width, height, color } = area;
   // What begins or ends far away is drawn by no browser.
   const start = Math.max(area.x(from), -spanPixelsMin);
   const end = to === null ? width + spanPixelsMin : Math.min(area.x(to), width + spanPixelsMin);
-  const ink = inkOf(tone);
+  const ink = toneInk(tone);
   ctx.fillStyle = `color-mix(in oklch, ${color(ink)} 14%, transparent)`;
   ctx.fillRect(start, 0, Math.max(spanPixelsMin, end - start), height);
   for (const at of [start, end]) strike(area, ink, [], at, 0, at, height);
@@ -165,7 +165,7 @@ function drawShape({ ctx, color, width, height }: Area, at: number, tone: Tone):
   if (at < 0 || at > width) return;
   const path = new Path2D(shapes[tone]);
   const left = Math.max(0, Math.min(width - shapePixels, at - shapePixels / 2));
-  const [ink, paper] = [color(inkOf(tone)), color("--paper")];
+  const [ink, paper] = [color(toneInk(tone)), color("--paper")];
   ctx.save();
   ctx.translate(left, height - shapePixels - 1);
   ctx.setLineDash([]);

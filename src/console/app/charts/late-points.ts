@@ -23,7 +23,7 @@ export class LatePoints {
 
   /** Whether it came late: after a newer one of its data point, or ten minutes after its time. */
   add(deviceID: string, dataPointIntID: number, time: number, now: number): boolean {
-    const key = keyOf(deviceID, dataPointIntID);
+    const key = latePointKey(deviceID, dataPointIntID);
     let seen = this.#seen.get(key);
     if (seen === undefined) {
       seen = { seenTimes: new Set(), late: new Map(), newest: Number.NEGATIVE_INFINITY };
@@ -45,7 +45,7 @@ export class LatePoints {
   }
 
   of(deviceID: string, dataPointIntID: number): LatePoint[] {
-    const late = this.#seen.get(keyOf(deviceID, dataPointIntID))?.late ?? [];
+    const late = this.#seen.get(latePointKey(deviceID, dataPointIntID))?.late ?? [];
     return [...late].map(([time, byMs]) => ({ time, byMs }));
   }
 
@@ -54,4 +54,4 @@ export class LatePoints {
   }
 }
 
-const keyOf = (deviceID: string, dataPointIntID: number): string => `${dataPointIntID} ${deviceID}`;
+const latePointKey = (deviceID: string, dataPointIntID: number): string => `${dataPointIntID} ${deviceID}`;

@@ -34,7 +34,7 @@ interface Column {
   readonly part: "value" | "low" | "high";
 }
 
-export function columnsOf(lines: readonly Line[]): Column[] {
+export function alignLines(lines: readonly Line[]): Column[] {
   return lines.flatMap(({ band }, line): Column[] =>
     band === undefined
       ? [{ line, part: "value" }]
@@ -47,7 +47,7 @@ export function columnsOf(lines: readonly Line[]): Column[] {
 }
 
 /** Lines of other times are brought together: what one lacks at a time of another is no gap. */
-export function dataOf(lines: readonly Line[]): uPlot.AlignedData {
+export function createChartData(lines: readonly Line[]): uPlot.AlignedData {
   if (lines.length === 0) return [[]];
   const tables = lines.map(({ times, values, band }): uPlot.AlignedData => {
     const seconds = times.map((time) => time / 1000);

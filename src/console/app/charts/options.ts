@@ -3,9 +3,9 @@ import uPlot from "uplot";
 import { language } from "../i18n.js";
 import { type Decorations, drawOver, drawUnder } from "./decorations.js";
 import { lineWidth } from "./gestures.js";
-import { columnsOf, type Line } from "./lines.js";
+import { alignLines, type Line } from "./lines.js";
 import { numberText } from "./numbers.js";
-import { ticksOf } from "./ticks.js";
+import { createTicks } from "./ticks.js";
 
 interface Drawn {
   readonly lines: readonly Line[];
@@ -24,17 +24,17 @@ const tickPixels = 90;
 const dash = [5, 4];
 const stepped: uPlot.Series.PathBuilder = (...args) => uPlot.paths.stepped?.({ align: 1 })(...args) ?? null;
 
-export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
+export function createChartOptions(element: HTMLElement, drawn: Drawn): uPlot.Options {
   const { lines, zone, height, syncKey, decorations, onCursor, onRange } = drawn;
   const styles = getComputedStyle(element);
   const color = (name: string): string => styles.getPropertyValue(name).trim();
   const grid = { stroke: color("--hair"), width: 1 };
   const axis = { stroke: color("--muted"), font: `12px ${styles.fontFamily}`, ticks: { show: false } };
   const values = (_: uPlot, all: readonly number[]) => all.map((value) => numberText(value));
-  const splits = lastOf((min: number, max: number, width: number) =>
-    ticksOf(zone, min * 1000, max * 1000, Math.max(2, width / tickPixels), language.peek()),
+  const splits = memoizeLast((min: number, max: number, width: number) =>
+    createTicks(zone, min * 1000, max * 1000, Math.max(2, width / tickPixels), language.peek()),
   );
-  const columns = columnsOf(lines);
+  const columns = alignLines(lines);
   const hasRight = lines.some((line) => line.axis === "right");
   const range: uPlot.Scale.Range = (_, min, max, scale) =>
     yRange(
@@ -118,7 +118,7 @@ export function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
 }
 
 /** uPlot asks for places and labels of the same ticks one after the other; wall clocks are slow to compute. */
-function lastOf<Result>(compute: (min: number, max: number, width: number) => Result) {
+function memoizeLast<Result>(compute: (min: number, max: number, width: number) => Result) {
   let known: { readonly key: string; readonly result: Result } | undefined;
   return (min: number, max: number, width: number): Result => {
     const key = `${min} ${max} ${width}`;

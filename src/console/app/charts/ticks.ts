@@ -1,5 +1,5 @@
 /** Where an axis of time has its ticks, and what they say: by the wall clock of the zone. */
-import { offsetOf, timeOf, wallOf } from "./zone.js";
+import { fromWallTime, readOffset, toWallTime } from "./zone.js";
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 
@@ -19,7 +19,7 @@ const steps: readonly Step[] = [
   ...[1, 2, 3, 6, 12, 24, 60, 120, 240, 600].map((size) => ({ unit: "month", size }) as const),
 ];
 const monthMs = 30.44 * day;
-const lengthOf = ({ unit, size }: Step): number => (unit === "ms" ? size : size * monthMs);
+const stepLength = ({ unit, size }: Step): number => (unit === "ms" ? size : size * monthMs);
 
 interface Ticks {
   /** Milliseconds since 1970, ascending. */
@@ -28,30 +28,30 @@ interface Ticks {
 }
 
 /** At most `most` ticks within [from, to]. */
-export function ticksOf(zone: string, from: number, to: number, most: number, language: string): Ticks {
+export function createTicks(zone: string, from: number, to: number, most: number, language: string): Ticks {
   if (!(to > from) || most < 1) return { times: [], labels: [] };
-  const step = steps.find((one) => (to - from) / lengthOf(one) <= most) ?? (steps.at(-1) as Step);
-  const times = timesOf(zone, from, to, step);
-  return { times, labels: times.map((time) => labelOf(wallOf(zone, time), step, language)) };
+  const step = steps.find((one) => (to - from) / stepLength(one) <= most) ?? (steps.at(-1) as Step);
+  const times = listTickTimes(zone, from, to, step);
+  return { times, labels: times.map((time) => formatTick(toWallTime(zone, time), step, language)) };
 }
 
-function timesOf(zone: string, from: number, to: number, step: Step): number[] {
+function listTickTimes(zone: string, from: number, to: number, step: Step): number[] {
   const found: number[] = [];
   const take = (time: number): void => {
     if (time >= from && time <= to && time > (found.at(-1) ?? Number.NEGATIVE_INFINITY)) found.push(time);
   };
   if (step.unit === "ms" && step.size < hour) {
     // Shorter than any change of the clock: evenly, so that a doubled hour is there twice.
-    const offset = offsetOf(zone, from);
+    const offset = readOffset(zone, from);
     const first = Math.ceil((from + offset) / step.size) * step.size - offset;
     for (let time = first; time <= to; time += step.size) take(time);
     return found;
   }
-  const last = wallOf(zone, to) + day;
-  for (let wall = floor(wallOf(zone, from), step); wall <= last; wall = next(wall, step)) {
-    const time = timeOf(zone, wall);
+  const last = toWallTime(zone, to) + day;
+  for (let wall = floor(toWallTime(zone, from), step); wall <= last; wall = next(wall, step)) {
+    const time = fromWallTime(zone, wall);
     // Where the clock skips it there is no such tick.
-    if (wallOf(zone, time) === wall) take(time);
+    if (toWallTime(zone, time) === wall) take(time);
   }
   return found;
 }
@@ -83,7 +83,7 @@ function next(wall: number, { unit, size }: Step): number {
 
 const months = new Map<string, Intl.DateTimeFormat>();
 
-function monthOf(date: Date, language: string): string {
+function formatMonth(date: Date, language: string): string {
   let found = months.get(language);
   if (found === undefined) {
     found = new Intl.DateTimeFormat(language, { month: "short", timeZone: "UTC" });
@@ -92,18 +92,18 @@ function monthOf(date: Date, language: string): string {
   return found.format(date);
 }
 
-function labelOf(wall: number, step: Step, language: string): string {
+function formatTick(wall: number, step: Step, language: string): string {
   const date = new Date(wall);
   const clock = date.toISOString().slice(11, 23);
   if (step.unit === "month") {
     return date.getUTCMonth() === 0 || step.size >= 12
       ? String(date.getUTCFullYear())
-      : monthOf(date, language);
+      : formatMonth(date, language);
   }
   if (step.size >= day || wall % day === 0) {
     return language.startsWith("zh")
       ? `${date.getUTCMonth() + 1}月${date.getUTCDate()}日`
-      : `${date.getUTCDate()} ${monthOf(date, language)}`;
+      : `${date.getUTCDate()} ${formatMonth(date, language)}`;
   }
   if (step.size >= minute) return clock.slice(0, 5);
   return step.size >= second ? clock.slice(0, 8) : clock;

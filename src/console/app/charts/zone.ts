@@ -52,7 +52,7 @@ export function isZone(name: string): boolean {
 }
 
 /** How far the wall clock is ahead of UTC. */
-export function offsetOf(name: string, time: number): number {
+export function readOffset(name: string, time: number): number {
   const { offset = 0, changes = [] } = known.get(name) ?? {};
   let [low, high] = [0, changes.length];
   while (low < high) {
@@ -71,11 +71,11 @@ export function clockChanges(
 ): readonly { readonly time: number; readonly minutes: number }[] {
   return (known.get(name)?.changes ?? [])
     .filter(({ time }) => time >= from && time <= to)
-    .map(({ time }) => ({ time, minutes: (offsetOf(name, time) - offsetOf(name, time - 1)) / 60_000 }));
+    .map(({ time }) => ({ time, minutes: (readOffset(name, time) - readOffset(name, time - 1)) / 60_000 }));
 }
 
 /** What the wall clock of the zone shows at a time, as if it were UTC. */
-export const wallOf = (zone: string, time: number): number => time + offsetOf(zone, time);
+export const toWallTime = (zone: string, time: number): number => time + readOffset(zone, time);
 
 const dayMs = 86_400_000;
 
@@ -83,24 +83,24 @@ const dayMs = 86_400_000;
  * The time at which the wall clock shows this. One that it shows twice means the first, one that it never shows is moved
  * forward by the gap, as the API has it.
  */
-export function timeOf(zone: string, wall: number): number {
-  const [before, after] = [offsetOf(zone, wall - dayMs), offsetOf(zone, wall + dayMs)];
+export function fromWallTime(zone: string, wall: number): number {
+  const [before, after] = [readOffset(zone, wall - dayMs), readOffset(zone, wall + dayMs)];
   const early = wall - before;
-  if (wallOf(zone, early) === wall) return early;
+  if (toWallTime(zone, early) === wall) return early;
   const late = wall - after;
-  return wallOf(zone, late) === wall ? late : early;
+  return toWallTime(zone, late) === wall ? late : early;
 }
 
 /** `+08:00`. */
 export function offsetText(zone: string, time: number): string {
-  const minutes = Math.round(offsetOf(zone, time) / 60_000);
+  const minutes = Math.round(readOffset(zone, time) / 60_000);
   const digits = (n: number): string => String(Math.abs(Math.trunc(n))).padStart(2, "0");
   return `${minutes < 0 ? "-" : "+"}${digits(minutes / 60)}:${digits(minutes % 60)}`;
 }
 
 /** `2026-11-24 14:30:00`, with as many digits of the second as the time has. */
 export function wallText(zone: string, time: number): string {
-  const text = new Date(wallOf(zone, time)).toISOString();
+  const text = new Date(toWallTime(zone, time)).toISOString();
   const [day = "", clock = ""] = text.replace(/\.000Z$|Z$/, "").split("T");
   return `${day} ${clock}`;
 }

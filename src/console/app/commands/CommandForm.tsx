@@ -6,7 +6,7 @@ import { remember } from "../bulk/begun.js";
 import { t } from "../i18n.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
-import { taskIDOf } from "../tasks/task.js";
+import { parseTaskID } from "../tasks/task.js";
 import { useAct } from "../use-act.js";
 import { CommandFields } from "./CommandFields.js";
 import { commandBody, inbox, isChosen, nothingTyped, type Target, type Typed } from "./command.js";
@@ -35,7 +35,7 @@ export function CommandForm({ target, children }: CommandFormProps) {
   const body = commandBody(target, typed.value);
 
   async function toGroup(): Promise<Sent> {
-    const taskID = taskIDOf(await call<{ statusUrl: string }>("POST", path, { body }));
+    const taskID = parseTaskID(await call<{ statusUrl: string }>("POST", path, { body }));
     const { topic, payload, needAck } = typed.value;
     const wanted = topic.trim();
     // Without receipts there is nothing to count.

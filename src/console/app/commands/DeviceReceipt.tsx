@@ -1,6 +1,6 @@
 /** What has become of a command to one device, by its control log. */
 import { call, type Page } from "../api.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { useQuery } from "../query.js";
 import { me } from "../session.js";
@@ -52,7 +52,7 @@ export function DeviceReceipt({ deviceIntID, typed, isTaken, round }: DeviceRece
           {log !== null && (
             <Status
               tone={tones[log.publishStatus] ?? "idle"}
-              word={wordOf("publishStatus", log.publishStatus)}
+              word={describeCode("publishStatus", log.publishStatus)}
             />
           )}
         </>

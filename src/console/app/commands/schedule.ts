@@ -1,5 +1,5 @@
 /** When a schedule runs, as it is typed, and the fields that it means. */
-import { timeOf, wallText } from "../charts/zone.js";
+import { fromWallTime, wallText } from "../charts/zone.js";
 
 /** Whom a schedule is for, as the API has it. */
 export const publishTypes = { device: 0, group: 1 } as const;
@@ -18,7 +18,7 @@ export interface TypedTiming {
 /** The moment by the wall clock of the service's zone, which the API takes; empty if none is typed. */
 export function ownTime({ at, zone }: TypedTiming, ownZone: string): string {
   const wall = Date.parse(`${at}Z`);
-  return Number.isFinite(wall) ? wallText(ownZone, timeOf(zone, wall)) : "";
+  return Number.isFinite(wall) ? wallText(ownZone, fromWallTime(zone, wall)) : "";
 }
 
 export function timingBody(timing: TypedTiming, ownZone: string) {

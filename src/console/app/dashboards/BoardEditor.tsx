@@ -255,7 +255,7 @@ function useSave(
       const isOutdated = error.errorCode === "VERSION_CONFLICT";
       const theirs = isOutdated ? await call<Dashboard>("GET", `/dashboards/${id}`).catch(() => null) : null;
       if (theirs !== null) onConflict(theirs);
-      else faults.value = faultsOf(error, draft.content.document.panels);
+      else faults.value = listFaults(error, draft.content.document.panels);
     } finally {
       isBusy.value = false;
     }
@@ -264,7 +264,7 @@ function useSave(
 }
 
 /** Paths into the document, with the panels called by their titles. */
-function faultsOf({ message, fields }: ApiFailure, panels: readonly Panel[]): string[] {
+function listFaults({ message, fields }: ApiFailure, panels: readonly Panel[]): string[] {
   const named = Object.entries(fields).map(([path, fault]) => {
     const [, index, rest = ""] = /^document\.panels\.(\d+)\.?(.*)$/.exec(path) ?? [];
     const panel = index === undefined ? undefined : panels[Number(index)];

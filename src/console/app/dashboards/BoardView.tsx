@@ -5,7 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { LatePoints } from "../charts/late-points.js";
 import { isZone } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { spanOf } from "../range/range.js";
+import { resolveSpan } from "../range/range.js";
 import { query, setQuery } from "../router.js";
 import { BoardControls, variableKey } from "./BoardControls.js";
 import type { Board } from "./context.js";
@@ -31,7 +31,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const zone = isZone(tz) ? tz : zoneOf(document, deploymentZone);
+  const zone = isZone(tz) ? tz : chooseZone(document, deploymentZone);
   const refreshed = useSignal(0);
   const changedAt = useSignal<ReadonlyMap<string, number>>(new Map());
   const round = useSignal(0);
@@ -43,7 +43,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
     refreshed.value = Date.now();
   };
   useRefresh(refreshSeconds, refresh);
-  const span = spanOf({ start, end }, now, zone);
+  const span = resolveSpan({ start, end }, now, zone);
   const source = sourceOf(chosen);
   useNews({
     document,
@@ -58,7 +58,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
   });
   const news = new Map(
     [...changedAt.value].flatMap(([id, at]) => {
-      const later = at > now ? spanOf({ start, end }, at, zone) : null;
+      const later = at > now ? resolveSpan({ start, end }, at, zone) : null;
       return later === null ? [] : [[id, later] as const];
     }),
   );
@@ -116,7 +116,7 @@ function useRefresh(seconds: number, refresh: () => void): void {
 }
 
 /** The document's zone; a variable of type timezone comes before it. */
-function zoneOf({ timezone, variables }: DashboardDocument, deploymentZone: string): string {
+function chooseZone({ timezone, variables }: DashboardDocument, deploymentZone: string): string {
   const named = variables.find(({ type }) => type === "timezone")?.value ?? timezone;
   // The browser knows where it is; when clocks change there the service says.
   const zone = named === "browser" ? Intl.DateTimeFormat().resolvedOptions().timeZone : named;

@@ -4,7 +4,7 @@ import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import type { Resource } from "../resources/resources.js";
-import { goTo, hrefOf } from "../router.js";
+import { formatHref, goTo } from "../router.js";
 import { me } from "../session.js";
 import { TitledDialog } from "../shell/TitledDialog.js";
 import { emptyDocument } from "./document.js";
@@ -73,7 +73,7 @@ function NewDashboard({ onClose }: { onClose(): void }) {
       const { id } = await call<{ readonly id: number }>("POST", "/dashboards", {
         body: { name: name.value, document },
       });
-      goTo(hrefOf(`/dashboards/${id}`, { edit: "1" }));
+      goTo(formatHref(`/dashboards/${id}`, { edit: "1" }));
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
       const named = Object.entries(error.fields).map(([field, text]) => `${field} ${text}`);

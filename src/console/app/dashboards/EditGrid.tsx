@@ -5,7 +5,7 @@ import { t } from "../i18n.js";
 import { isSmallScreen } from "../small-screen.js";
 import type { Board } from "./context.js";
 import type { Panel } from "./document.js";
-import { placeOf } from "./Grid.js";
+import { gridPlace } from "./Grid.js";
 import { type Box, columns, compacted, placed } from "./layout.js";
 import { PanelFrame } from "./PanelFrame.js";
 
@@ -97,7 +97,9 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
           key={panel.id}
           class={`editable${panel.id === openID ? " open" : ""}${panel.id === drag.value?.id ? " dragged" : ""}`}
           style={
-            isSmallScreen.value ? { gridColumn: "1 / -1", gridRow: `span ${panel.layout.h}` } : placeOf(panel)
+            isSmallScreen.value
+              ? { gridColumn: "1 / -1", gridRow: `span ${panel.layout.h}` }
+              : gridPlace(panel)
           }
           onPointerDown={(event) => {
             const isHead = (event.target as Element).closest(".panel > header") !== null;
@@ -112,7 +114,7 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
                 <button
                   type="button"
                   class="button quiet"
-                  aria-label={t("board.move", { panel: nameOf(panel) })}
+                  aria-label={t("board.move", { panel: namePanel(panel) })}
                   title={t("board.moveHint")}
                   onKeyDown={onKey(panel)}
                 >
@@ -129,7 +131,7 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
                     key={text}
                     type="button"
                     class="button quiet"
-                    aria-label={`${t(text)}: ${nameOf(panel)}`}
+                    aria-label={`${t(text)}: ${namePanel(panel)}`}
                     title={t(text)}
                     onClick={() => act(panel.id)}
                   >
@@ -146,7 +148,7 @@ export function EditGrid({ panels, board, openID, onPanels, onOpen, onRemove, on
   );
 }
 
-const nameOf = ({ title, id }: Panel): string => (title === "" ? id : title);
+const namePanel = ({ title, id }: Panel): string => (title === "" ? id : title);
 
 function changed(box: Box, kind: Kind, byX: number, byY: number): Box {
   return kind === "move"

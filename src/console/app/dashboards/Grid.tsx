@@ -18,7 +18,7 @@ export function Grid({ panels, board }: GridProps) {
         <div
           key={panel.id}
           class={isPhone && isHalf(panel) ? "half" : undefined}
-          style={isPhone ? phonePlace(panel) : placeOf(panel)}
+          style={isPhone ? phonePlace(panel) : gridPlace(panel)}
         >
           <PanelFrame panel={panel} board={board} />
         </div>
@@ -27,7 +27,7 @@ export function Grid({ panels, board }: GridProps) {
   );
 }
 
-export function placeOf({ layout: { x, y, w, h } }: Pick<Panel, "layout">) {
+export function gridPlace({ layout: { x, y, w, h } }: Pick<Panel, "layout">) {
   return { gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` };
 }
 

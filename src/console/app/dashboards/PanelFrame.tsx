@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { t } from "../i18n.js";
-import { type Board, boardOf } from "./context.js";
+import { type Board, boardWithNews } from "./context.js";
 import type { Panel } from "./document.js";
 import { PanelMenu } from "./PanelMenu.js";
 import { PanelBody } from "./panels/PanelBody.js";
@@ -19,7 +19,7 @@ interface PanelFrameProps {
 }
 
 export function PanelFrame({ panel, board: whole, tools }: PanelFrameProps) {
-  const board = boardOf(whole, panel.id);
+  const board = boardWithNews(whole, panel.id);
   const place = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const isVisible = useVisible(place);

@@ -5,13 +5,13 @@ import { saveText } from "../files.js";
 import { t } from "../i18n.js";
 import { inParallel } from "../in-parallel.js";
 import { CopyButton } from "../shell/CopyButton.js";
-import { questionsOf } from "./api-source.js";
+import { listDataRequests } from "./api-source.js";
 import type { Board } from "./context.js";
-import { curlOf } from "./curl-of.js";
 import { isSeriesPanel, type Panel, type SeriesPanel } from "./document.js";
-import { nameOf } from "./lines-of.js";
+import { formatCurl } from "./panel-curl.js";
+import { nameLine } from "./panel-lines.js";
+import { createTable, formatTableCsv } from "./panel-table.js";
 import type { Asked, PanelSource } from "./source.js";
-import { csvOf, tableOf } from "./table-of.js";
 
 interface PanelMenuProps {
   readonly panel: Panel;
@@ -30,13 +30,13 @@ export function PanelMenu({ panel, board, title }: PanelMenuProps) {
   async function save(of: SeriesPanel): Promise<void> {
     fault.value = null;
     try {
-      for (const { file, text } of await filesOf(of, board, name)) saveText(text, "text/csv", file);
+      for (const { file, text } of await createCsvFiles(of, board, name)) saveText(text, "text/csv", file);
     } catch (error) {
       fault.value = error instanceof Error ? error.message : String(error);
     }
   }
 
-  const curl = board.source.isOwn ? curlOf(panel, board) : "";
+  const curl = board.source.isOwn ? formatCurl(panel, board) : "";
   return (
     <>
       {isSeriesPanel(panel) && panel.series.length > 0 && (
@@ -63,11 +63,11 @@ interface CsvFile {
  * Raw points of one's own devices go out as the API exports them, every one and to the microsecond, so that they can come
  * in again as the same points. Windows, and what a share shows, are a table.
  */
-async function filesOf(panel: SeriesPanel, board: Board, name: string): Promise<CsvFile[]> {
+async function createCsvFiles(panel: SeriesPanel, board: Board, name: string): Promise<CsvFile[]> {
   const { source, from, to, zone, variables, chosen } = board;
   const asked = { from, to, zone, size: { maxPoints: pointsMax } };
   const exported = source.isOwn
-    ? questionsOf(panel, asked, variables, chosen).filter(({ path }) => path === "/original_data")
+    ? listDataRequests(panel, asked, variables, chosen).filter(({ path }) => path === "/original_data")
     : [];
   const files = await inParallel(exported, atOnce, async ({ path, query }) => {
     // The bounds are instants, so a zone would only change how times are written: without one they are UTC.
@@ -81,14 +81,14 @@ async function filesOf(panel: SeriesPanel, board: Board, name: string): Promise<
 
 async function tableFile(panel: SeriesPanel, source: PanelSource, asked: Asked): Promise<string> {
   const { series, points } = await source.series(panel, asked, new AbortController().signal);
-  const table = tableOf(
+  const table = createTable(
     series.flatMap((items, i) =>
       items.map((item) => ({
-        name: nameOf(item, panel.series[i]?.label, panel.series[i]?.deviceID ?? null),
+        name: nameLine(item, panel.series[i]?.label, panel.series[i]?.deviceID ?? null),
         unit: points[i]?.unitSymbol ?? null,
         ...("originalData" in item ? item.originalData : item.metricData),
       })),
     ),
   );
-  return csvOf(table);
+  return formatTableCsv(table);
 }

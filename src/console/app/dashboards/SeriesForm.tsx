@@ -4,7 +4,7 @@ import { t } from "../i18n.js";
 import { useQuery } from "../query.js";
 import type { Series, Variable } from "./document.js";
 import { TargetInput } from "./TargetInput.js";
-import { targetOf } from "./targets.js";
+import { resolveTarget } from "./targets.js";
 
 interface SeriesFormProps {
   readonly series: readonly Series[];
@@ -122,7 +122,7 @@ const measuredMax = 1000;
 
 /** What a device, or a group, measures: by its product. */
 function useMeasured(deviceID: string, variables: readonly Variable[]) {
-  const target = targetOf(deviceID, "device", variables, {});
+  const target = resolveTarget(deviceID, "device", variables, {});
   return useQuery(`measured ${JSON.stringify(target)}`, async (signal): Promise<Measured> => {
     if (target === null) return none;
     const find = async (path: string, field: string): Promise<string | undefined> => {

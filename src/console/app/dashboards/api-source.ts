@@ -5,7 +5,7 @@ import { fetchPlaces } from "../map/fetch-places.js";
 import { shownHeaders } from "../shown.js";
 import type { AlertsPanel, Series, SeriesPanel, Variable } from "./document.js";
 import type { AlertRow, Asked, Item, MetricItem, PanelSource, PointFacts, RawItem } from "./source.js";
-import { type Chosen, targetOf } from "./targets.js";
+import { type Chosen, resolveTarget } from "./targets.js";
 
 /** Devices of a chart whose alerts are marked on it: two questions each. */
 const markedMax = 3;
@@ -17,7 +17,7 @@ const wholeEarth = "-180,-90,180,90";
 /** Data points by their record ids; they change seldom, and a page asks for each once. */
 const facts = new Map<number, Promise<PointFacts | null>>();
 
-function factsOf(id: number): Promise<PointFacts | null> {
+function fetchFacts(id: number): Promise<PointFacts | null> {
   let found = facts.get(id);
   if (found === undefined) {
     found = call<PointFacts>("GET", `/data_points/${id}`).catch((error: unknown) => {
@@ -45,7 +45,7 @@ interface Question {
 }
 
 /** The questions of a panel: raw points of one device or group are asked for together. */
-export function questionsOf(
+export function listDataRequests(
   panel: SeriesPanel,
   { from, to, zone, size }: Asked,
   variables: readonly Variable[],
@@ -58,7 +58,7 @@ export function questionsOf(
   >();
   const questions: Question[] = [];
   for (const [i, { deviceID, dataPointIntID, metricIntID }] of panel.series.entries()) {
-    const target = targetOf(deviceID, "device", variables, chosen);
+    const target = resolveTarget(deviceID, "device", variables, chosen);
     if (target === null) continue;
     const of = target.type === "group" ? { groupID: target.id } : { deviceID: target.id };
     if (metricIntID !== undefined) {
@@ -87,7 +87,7 @@ export function questionsOf(
   return questions;
 }
 
-const isOf = ({ dataPointIntID, metricIntID }: Series, item: Item): boolean =>
+const isItemForSeries = ({ dataPointIntID, metricIntID }: Series, item: Item): boolean =>
   "originalData" in item ? item.dataPointIntID === dataPointIntID : item.id === metricIntID;
 
 export function apiSource(variables: readonly Variable[], chosen: Chosen): PanelSource {
@@ -97,23 +97,24 @@ export function apiSource(variables: readonly Variable[], chosen: Chosen): Panel
     async series(panel, asked, signal) {
       const series: Item[][] = panel.series.map(() => []);
       await Promise.all(
-        questionsOf(panel, asked, variables, chosen).map(async ({ path, query, series: wanted }) => {
+        listDataRequests(panel, asked, variables, chosen).map(async ({ path, query, series: wanted }) => {
           const items = await call<readonly (RawItem | MetricItem)[]>("GET", path, { query, signal }).catch(
             noneIfGone([]),
           );
-          for (const i of wanted) series[i] = items.filter((item) => isOf(panel.series[i] as Series, item));
+          for (const i of wanted)
+            series[i] = items.filter((item) => isItemForSeries(panel.series[i] as Series, item));
         }),
       );
       const points = await Promise.all(
         panel.series.map(({ dataPointIntID }) =>
-          dataPointIntID === undefined ? null : factsOf(dataPointIntID),
+          dataPointIntID === undefined ? null : fetchFacts(dataPointIntID),
         ),
       );
       return { series, points };
     },
     marks(panel, range, signal) {
       const devices = panel.series.flatMap(({ deviceID }) => {
-        const target = targetOf(deviceID, "device", variables, chosen);
+        const target = resolveTarget(deviceID, "device", variables, chosen);
         return target?.type === "device" ? [target.id] : [];
       });
       return alertMarks([...new Set(devices)].slice(0, markedMax), range, signal);
@@ -126,17 +127,17 @@ export function apiSource(variables: readonly Variable[], chosen: Chosen): Panel
     },
     async places({ deviceIDs, groupID, productID }, { bbox, zoom }, signal) {
       if (deviceIDs !== undefined) {
-        const named = deviceIDs.flatMap((text) => targetOf(text, "device", variables, chosen)?.id ?? []);
+        const named = deviceIDs.flatMap((text) => resolveTarget(text, "device", variables, chosen)?.id ?? []);
         return placesOfNamed(named, signal);
       }
       const target =
         groupID !== undefined
-          ? targetOf(groupID, "group", variables, chosen)
+          ? resolveTarget(groupID, "group", variables, chosen)
           : productID !== undefined
-            ? targetOf(productID, "product", variables, chosen)
+            ? resolveTarget(productID, "product", variables, chosen)
             : undefined;
       if (target === null) return nowhere;
-      const filter = target === undefined ? {} : await recordOf(target.type, target.id, signal);
+      const filter = target === undefined ? {} : await fetchTargetRecord(target.type, target.id, signal);
       if (filter === null) return nowhere;
       return fetchPlaces({ ...filter, bbox: bbox || wholeEarth, zoom }, signal);
     },
@@ -156,7 +157,7 @@ export function alertsQuestion(
     ["productID", productID, "product"],
   ] as const) {
     if (text === undefined) continue;
-    const target = targetOf(text, type, variables, chosen);
+    const target = resolveTarget(text, type, variables, chosen);
     if (target === null) return null;
     named[field] = target.id;
   }
@@ -168,7 +169,7 @@ export function alertsQuestion(
 const nowhere = { clusters: [], total: 0, isTruncated: false };
 
 /** The parameter of device_places that a string id means; null if there is no such record. */
-async function recordOf(
+async function fetchTargetRecord(
   type: string,
   id: string,
   signal: AbortSignal,

@@ -33,4 +33,7 @@ export interface PanelProps<P> {
 }
 
 /** The dashboard as one of its panels sees it. */
-export const boardOf = (board: Board, panelID: string): Board => ({ ...board, ...board.news.get(panelID) });
+export const boardWithNews = (board: Board, panelID: string): Board => ({
+  ...board,
+  ...board.news.get(panelID),
+});

@@ -26,17 +26,17 @@ export function differences(before: Content, after: Content): Difference[] {
   for (const panel of after.document.panels) {
     const known = old.get(panel.id);
     old.delete(panel.id);
-    if (known === undefined) found.push({ kind: "added", panel: nameOf(panel), fields: [] });
+    if (known === undefined) found.push({ kind: "added", panel: namePanel(panel), fields: [] });
     else {
       const fields = changedFields(known, panel);
-      if (fields.length > 0) found.push({ kind: "changed", panel: nameOf(panel), fields });
+      if (fields.length > 0) found.push({ kind: "changed", panel: namePanel(panel), fields });
     }
   }
-  for (const panel of old.values()) found.push({ kind: "removed", panel: nameOf(panel), fields: [] });
+  for (const panel of old.values()) found.push({ kind: "removed", panel: namePanel(panel), fields: [] });
   return found;
 }
 
-const nameOf = ({ title, id }: Panel): string => (title === "" ? id : title);
+const namePanel = ({ title, id }: Panel): string => (title === "" ? id : title);
 
 function changedFields(before: Panel, after: Panel): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);

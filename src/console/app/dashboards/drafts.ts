@@ -13,10 +13,11 @@ export interface Draft extends Content {
 }
 
 /** Another user of the same browser has drafts of his own. */
-const prefixOf = (id: number): string => `tidemark.draft.${me.value?.tenantID}.${me.value?.userIntID}.${id}.`;
+const draftPrefix = (id: number): string =>
+  `tidemark.draft.${me.value?.tenantID}.${me.value?.userIntID}.${id}.`;
 
 /** Each window keeps its own, so that two that edit the same do not take each other's away. */
-const keyOf = (id: number): string => prefixOf(id) + windowID();
+const draftKey = (id: number): string => draftPrefix(id) + windowID();
 
 const windowKey = "tidemark.window";
 
@@ -26,26 +27,28 @@ function windowID(): string {
   return id;
 }
 
-function keysOf(id: number): string[] {
-  return Object.keys(localStorage).filter((key) => key.startsWith(prefixOf(id)));
+function listDraftKeys(id: number): string[] {
+  return Object.keys(localStorage).filter((key) => key.startsWith(draftPrefix(id)));
 }
 
-export const hasDraft = (id: number): boolean => keysOf(id).length > 0;
+export const hasDraft = (id: number): boolean => listDraftKeys(id).length > 0;
 
 /**
  * The draft of this window, or the newest of another, which becomes this window's. The other may still be open: then it
  * keeps its own again when it is closed.
  */
 export function takeDraft(id: number): Draft | null {
-  const found = keysOf(id)
+  const found = listDraftKeys(id)
     .flatMap((key) => {
       const draft = readDraft(key);
       return draft === null ? [] : [{ key, draft }];
     })
-    .sort((a, b) => Number(b.key === keyOf(id)) - Number(a.key === keyOf(id)) || b.draft.at - a.draft.at);
+    .sort(
+      (a, b) => Number(b.key === draftKey(id)) - Number(a.key === draftKey(id)) || b.draft.at - a.draft.at,
+    );
   const [newest] = found;
   if (newest === undefined) return null;
-  if (newest.key !== keyOf(id)) {
+  if (newest.key !== draftKey(id)) {
     localStorage.removeItem(newest.key);
     keepDraft(id, newest.draft);
   }
@@ -63,7 +66,7 @@ function readDraft(key: string): Draft | null {
 /** False where the browser has no room for it. */
 export function keepDraft(id: number, draft: Omit<Draft, "at">): boolean {
   try {
-    localStorage.setItem(keyOf(id), JSON.stringify({ ...draft, at: Date.now() }));
+    localStorage.setItem(draftKey(id), JSON.stringify({ ...draft, at: Date.now() }));
     return true;
   } catch {
     return false;
@@ -71,5 +74,5 @@ export function keepDraft(id: number, draft: Omit<Draft, "at">): boolean {
 }
 
 export function dropDraft(id: number): void {
-  localStorage.removeItem(keyOf(id));
+  localStorage.removeItem(draftKey(id));
 }

@@ -92,6 +92,8 @@ interface OnPhones extends Placed {
 export function phoneOrder<P extends OnPhones>(panels: readonly P[]): P[] {
   const reading = [...panels].sort((a, b) => a.layout.y - b.layout.y || a.layout.x - b.layout.x);
   const rank = new Map(reading.map(({ id }, i) => [id, i]));
-  const orderOf = ({ id, phone }: P): number => phone?.order ?? rank.get(id) ?? 0;
-  return reading.sort((a, b) => orderOf(a) - orderOf(b) || (rank.get(a.id) ?? 0) - (rank.get(b.id) ?? 0));
+  const readPhoneOrder = ({ id, phone }: P): number => phone?.order ?? rank.get(id) ?? 0;
+  return reading.sort(
+    (a, b) => readPhoneOrder(a) - readPhoneOrder(b) || (rank.get(a.id) ?? 0) - (rank.get(b.id) ?? 0),
+  );
 }

@@ -1,6 +1,6 @@
 /** Which panels of a dashboard something new concerns, and how soon each is asked again for it. Pure. */
 import { type DashboardDocument, isSeriesPanel, type Panel } from "./document.js";
-import { type Chosen, targetOf } from "./targets.js";
+import { type Chosen, resolveTarget } from "./targets.js";
 
 /** What one stream takes. */
 const devicesMax = 100;
@@ -9,25 +9,25 @@ interface Watched {
   /** By deviceID. */
   readonly devices: readonly string[];
   /** Panels by the devices that are watched for them. */
-  readonly panelsOf: ReadonlyMap<string, readonly string[]>;
+  readonly panelsByKey: ReadonlyMap<string, readonly string[]>;
   /** Panels of which something is not watched: groups, whose members a page does not know, and devices beyond 100. */
   readonly unwatched: readonly string[];
 }
 
-export function watchedOf({ panels, variables }: DashboardDocument, chosen: Chosen): Watched {
-  const panelsOf = new Map<string, string[]>();
+export function listWatched({ panels, variables }: DashboardDocument, chosen: Chosen): Watched {
+  const panelsByKey = new Map<string, string[]>();
   const unwatched = new Set<string>();
   for (const { id, series } of panels.filter(isSeriesPanel)) {
     for (const { deviceID } of series) {
-      const target = targetOf(deviceID, "device", variables, chosen);
+      const target = resolveTarget(deviceID, "device", variables, chosen);
       if (target === null) continue;
-      const known = target.type === "device" ? panelsOf.get(target.id) : undefined;
+      const known = target.type === "device" ? panelsByKey.get(target.id) : undefined;
       if (known !== undefined) known.push(id);
-      else if (target.type === "device" && panelsOf.size < devicesMax) panelsOf.set(target.id, [id]);
+      else if (target.type === "device" && panelsByKey.size < devicesMax) panelsByKey.set(target.id, [id]);
       else unwatched.add(id);
     }
   }
-  return { devices: [...panelsOf.keys()], panelsOf, unwatched: [...unwatched] };
+  return { devices: [...panelsByKey.keys()], panelsByKey, unwatched: [...unwatched] };
 }
 
 /** News come in crowds: the first of one waits so long for the rest. */

@@ -17,11 +17,11 @@ interface Shared {
 /** Below what an address may ask of a share: 4 at once, 20 a second. */
 const queue = createQueue(3, 1000 / 15);
 
-const headersOf = (token: string) => ({ Authorization: `Share ${token}` });
+const shareHeaders = (token: string) => ({ Authorization: `Share ${token}` });
 
 /** @throws ApiFailure */
 export async function readShared(token: string, signal: AbortSignal): Promise<Shared> {
-  const shared = await call<Shared>("GET", "/shared", { headers: headersOf(token), signal });
+  const shared = await call<Shared>("GET", "/shared", { headers: shareHeaders(token), signal });
   learnZone(shared.zone.name, shared.zone);
   return shared;
 }
@@ -29,7 +29,7 @@ export async function readShared(token: string, signal: AbortSignal): Promise<Sh
 /** The rules of another zone; null: there is no such one. @throws ApiFailure */
 export async function readZoneOfShare(token: string, timezone: string): Promise<ShownZone | null> {
   try {
-    return (await call<Shared>("GET", "/shared", { headers: headersOf(token), query: { timezone } })).zone;
+    return (await call<Shared>("GET", "/shared", { headers: shareHeaders(token), query: { timezone } })).zone;
   } catch (error) {
     if (error instanceof ApiFailure && error.status === 400) return null;
     throw error;
@@ -37,7 +37,7 @@ export async function readZoneOfShare(token: string, timezone: string): Promise<
 }
 
 export function shareSource(token: string, document: DashboardDocument): PanelSource {
-  const headers = headersOf(token);
+  const headers = shareHeaders(token);
   const data = <T>(
     id: string,
     query: Readonly<Record<string, string | number>>,

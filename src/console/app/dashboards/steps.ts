@@ -16,10 +16,10 @@ const typingMs = 1000;
 
 export const begun = <Content>(content: Content): Steps<Content> => [{ content, field: null, at: 0 }];
 
-export const newestOf = <Content>(steps: Steps<Content>): Content => (steps.at(-1) ?? steps[0]).content;
+export const readNewestStep = <Content>(steps: Steps<Content>): Content => (steps.at(-1) ?? steps[0]).content;
 
 export function stepped<Content>(steps: Steps<Content>, content: Content, at: number): Steps<Content> {
-  const changed = changesOf(newestOf(steps), content, "");
+  const changed = listChanges(readNewestStep(steps), content, "");
   if (changed.length === 0) return steps;
   const [first, ...rest] = steps;
   const field = changed.length === 1 ? (changed[0] ?? null) : null;
@@ -33,10 +33,10 @@ export function unstepped<Content>([first, ...rest]: Steps<Content>): Steps<Cont
   return [first, ...rest.slice(0, -1)];
 }
 
-export const isSame = (a: unknown, b: unknown): boolean => changesOf(a, b, "").length === 0;
+export const isSame = (a: unknown, b: unknown): boolean => listChanges(a, b, "").length === 0;
 
 /** Paths of what differs, until it is more than one; two where something of a list came or went. */
-function changesOf(a: unknown, b: unknown, path: string): string[] {
+function listChanges(a: unknown, b: unknown, path: string): string[] {
   if (Object.is(a, b)) return [];
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return [path];
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
@@ -44,7 +44,7 @@ function changesOf(a: unknown, b: unknown, path: string): string[] {
   const found: string[] = [];
   for (const name of names) {
     const [from, to] = [a, b].map((one) => (one as Readonly<Record<string, unknown>>)[name]);
-    found.push(...changesOf(from, to, `${path}/${name}`));
+    found.push(...listChanges(from, to, `${path}/${name}`));
     if (found.length > 1) break;
   }
   return found;

@@ -14,7 +14,7 @@ export function chosenValue({ name, value }: Variable, chosen: Chosen): string {
 }
 
 /** Null: none is chosen yet. */
-export function targetOf(
+export function resolveTarget(
   text: string,
   type: "device" | "group" | "product",
   variables: readonly Variable[],

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Dashboard, Panel } from "./document.js";
 import { type Content, type Draft, dropDraft, keepDraft } from "./drafts.js";
-import { begun, isSame, newestOf, type Steps, stepped, unstepped } from "./steps.js";
+import { begun, isSame, readNewestStep, type Steps, stepped, unstepped } from "./steps.js";
 
 /** Typing is kept when there is a pause in it. */
 const pauseMs = 300;
@@ -34,7 +34,7 @@ interface State {
   readonly version: number;
 }
 
-const contentOf = ({ name, description, document }: Content): Content => ({
+const pickContent = ({ name, description, document }: Content): Content => ({
   name,
   description,
   document,
@@ -49,9 +49,9 @@ export function useDraft(
   const first = useRef<State | null>(null);
   first.current ??=
     start === null
-      ? { steps: begun(contentOf(dashboard)), version: dashboard.version }
+      ? { steps: begun(pickContent(dashboard)), version: dashboard.version }
       : {
-          steps: stepped(begun(contentOf(start.base)), contentOf(start.draft), 0),
+          steps: stepped(begun(pickContent(start.base)), pickContent(start.draft), 0),
           version: start.draft.version,
         };
   const state = useSignal<State>(first.current);
@@ -59,14 +59,14 @@ export function useDraft(
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const { steps, version } = state.value;
 
-  const isChanged = (): boolean => !isSame(state.value.steps[0].content, newestOf(state.value.steps));
+  const isChanged = (): boolean => !isSame(state.value.steps[0].content, readNewestStep(state.value.steps));
 
   function keep(): void {
     clearTimeout(timer.current);
     timer.current = undefined;
     const { steps: all, version: of } = state.value;
     if (!isChanged()) dropDraft(id);
-    else isKept.value = keepDraft(id, { ...newestOf(all), version: of, base: all[0].content });
+    else isKept.value = keepDraft(id, { ...readNewestStep(all), version: of, base: all[0].content });
   }
 
   function show(next: State): void {
@@ -90,7 +90,7 @@ export function useDraft(
 
   function change(part: Partial<Content>): void {
     const { steps: all, version: of } = state.value;
-    const next = stepped(all, { ...newestOf(all), ...part }, performance.now());
+    const next = stepped(all, { ...readNewestStep(all), ...part }, performance.now());
     if (next !== all) show({ steps: next, version: of });
   }
 
@@ -101,12 +101,12 @@ export function useDraft(
   }
 
   function rebase(newer: number, base: Content): void {
-    const content = newestOf(state.value.steps);
-    show({ steps: stepped(begun(contentOf(base)), content, 0), version: newer });
+    const content = readNewestStep(state.value.steps);
+    show({ steps: stepped(begun(pickContent(base)), content, 0), version: newer });
   }
 
   return {
-    content: newestOf(steps),
+    content: readNewestStep(steps),
     base: steps[0].content,
     version,
     canUndo: steps.length > 1,
@@ -114,7 +114,7 @@ export function useDraft(
     isKept: isKept.value,
     change,
     changePanels: (changed) => {
-      const { document } = newestOf(state.value.steps);
+      const { document } = readNewestStep(state.value.steps);
       change({ document: { ...document, panels: changed(document.panels) } });
     },
     undo: () => {
@@ -124,14 +124,14 @@ export function useDraft(
       // Whoever has taken everything back goes on with what is there now, not with an old version.
       show(
         isAtEnd
-          ? { steps: begun(contentOf(dashboard)), version: dashboard.version }
+          ? { steps: begun(pickContent(dashboard)), version: dashboard.version }
           : { steps: before, version: of },
       );
     },
     drop,
     rebase,
     saved: (newer, content) => {
-      if (isSame(content, newestOf(state.value.steps))) {
+      if (isSame(content, readNewestStep(state.value.steps))) {
         drop();
         return true;
       }

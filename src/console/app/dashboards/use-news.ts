@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { LatePoints } from "../charts/late-points.js";
 import { useLive } from "../live/live.js";
 import type { DashboardDocument } from "./document.js";
-import { dueAt, watchedOf } from "./news.js";
+import { dueAt, listWatched } from "./news.js";
 import type { Chosen } from "./targets.js";
 
 /** Panels of which nobody tells are asked again so often. */
@@ -25,7 +25,7 @@ interface News {
 
 export function useNews(news: News): void {
   const { document, chosen, late, isOn } = news;
-  const watched = useMemo(() => watchedOf(document, chosen), [JSON.stringify([document, chosen])]);
+  const watched = useMemo(() => listWatched(document, chosen), [JSON.stringify([document, chosen])]);
   const gather = useGathered(news);
 
   const isHeard = useLive({
@@ -35,16 +35,16 @@ export function useNews(news: News): void {
       const isLate = points.map(({ deviceID, dataPointIntID, time }) =>
         late.add(deviceID, dataPointIntID, time, now),
       );
-      const panelsOf = (some: typeof points): string[] => [
-        ...new Set(some.flatMap(({ deviceID }) => watched.panelsOf.get(deviceID) ?? [])),
+      const listPanels = (some: typeof points): string[] => [
+        ...new Set(some.flatMap(({ deviceID }) => watched.panelsByKey.get(deviceID) ?? [])),
       ];
-      gather(panelsOf(points));
-      if (isLate.includes(true)) gather(panelsOf(points.filter((_, i) => isLate[i])), true);
+      gather(listPanels(points));
+      if (isLate.includes(true)) gather(listPanels(points.filter((_, i) => isLate[i])), true);
     },
   });
   useEffect(() => {
     if (!isHeard) return;
-    const timer = setTimeout(() => gather([...watched.panelsOf.values()].flat()), firstMs);
+    const timer = setTimeout(() => gather([...watched.panelsByKey.values()].flat()), firstMs);
     return () => clearTimeout(timer);
   }, [isHeard, watched]);
   const alerts = document.panels.filter(({ type }) => type === "alerts").map(({ id }) => id);

@@ -2,7 +2,7 @@
 
 import type { Mark } from "../charts/decorations.js";
 import { type Query as Answering, useQuery } from "../query.js";
-import { type Earlier, earlierOf } from "../range/comparison.js";
+import { type Earlier, findEarlier } from "../range/comparison.js";
 import type { Board } from "./context.js";
 import type { SeriesPanel } from "./document.js";
 import type { Asked, SeriesAnswer } from "./source.js";
@@ -26,7 +26,7 @@ export function useSeries(
   const key = isVisible ? `${question} ${from} ${to} ${round}` : null;
   return useQuery(key, async (signal) => {
     const asked = { from, to, zone, size };
-    const earlier = compare === undefined ? null : earlierOf({ from, to }, compare, zone);
+    const earlier = compare === undefined ? null : findEarlier({ from, to }, compare, zone);
     const [now, before, marks] = await Promise.all([
       source.series(panel, asked, signal),
       earlier === null

@@ -1,9 +1,9 @@
 /** How the series are seen: range, window, zone, an earlier time beside them, as lines or as a table. */
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { RangePicker } from "../range/RangePicker.js";
 import { ZonePicker } from "../range/ZonePicker.js";
-import { hrefOf, query, setQuery } from "../router.js";
+import { formatHref, query, setQuery } from "../router.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { aggregates, comparisons, type ExploreState, mean, units } from "./state.js";
 
@@ -29,7 +29,7 @@ export function Controls({ state, span, onRange }: ControlsProps) {
           <Choice
             label={t("explore.aggregate")}
             value={String(aggregate)}
-            options={aggregates.map((one) => [String(one), wordOf("aggregateType", one)])}
+            options={aggregates.map((one) => [String(one), describeCode("aggregateType", one)])}
             onChoice={(a) => choose({ a: a === String(mean) ? undefined : a })}
           />
         )}
@@ -72,7 +72,7 @@ const choose = (changes: Readonly<Record<string, string | undefined>>): void =>
 /** The same view for whoever opens it whenever and wherever. */
 function fixedLink(zone: string, { from, to }: { readonly from: number; readonly to: number }): string {
   const fixed = { from: String(Math.round(from)), to: String(Math.round(to)), tz: zone, live: undefined };
-  return location.origin + hrefOf("/explore", { ...query.value, ...fixed });
+  return location.origin + formatHref("/explore", { ...query.value, ...fixed });
 }
 
 interface ChoiceProps {

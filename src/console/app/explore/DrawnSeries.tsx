@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { Chart } from "../charts/LazyChart.js";
 import { language, t } from "../i18n.js";
-import { drawnOf, type Live, type Shown, type Span } from "./drawn.js";
+import { createDrawn, type Live, type Shown, type Span } from "./drawn.js";
 import { SeriesTable, withExtremes } from "./SeriesTable.js";
 import { type ExploreState, mean } from "./state.js";
 import { unfinishedFrom } from "./windows.js";
@@ -28,7 +28,7 @@ export function DrawnSeries({
   onRange,
 }: DrawnSeriesProps) {
   // A chart is given new lines only when they are: putting them together takes longer than drawing them.
-  const groups = useMemo(() => drawnOf(answer, live), [answer, live.round, language.value]);
+  const groups = useMemo(() => createDrawn(answer, live), [answer, live.round, language.value]);
   if (groups.length === 0) return <p class="notice">{t("explore.noPoints")}</p>;
   return (
     <>

@@ -3,27 +3,27 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
-import { spanOf } from "../range/range.js";
+import { resolveSpan } from "../range/range.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { Controls } from "./Controls.js";
-import { catalogOf } from "./catalog.js";
-import { chosenOf } from "./chosen.js";
+import { fetchCatalog } from "./catalog.js";
+import { listChosen } from "./chosen.js";
 import { DropFile } from "./DropFile.js";
 import { DevicePicker, SeriesPicker } from "./SeriesPicker.js";
 import { SeriesView } from "./SeriesView.js";
-import { stateOf } from "./state.js";
+import { parseExploreState } from "./state.js";
 
 const tickMs = 1000;
 
 export function Explore() {
-  const state = stateOf(query.value, me.value?.timezone ?? "UTC");
+  const state = parseExploreState(query.value, me.value?.timezone ?? "UTC");
   const { devices, from, to, zone, isLive } = state;
   const now = useNow(isLive);
   const imported = useSignal(0);
-  const span = spanOf({ start: from, end: to }, now.value, zone);
+  const span = resolveSpan({ start: from, end: to }, now.value, zone);
   const names = devices.join();
-  const catalog = useQuery(`catalog ${names}`, (signal) => catalogOf(devices, signal));
+  const catalog = useQuery(`catalog ${names}`, (signal) => fetchCatalog(devices, signal));
   return (
     <>
       <header>
@@ -62,7 +62,7 @@ export function Explore() {
                 <SeriesPicker state={state} catalog={found} />
                 <SeriesView
                   state={state}
-                  chosen={chosenOf(found, state)}
+                  chosen={listChosen(found, state)}
                   span={span}
                   round={imported.value}
                   onRange={(first, last) =>

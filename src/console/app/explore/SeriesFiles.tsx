@@ -6,7 +6,7 @@ import { CopyButton } from "../shell/CopyButton.js";
 import type { Chosen } from "./chosen.js";
 import { downloadPoints, downloadText } from "./download.js";
 import type { Span } from "./drawn.js";
-import { type Asked, pointsQuery, requestsOf } from "./series.js";
+import { type Asked, listRequests, pointsQuery } from "./series.js";
 import type { ExploreState } from "./state.js";
 
 interface SeriesFilesProps {
@@ -55,7 +55,7 @@ export function SeriesFiles({ state: { unit }, span, chosen, asked, csv }: Serie
         {t("explore.csv")}
       </button>
       <CopyButton
-        text={requestsOf(chosen, asked)
+        text={listRequests(chosen, asked)
           .map(({ method, path, query, body }) => asCurl(method, path, query, body))
           .join("\n")}
       >

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { t } from "../i18n.js";
 import { setQuery } from "../router.js";
 import type { Catalog } from "./catalog.js";
-import { metricsOf, pointsOf, pointsOn } from "./chosen.js";
+import { listMetricRows, listPointRows, pointsOn } from "./chosen.js";
 import { DeviceInput } from "./DeviceInput.js";
 import { devicesMax, type ExploreState, listText } from "./state.js";
 
@@ -12,19 +12,19 @@ const switchesShown = 24;
 export function DevicePicker({ state, catalog }: PickerProps) {
   const { devices } = state;
   const set = (ids: readonly string[]): void => setQuery({ d: ids.join() }, { replace: false });
-  const nameOf = (id: string): string =>
+  const nameDevice = (id: string): string =>
     catalog?.devices.find(({ deviceID }) => deviceID === id)?.deviceName ?? id;
   return (
     <div class="row">
       {devices.map((id) => (
         <span key={id} class={`chip ${catalog?.unknown.includes(id) === true ? "missing" : ""}`}>
           <span class="cut" title={id}>
-            {nameOf(id)}
+            {nameDevice(id)}
           </span>
           <button
             type="button"
             class="button quiet"
-            aria-label={t("explore.remove", { name: nameOf(id) })}
+            aria-label={t("explore.remove", { name: nameDevice(id) })}
             onClick={() => set(devices.filter((one) => one !== id))}
           >
             ×
@@ -54,8 +54,8 @@ export function SeriesPicker({
   readonly catalog: Catalog;
 }) {
   const isWhole = useSignal(false);
-  const points = pointsOf(catalog);
-  const metrics = metricsOf(catalog, state.unit);
+  const points = listPointRows(catalog);
+  const metrics = listMetricRows(catalog, state.unit);
   const on = pointsOn(catalog, state);
   const switches = [
     ...points.map(({ dataPointID, dataPointName }) => ({

@@ -7,14 +7,14 @@ import { offsetText, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { Pager } from "../shell/Pager.js";
 import { Scroll } from "../shell/Scroll.js";
-import { rowsOf } from "./rows.js";
+import { mergeRows } from "./rows.js";
 
 const rowsShown = 100;
 
 export function SeriesTable({ lines, zone }: { readonly lines: readonly Line[]; readonly zone: string }) {
   const page = useSignal(0);
   const late = lines.map((line) => new Map(line.late?.map(({ time, byMs }) => [time, byMs])));
-  const rows = rowsOf(lines).reverse();
+  const rows = mergeRows(lines).reverse();
   const pages = Math.max(1, Math.ceil(rows.length / rowsShown));
   const at = Math.min(page.value, pages - 1);
   return (

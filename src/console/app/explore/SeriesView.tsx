@@ -5,14 +5,14 @@ import { alertMarks } from "../charts/alert-marks.js";
 import { pointsOnScreen } from "../charts/data.js";
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
-import { earlierOf } from "../range/comparison.js";
+import { findEarlier } from "../range/comparison.js";
 import { Status } from "../shell/Status.js";
-import { type Chosen, keyOf } from "./chosen.js";
+import { type Chosen, chosenKey } from "./chosen.js";
 import { DrawnSeries } from "./DrawnSeries.js";
-import { linesOf, type Shown, type Span } from "./drawn.js";
-import { csvOf } from "./rows.js";
+import { createShownLines, type Shown, type Span } from "./drawn.js";
+import { formatLinesCsv } from "./rows.js";
 import { SeriesFiles } from "./SeriesFiles.js";
-import { valuesOf } from "./series.js";
+import { fetchValues } from "./series.js";
 import type { ExploreState } from "./state.js";
 import { isFull } from "./tails.js";
 import { useLivePoints } from "./use-live-points.js";
@@ -34,15 +34,15 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
   const { unit, zone, aggregate, compare, isLive } = state;
   const still = isLive ? heldStill(span, unit === "real" ? pointsEveryMs : windowsEveryMs) : span;
   const asked = { unit, aggregate, zone, maxPoints: pointsOnScreen(), ...still };
-  const earlier = compare === null ? null : earlierOf(still, compare, zone);
+  const earlier = compare === null ? null : findEarlier(still, compare, zone);
   const devices = [...new Set(chosen.map(({ device }) => device.deviceID))];
   const refill = useSignal(0);
-  const settings = [unit, aggregate, zone, compare, ...chosen.map(keyOf)].join(" ");
+  const settings = [unit, aggregate, zone, compare, ...chosen.map(chosenKey)].join(" ");
   const key = [settings, still.from, still.to, asked.maxPoints, round, refill.value].join(" ");
   const answer = useQuery<Shown>(key, async (signal) => {
     const [found, before, marks] = await Promise.all([
-      valuesOf(chosen, asked, signal),
-      earlier === null ? null : valuesOf(chosen, { ...asked, from: earlier.from, to: earlier.to }, signal),
+      fetchValues(chosen, asked, signal),
+      earlier === null ? null : fetchValues(chosen, { ...asked, from: earlier.from, to: earlier.to }, signal),
       alertMarks(devices, still, signal),
     ]);
     return { key, settings, state, chosen, span, asked, found, before, earlier, marks };
@@ -83,7 +83,7 @@ export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewPr
               span={shown.span}
               chosen={shown.chosen}
               asked={data.asked}
-              csv={() => csvOf(linesOf(data, live), data.state.zone)}
+              csv={() => formatLinesCsv(createShownLines(data, live), data.state.zone)}
             />
           </div>
         );

@@ -45,14 +45,14 @@ const onlyIssued = 2;
 const isDrawn = ({ pointDataType, dataTransType }: PointRow): boolean =>
   drawn.has(pointDataType) && dataTransType !== onlyIssued;
 
-export async function catalogOf(ids: readonly string[], signal: AbortSignal): Promise<Catalog> {
+export async function fetchCatalog(ids: readonly string[], signal: AbortSignal): Promise<Catalog> {
   const found = await Promise.all(ids.map((id) => findDevice(id, signal)));
   const devices = found.filter((one) => one !== null);
   const products = [...new Set(devices.map(({ productID }) => productID))];
   return {
     devices,
     unknown: ids.filter((_, i) => found[i] === null),
-    products: await Promise.all(products.map((productID) => seriesOf(productID, signal))),
+    products: await Promise.all(products.map((productID) => fetchProductSeries(productID, signal))),
   };
 }
 
@@ -69,7 +69,7 @@ export async function findDevice(deviceID: string, signal: AbortSignal): Promise
   return gateway === undefined ? null : { ...gateway, deviceName: gateway.gatewayName };
 }
 
-async function seriesOf(productID: string, signal: AbortSignal): Promise<ProductSeries> {
+async function fetchProductSeries(productID: string, signal: AbortSignal): Promise<ProductSeries> {
   const options = { query: { productID, _limit: recordsMax }, signal };
   const [points, metrics] = await Promise.all([
     call<Page<PointRow>>("GET", "/data_points", options),

@@ -12,7 +12,7 @@ export interface Chosen {
 }
 
 /** All points of the products by name, once each. */
-export function pointsOf({ products }: Catalog): PointRow[] {
+export function listPointRows({ products }: Catalog): PointRow[] {
   const byID = new Map<string, PointRow>();
   for (const { points } of products) {
     for (const point of points) if (!byID.has(point.dataPointID)) byID.set(point.dataPointID, point);
@@ -21,7 +21,7 @@ export function pointsOf({ products }: Catalog): PointRow[] {
 }
 
 /** Metrics that can be asked for with a window: formulas are values of single points, aggregates of windows. */
-export function metricsOf({ products }: Catalog, unit: ExploreState["unit"]): MetricRow[] {
+export function listMetricRows({ products }: Catalog, unit: ExploreState["unit"]): MetricRow[] {
   const type = unit === "real" ? formula : aggregate;
   return products.flatMap(({ metrics }) => metrics.filter(({ metricType }) => metricType === type));
 }
@@ -30,14 +30,14 @@ export function metricsOf({ products }: Catalog, unit: ExploreState["unit"]): Me
 export function pointsOn(catalog: Catalog, { points, metrics }: ExploreState): string[] {
   if (points !== null) return [...points];
   if (metrics.length > 0) return [];
-  return pointsOf(catalog)
+  return listPointRows(catalog)
     .slice(0, firstPoints)
     .map(({ dataPointID }) => dataPointID);
 }
 
-export function chosenOf(catalog: Catalog, state: ExploreState): Chosen[] {
+export function listChosen(catalog: Catalog, state: ExploreState): Chosen[] {
   const on = new Set(pointsOn(catalog, state));
-  const metrics = metricsOf(catalog, state.unit).filter(({ id }) => state.metrics.includes(id));
+  const metrics = listMetricRows(catalog, state.unit).filter(({ id }) => state.metrics.includes(id));
   return catalog.devices
     .flatMap((device): Chosen[] => {
       const product = catalog.products.find(({ productID }) => productID === device.productID);
@@ -54,5 +54,5 @@ export function chosenOf(catalog: Catalog, state: ExploreState): Chosen[] {
     .slice(0, seriesMax);
 }
 
-export const keyOf = ({ device, of }: Chosen): string =>
+export const chosenKey = ({ device, of }: Chosen): string =>
   "point" in of ? `${device.deviceID}/${of.point.dataPointID}` : `${device.deviceID}//${of.metric.id}`;

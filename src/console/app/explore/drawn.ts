@@ -1,9 +1,9 @@
 /** An answer of Explore as it is drawn and exported: by what was asked, with what has come since. */
 import type { Mark } from "../charts/decorations.js";
 import { t } from "../i18n.js";
-import type { earlierOf } from "../range/comparison.js";
+import type { findEarlier } from "../range/comparison.js";
 import type { Chosen } from "./chosen.js";
-import { groupsOf } from "./lines.js";
+import { groupLines } from "./lines.js";
 import { withExtremes } from "./SeriesTable.js";
 import type { Asked, Values } from "./series.js";
 import type { ExploreState } from "./state.js";
@@ -32,15 +32,15 @@ export interface Shown extends Question {
   readonly settings: string;
   readonly found: ReadonlyMap<string, Values>;
   readonly before: ReadonlyMap<string, Values> | null;
-  readonly earlier: ReturnType<typeof earlierOf> | null;
+  readonly earlier: ReturnType<typeof findEarlier> | null;
   readonly marks: readonly Mark[];
 }
 
 export type Live = ReturnType<typeof useLivePoints>;
 
-export function drawnOf({ chosen, found, before, earlier, state }: Shown, { tails, late }: Live) {
+export function createDrawn({ chosen, found, before, earlier, state }: Shown, { tails, late }: Live) {
   const { unit, aggregate, compare } = state;
-  return groupsOf({
+  return groupLines({
     chosen,
     found: new Map(
       [...found].map(([name, values]) => [
@@ -58,5 +58,5 @@ export function drawnOf({ chosen, found, before, earlier, state }: Shown, { tail
   });
 }
 
-export const linesOf = (shown: Shown, live: Live) =>
-  withExtremes(drawnOf(shown, live).flatMap((group) => group.lines));
+export const createShownLines = (shown: Shown, live: Live) =>
+  withExtremes(createDrawn(shown, live).flatMap((group) => group.lines));

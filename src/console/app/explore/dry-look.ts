@@ -1,7 +1,7 @@
 /** The beginning of a file of points against what is there: what would be refused, and what would change. */
 import { call, type Page } from "../api.js";
 import type { OriginalData } from "../charts/data.js";
-import { beginningOf, bytesMax, previewOf } from "../system/preview.js";
+import { bytesMax, createPreview, readBeginning } from "../system/preview.js";
 import { type DeviceRow, findDevice } from "./catalog.js";
 
 export interface DryLook {
@@ -46,16 +46,16 @@ const booleans: ReadonlySet<number> = new Set([5, 23]);
 
 /** @throws ApiFailure, or the abort */
 export async function dryLook(file: File, signal: AbortSignal): Promise<DryLook> {
-  const preview = previewOf(await beginningOf(file), rowsMax);
+  const preview = createPreview(await readBeginning(file), rowsMax);
   // The last row may be cut where the beginning ends.
   const isCut = preview !== null && preview.rows.length < rowsMax && file.size > bytesMax;
   const rows = preview === null ? [] : isCut ? preview.rows.slice(0, -1) : preview.rows;
-  const all = preview === null ? [] : pointsOf(preview.columns, rows);
+  const all = preview === null ? [] : readFilePoints(preview.columns, rows);
   const ids = [...new Set(all.map(({ deviceID }) => deviceID))]
     .filter((id) => id !== "")
     .slice(0, devicesMax);
   const points = all.filter(({ deviceID }) => ids.includes(deviceID));
-  const known = await knownOf(ids, signal);
+  const known = await fetchKnown(ids, signal);
   const [unknownPoints, compared] = [new Set<string>(), [] as FilePoint[]];
   let wrongValues = 0;
   for (const point of points) {
@@ -75,12 +75,12 @@ export async function dryLook(file: File, signal: AbortSignal): Promise<DryLook>
   };
 }
 
-function pointsOf(columns: readonly string[], rows: readonly (readonly string[])[]): FilePoint[] {
+function readFilePoints(columns: readonly string[], rows: readonly (readonly string[])[]): FilePoint[] {
   const at = (name: string): number => columns.indexOf(name);
   const isLong = at("dataPointID") >= 0 && at("value") >= 0;
   return rows.flatMap((row) => {
     const deviceID = row[at("deviceID")] ?? "";
-    const time = timeOf(row[at("time")] ?? "");
+    const time = parseFileTime(row[at("time")] ?? "");
     if (isLong) {
       return [{ deviceID, time, dataPointID: row[at("dataPointID")] ?? "", value: row[at("value")] ?? "" }];
     }
@@ -94,7 +94,7 @@ function pointsOf(columns: readonly string[], rows: readonly (readonly string[])
 }
 
 /** Wall times without an offset are the service's to read. */
-function timeOf(text: string): number | null {
+function parseFileTime(text: string): number | null {
   if (/^\d{13}$/.test(text)) return Number(text);
   const time = /(Z|[+-]\d\d:?\d\d)$/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isFinite(time) ? time : null;
@@ -105,7 +105,7 @@ function isOfType(type: number, value: string): boolean {
   return !booleans.has(type) || /^(true|false|0|1)$/i.test(value.trim());
 }
 
-async function knownOf(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Known>> {
+async function fetchKnown(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Known>> {
   const found = (await Promise.all(ids.map((id) => findDevice(id, signal)))).filter((one) => one !== null);
   const products = [...new Set(found.map(({ productID }) => productID))];
   const points = await Promise.all(
@@ -130,7 +130,7 @@ async function comparedWith(
   for (const [deviceID, { points: types }] of known) {
     const own = points.filter((point) => point.deviceID === deviceID);
     if (own.length === 0) continue;
-    const stored = await storedOf(deviceID, own, types, signal);
+    const stored = await fetchStored(deviceID, own, types, signal);
     for (const { dataPointID, time, value } of own) {
       const there = stored.get(`${types.get(dataPointID)?.id} ${time}`);
       counts[there === undefined ? "added" : isSame(there, value) ? "same" : "changed"]++;
@@ -139,7 +139,7 @@ async function comparedWith(
   return counts;
 }
 
-async function storedOf(
+async function fetchStored(
   deviceID: string,
   own: readonly FilePoint[],
   types: Known["points"],

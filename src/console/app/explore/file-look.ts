@@ -1,5 +1,5 @@
 /** What a file of points looks like, before any of it is sent. */
-import { beginningOf, isNdjson, previewOf, textOf } from "../system/preview.js";
+import { createPreview, isNdjson, openText, readBeginning } from "../system/preview.js";
 import type { TextKey } from "../texts/texts.js";
 
 export interface FileLook {
@@ -15,9 +15,9 @@ export interface FileLook {
 const columnsShown = 30;
 
 export async function lookAt(file: File): Promise<FileLook> {
-  const head = await beginningOf(file);
-  const columns = previewOf(head, 1)?.columns ?? [];
-  const lines = await linesOf(file);
+  const head = await readBeginning(file);
+  const columns = createPreview(head, 1)?.columns ?? [];
+  const lines = await countLines(file);
   return {
     file,
     type: isNdjson(head) ? "application/x-ndjson" : "text/csv",
@@ -28,9 +28,9 @@ export async function lookAt(file: File): Promise<FileLook> {
 }
 
 /** Counted piece by piece: the file may be larger than the page should hold. */
-async function linesOf(file: File): Promise<number> {
+async function countLines(file: File): Promise<number> {
   let [lines, last] = [0, "\n"];
-  const reader = await textOf(file);
+  const reader = await openText(file);
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     lines += read.value.split("\n").length - 1;
     last = read.value.at(-1) ?? last;

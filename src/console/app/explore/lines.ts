@@ -5,10 +5,10 @@ import type { LatePoint } from "../charts/late-points.js";
 import type { Line } from "../charts/lines.js";
 import { type Earlier, movedTo } from "../range/comparison.js";
 import type { Chosen } from "./chosen.js";
-import { keyOf } from "./chosen.js";
-import type { valuesOf } from "./series.js";
+import { chosenKey } from "./chosen.js";
+import type { fetchValues } from "./series.js";
 
-type Found = Awaited<ReturnType<typeof valuesOf>>;
+type Found = Awaited<ReturnType<typeof fetchValues>>;
 
 /** Lines of one unit share a chart. */
 interface Group {
@@ -26,7 +26,7 @@ interface Drawn {
   readonly hasUnits: boolean;
 }
 
-export function groupsOf({ chosen, found, earlier, lateOf, hasUnits }: Drawn): Group[] {
+export function groupLines({ chosen, found, earlier, lateOf, hasUnits }: Drawn): Group[] {
   interface Growing {
     readonly lines: Line[];
     readonly limits: Limit[];
@@ -35,9 +35,9 @@ export function groupsOf({ chosen, found, earlier, lateOf, hasUnits }: Drawn): G
   const groups = new Map<string | null, Growing>();
   const several = new Set(chosen.map(({ device }) => device.deviceID)).size > 1;
   for (const one of chosen) {
-    const values = found.get(keyOf(one));
+    const values = found.get(chosenKey(one));
     const unit = "point" in one.of && hasUnits ? one.of.point.unitSymbol || null : null;
-    const name = nameOf(one, several);
+    const name = nameLine(one, several);
     const group = groups.get(unit) ?? { lines: [], limits: [], colorOf: createColors() };
     const color = group.colorOf("point" in one.of ? one.of.point.id : one.of.metric.id);
     if (values !== undefined && values.times.length > 0) {
@@ -46,7 +46,7 @@ export function groupsOf({ chosen, found, earlier, lateOf, hasUnits }: Drawn): G
       const late = lateOf(one);
       group.lines.push({ name, unit, color, times, values: values.values, isStepped, late, ...band });
     }
-    const before = earlier?.found.get(keyOf(one));
+    const before = earlier?.found.get(chosenKey(one));
     if (earlier !== null && before !== undefined && before.times.length > 0) {
       const moved = movedTo(earlier.span, before.times, before.values);
       const { isStepped = false } = before;
@@ -65,7 +65,7 @@ export function groupsOf({ chosen, found, earlier, lateOf, hasUnits }: Drawn): G
   return [...groups.values()].filter(({ lines }) => lines.length > 0);
 }
 
-function nameOf({ device, of }: Chosen, several: boolean): string {
+function nameLine({ device, of }: Chosen, several: boolean): string {
   const name = "point" in of ? of.point.dataPointName : of.metric.metricName;
   return several ? `${name} · ${device.deviceName}` : name;
 }

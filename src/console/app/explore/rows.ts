@@ -15,7 +15,7 @@ interface Values<Value> {
 }
 
 /** Every time of any of the lines, ascending. */
-export function rowsOf<Value>(lines: readonly Values<Value>[]): ValueRow<Value>[] {
+export function mergeRows<Value>(lines: readonly Values<Value>[]): ValueRow<Value>[] {
   const rows = new Map<number, (Value | undefined)[]>();
   for (const [i, { times, values }] of lines.entries()) {
     for (const [at, time] of times.entries()) {
@@ -31,9 +31,9 @@ export function rowsOf<Value>(lines: readonly Values<Value>[]): ValueRow<Value>[
 }
 
 /** A file with a column a line; times are exact in the zone: `2026-10-25T02:30:00+01:00`. */
-export function csvOf(lines: readonly Line[], zone: string): string {
+export function formatLinesCsv(lines: readonly Line[], zone: string): string {
   const names = lines.map(({ name, unit }) => (unit === null ? name : `${name} (${unit})`));
-  const rows = rowsOf(lines).map(({ time, values }) => [
+  const rows = mergeRows(lines).map(({ time, values }) => [
     wallText(zone, time).replace(" ", "T") + offsetText(zone, time),
     ...values,
   ]);

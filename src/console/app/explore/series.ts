@@ -5,7 +5,7 @@
 import { call, type Query } from "../api.js";
 import { drawnValues } from "../charts/drawn-values.js";
 import { inParallel } from "../in-parallel.js";
-import { type Chosen, keyOf } from "./chosen.js";
+import { type Chosen, chosenKey } from "./chosen.js";
 import { mean, type Unit } from "./state.js";
 
 export interface Values {
@@ -42,7 +42,7 @@ const atOnce = 4;
 const idsMax = 100;
 
 /** By the key of each that is chosen. */
-export async function valuesOf(
+export async function fetchValues(
   chosen: readonly Chosen[],
   asked: Asked,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ export async function valuesOf(
   const points = chosen.filter(({ of }) => "point" in of);
   const answers = await all([
     ...(points.length === 0 ? [] : [() => pointValues(points, asked, signal)]),
-    ...groupsOf(chosen.filter(({ of }) => "metric" in of)).map(
+    ...groupChosen(chosen.filter(({ of }) => "metric" in of)).map(
       (group) => () => metricValues(group, asked, signal),
     ),
   ]);
@@ -61,12 +61,14 @@ type Found = readonly (readonly [string, Values])[];
 
 async function pointValues(chosen: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
   if (asked.unit !== "real")
-    return (await all(groupsOf(chosen).map((group) => () => windowValues(group, asked, signal)))).flat();
+    return (await all(groupChosen(chosen).map((group) => () => windowValues(group, asked, signal)))).flat();
   const items = await answerTo(pointsRequest(chosen, asked), signal);
   return chosen.map((one) => [
-    keyOf(one),
+    chosenKey(one),
     valuesOfItem(
-      items.find((item) => "point" in one.of && item.dataPointIntID === one.of.point.id && isOf(item, one)),
+      items.find(
+        (item) => "point" in one.of && item.dataPointIntID === one.of.point.id && isItemForChosen(item, one),
+      ),
     ),
   ]);
 }
@@ -75,21 +77,21 @@ async function windowValues(group: readonly Chosen[], asked: Asked, signal: Abor
   const [values, lows, highs] = await all(
     windowRequests(group, asked).map((request) => () => answerTo(request, signal)),
   );
-  const itemOf = (items: readonly Item[] | undefined, one: Chosen): Item | undefined =>
-    items?.find((item) => isOf(item, one));
+  const findItem = (items: readonly Item[] | undefined, one: Chosen): Item | undefined =>
+    items?.find((item) => isItemForChosen(item, one));
   return group.map((one) => [
-    keyOf(one),
+    chosenKey(one),
     {
-      ...valuesOfItem(itemOf(values, one)),
-      ...(lows === undefined ? {} : { low: valuesOfItem(itemOf(lows, one)).values }),
-      ...(highs === undefined ? {} : { high: valuesOfItem(itemOf(highs, one)).values }),
+      ...valuesOfItem(findItem(values, one)),
+      ...(lows === undefined ? {} : { low: valuesOfItem(findItem(lows, one)).values }),
+      ...(highs === undefined ? {} : { high: valuesOfItem(findItem(highs, one)).values }),
     },
   ]);
 }
 
 async function metricValues(group: readonly Chosen[], asked: Asked, signal: AbortSignal): Promise<Found> {
   const items = (await all(metricRequests(group, asked).map((one) => () => answerTo(one, signal)))).flat();
-  return group.map((one) => [keyOf(one), valuesOfItem(items.find((item) => isOf(item, one)))]);
+  return group.map((one) => [chosenKey(one), valuesOfItem(items.find((item) => isItemForChosen(item, one)))]);
 }
 
 /** A question to the API, to be asked here or copied. */
@@ -108,15 +110,15 @@ const answerTo = ({ method, path, query, body }: Request, signal: AbortSignal): 
   });
 
 /** All that is asked for what is shown. */
-export function requestsOf(chosen: readonly Chosen[], asked: Asked): readonly Request[] {
+export function listRequests(chosen: readonly Chosen[], asked: Asked): readonly Request[] {
   const points = chosen.filter(({ of }) => "point" in of);
-  const metrics = groupsOf(chosen.filter(({ of }) => "metric" in of));
+  const metrics = groupChosen(chosen.filter(({ of }) => "metric" in of));
   return [
     ...(points.length === 0
       ? []
       : asked.unit === "real"
         ? [pointsRequest(points, asked)]
-        : groupsOf(points).flatMap((group) => windowRequests(group, asked))),
+        : groupChosen(points).flatMap((group) => windowRequests(group, asked))),
     ...metrics.flatMap((group) => metricRequests(group, asked)),
   ];
 }
@@ -124,7 +126,7 @@ export function requestsOf(chosen: readonly Chosen[], asked: Asked): readonly Re
 const pointsRequest = (chosen: readonly Chosen[], asked: Asked): Request => ({
   method: "GET",
   path: "/original_data",
-  query: { ...rangeOf(asked), ...pointsQuery(chosen), maxPoints: asked.maxPoints },
+  query: { ...formatRange(asked), ...pointsQuery(chosen), maxPoints: asked.maxPoints },
 });
 
 /** The value, and of a mean the lowest and the highest too. */
@@ -136,12 +138,12 @@ function windowRequests(group: readonly Chosen[], asked: Asked): Request[] {
     method: "POST",
     path: "/metrics_data/preview",
     body: {
-      ...rangeOf(asked),
-      ...windowsOf(asked),
+      ...formatRange(asked),
+      ...formatWindows(asked),
       dataPointIntID: of.point.id,
       metricType: 2,
       aggregateType,
-      deviceID: devicesOf(group),
+      deviceID: formatDevices(group),
     },
   }));
 }
@@ -150,16 +152,16 @@ function metricRequests(group: readonly Chosen[], asked: Asked): Request[] {
   const { of } = group[0] as Chosen;
   if (!("metric" in of)) return [];
   const query = {
-    ...rangeOf(asked),
-    ...windowsOf(asked),
+    ...formatRange(asked),
+    ...formatWindows(asked),
     metricIntID: of.metric.id,
-    deviceID: devicesOf(group),
+    deviceID: formatDevices(group),
     ...(asked.unit === "real" ? { maxPoints: asked.maxPoints } : {}),
   };
   return [{ method: "GET", path: "/metrics_data", query }];
 }
 
-const rangeOf = ({ from, to }: Asked) => ({
+const formatRange = ({ from, to }: Asked) => ({
   startTime: Math.floor(from),
   endTime: Math.ceil(to),
   timeFormat: "ms",
@@ -168,15 +170,15 @@ const rangeOf = ({ from, to }: Asked) => ({
 export function pointsQuery(chosen: readonly Chosen[]) {
   const ids = [...new Set(chosen.flatMap(({ of }) => ("point" in of ? [of.point.id] : [])))];
   return {
-    deviceID: devicesOf(chosen),
+    deviceID: formatDevices(chosen),
     ...(ids.length > idsMax ? {} : { dataPointIntID: ids.join() }),
   };
 }
-const windowsOf = ({ unit, zone }: Asked) => ({ time_unit: unit, timezone: zone });
-const devicesOf = (chosen: readonly Chosen[]): string =>
+const formatWindows = ({ unit, zone }: Asked) => ({ time_unit: unit, timezone: zone });
+const formatDevices = (chosen: readonly Chosen[]): string =>
   [...new Set(chosen.map(({ device }) => device.deviceID))].join();
 /** An answer about one device does not name it. */
-const isOf = (item: Item, { device }: Chosen): boolean =>
+const isItemForChosen = (item: Item, { device }: Chosen): boolean =>
   item.deviceID === undefined || item.deviceID === device.deviceID;
 
 function valuesOfItem(item: Item | undefined): Values {
@@ -185,7 +187,7 @@ function valuesOfItem(item: Item | undefined): Values {
 }
 
 /** The same data point or metric, of several devices. */
-function groupsOf(chosen: readonly Chosen[]): Chosen[][] {
+function groupChosen(chosen: readonly Chosen[]): Chosen[][] {
   const groups = new Map<string, Chosen[]>();
   for (const one of chosen) {
     const key = "point" in one.of ? `p${one.of.point.id}` : `m${one.of.metric.id}`;

@@ -31,14 +31,17 @@ export interface ExploreState {
 export const devicesMax = 10;
 export const seriesMax = 40;
 
-const listOf = (text: string): string[] => [...new Set(text.split(",").filter((one) => one !== ""))];
+const parseList = (text: string): string[] => [...new Set(text.split(",").filter((one) => one !== ""))];
 
-export function stateOf(query: Readonly<Record<string, string>>, defaultZone: string): ExploreState {
+export function parseExploreState(
+  query: Readonly<Record<string, string>>,
+  defaultZone: string,
+): ExploreState {
   const { d = "", p, m = "", u, a, tz = "", from = "-24h", to = "now", c, view, live } = query;
   return {
-    devices: listOf(d).slice(0, devicesMax),
-    points: p === undefined ? null : listOf(p),
-    metrics: listOf(m).map(Number).filter(Number.isSafeInteger),
+    devices: parseList(d).slice(0, devicesMax),
+    points: p === undefined ? null : parseList(p),
+    metrics: parseList(m).map(Number).filter(Number.isSafeInteger),
     unit: units.find((one) => one === u) ?? "real",
     aggregate: aggregates.find((one) => String(one) === a) ?? mean,
     zone: isZone(tz) ? tz : defaultZone,

@@ -26,10 +26,10 @@ export function addPoint(tails: Tails, key: string, time: number, value: number,
     tails.set(key, tail);
   }
   const { times, values, late } = tail;
-  const isKnown = times[placeOf(times, time)] === time;
+  const isKnown = times[findInsertPlace(times, time)] === time;
   const isBehind = time < (times.at(-1) ?? Number.NEGATIVE_INFINITY);
   if (isBehind) {
-    const at = placeOf(times, time);
+    const at = findInsertPlace(times, time);
     times.splice(at, isKnown ? 1 : 0, time);
     values.splice(at, isKnown ? 1 : 0, value);
   } else if (time === times.at(-1)) {
@@ -51,7 +51,7 @@ export function addPoint(tails: Tails, key: string, time: number, value: number,
 export function isFull(found: ReadonlyMap<string, Values>, tails: Tails): boolean {
   return [...tails].some(([key, { times }]) => {
     const last = found.get(key)?.times.at(-1) ?? Number.NEGATIVE_INFINITY;
-    return times.length - placeOf(times, last) > pointsAsked;
+    return times.length - findInsertPlace(times, last) > pointsAsked;
   });
 }
 
@@ -59,7 +59,7 @@ export function isFull(found: ReadonlyMap<string, Values>, tails: Tails): boolea
 export function withTail<Found extends Values>(found: Found, tail: Tail | undefined): Found {
   if (tail === undefined || tail.times.length === 0) return found;
   const last = found.times.at(-1) ?? Number.NEGATIVE_INFINITY;
-  const place = placeOf(tail.times, last);
+  const place = findInsertPlace(tail.times, last);
   const first = tail.times[place] === last ? place + 1 : place;
   const [times, values] = [
     found.times.concat(tail.times.slice(first)),
@@ -67,16 +67,16 @@ export function withTail<Found extends Values>(found: Found, tail: Tail | undefi
   ];
   for (const time of tail.late) {
     if (time > last) continue;
-    const at = placeOf(times, time);
+    const at = findInsertPlace(times, time);
     const known = times[at] === time ? 1 : 0;
     times.splice(at, known, time);
-    values.splice(at, known, tail.values[placeOf(tail.times, time)] ?? null);
+    values.splice(at, known, tail.values[findInsertPlace(tail.times, time)] ?? null);
   }
   return { ...found, times, values };
 }
 
 /** The place of the first that is not before the time. */
-function placeOf(times: readonly number[], time: number): number {
+function findInsertPlace(times: readonly number[], time: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -1,17 +1,17 @@
 /** Windows of time on the calendar of a zone. */
-import { timeOf, wallOf } from "../charts/zone.js";
+import { fromWallTime, toWallTime } from "../charts/zone.js";
 import type { Unit } from "./state.js";
 
 const dayMs = 86_400_000;
 
 /** When the window that holds a time has begun. */
 export function windowStart(zone: string, unit: Exclude<Unit, "real">, time: number): number {
-  const wall = wallOf(zone, time);
+  const wall = toWallTime(zone, time);
   if (unit === "minute" || unit === "hour") {
     // Within an hour the wall clock runs as time does, also in the doubled one.
     return time - (wall - Math.floor(wall / lengths[unit]) * lengths[unit]);
   }
-  return timeOf(zone, startOfDay(new Date(wall), unit));
+  return fromWallTime(zone, startOfDay(new Date(wall), unit));
 }
 
 /** The begin of the window that goes on, if a range reaches it. */

@@ -1,5 +1,5 @@
 /** Keys that work on every page, as long as nothing is being typed. */
-import { goTo, hrefOf, path } from "../router.js";
+import { formatHref, goTo, path } from "../router.js";
 import { closeOverlay, overlay } from "../search/open.js";
 import { sessionState } from "../session.js";
 import { entries } from "../shell/Rail.js";
@@ -58,7 +58,7 @@ function act(key: string): boolean {
   if (isSecond) {
     const to = places[key];
     if (to === undefined || !entries.some((one) => one.to === to)) return false;
-    if (path.value !== to) goTo(hrefOf(to));
+    if (path.value !== to) goTo(formatHref(to));
     return true;
   }
   if (key === "g") {

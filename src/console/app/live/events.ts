@@ -23,7 +23,7 @@ export function createReader(lastID: string): Reader {
       const blocks = (left + piece).split("\n\n");
       left = blocks.pop() ?? "";
       return blocks.flatMap((block) => {
-        const fields = new Map(block.split("\n").map(fieldOf));
+        const fields = new Map(block.split("\n").map(parseField));
         id = fields.get("id") ?? id;
         const data = fields.get("data");
         return data === undefined ? [] : [{ name: fields.get("event") ?? "message", data }];
@@ -32,7 +32,7 @@ export function createReader(lastID: string): Reader {
   };
 }
 
-function fieldOf(line: string): [name: string, value: string] {
+function parseField(line: string): [name: string, value: string] {
   const colon = line.indexOf(":");
   return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
 }

@@ -1,4 +1,6 @@
 /** Holds the streams of all windows: as few as bring what they want, each open once. */
+
+import { bring, fitting, formatStreamPath, planStreams, type Question } from "./plan-streams.js";
 import {
   type FromWindow,
   type Item,
@@ -8,7 +10,6 @@ import {
   type ToWindow,
   type Want,
 } from "./protocol.js";
-import { bring, fitting, pathOf, type Question, questionsOf } from "./questions.js";
 import { openStream } from "./stream.js";
 import { createStreams, type Surroundings } from "./streams.js";
 
@@ -54,7 +55,7 @@ const topics: Readonly<Record<string, Topic>> = {
 const ofBrowser: Surroundings = {
   open: openStream,
   isThere: async (device) => {
-    const path = pathOf({ topics: ["points"], devices: [device] });
+    const path = formatStreamPath({ topics: ["points"], devices: [device] });
     const answer = await fetch(path, { method: "HEAD" }).catch(() => null);
     return answer?.status !== 404;
   },
@@ -118,7 +119,7 @@ export function createHub(streamsMax: number, surroundings: Surroundings = ofBro
       topics: some,
       devices: devices?.filter((one) => !one.includes(",")) ?? null,
     }));
-    return fitting(questionsOf(askable), streamsMax);
+    return fitting(planStreams(askable), streamsMax);
   }
 
   function update(): void {

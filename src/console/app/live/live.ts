@@ -66,7 +66,7 @@ interface LiveWish extends Handlers {
   readonly devices: readonly string[] | null;
 }
 
-const handlerOf = {
+const handlerNames = {
   points: "onPoints",
   messages: "onMessages",
   presence: "onPresence",
@@ -74,7 +74,7 @@ const handlerOf = {
   commands: "onCommands",
   overview: "onOverview",
 } as const satisfies Record<Topic, keyof Handlers>;
-const allTopics = Object.keys(handlerOf) as Topic[];
+const allTopics = Object.keys(handlerNames) as Topic[];
 
 /**
  * Hands over what is told of some devices while the part is shown; each kind that has a handler. Returns whether things
@@ -84,7 +84,7 @@ export function useLive(wish: LiveWish): boolean {
   const handlers = useRef<Handlers>(wish);
   handlers.current = wish;
   const { devices } = wish;
-  const topics = allTopics.filter((topic) => wish[handlerOf[topic]] !== undefined);
+  const topics = allTopics.filter((topic) => wish[handlerNames[topic]] !== undefined);
   const isNothing = topics.length === 0 || devices?.length === 0;
   useEffect(() => {
     if (isNothing) return;
@@ -104,7 +104,7 @@ export function useLive(wish: LiveWish): boolean {
 
 function handTo(handlers: Handlers, topic: Topic, items: readonly Item[]): void {
   if (topic === "overview") for (const one of items) handlers.onOverview?.(one);
-  else handlers[handlerOf[topic]]?.(items as never);
+  else handlers[handlerNames[topic]]?.(items as never);
 }
 
 /** The newest of a data point. */

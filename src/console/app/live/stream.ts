@@ -74,7 +74,7 @@ export function openStream(path: string, handlers: StreamHandlers): Stream {
         signal: attempt.signal,
       });
       isThere = response.ok;
-      if (!isThere) return lossOf(response);
+      if (!isThere) return classifyLoss(response);
       heardAt = Date.now();
       await read(response, alive);
       return null;
@@ -108,7 +108,7 @@ export function openStream(path: string, handlers: StreamHandlers): Stream {
 
 const refusedAgainMs = 15_000;
 
-function lossOf({ status, headers }: Response): { readonly loss: Loss; readonly afterMs: number } {
+function classifyLoss({ status, headers }: Response): { readonly loss: Loss; readonly afterMs: number } {
   if (status === 401) return { loss: "loggedOut", afterMs: 0 };
   if (status === 404) return { loss: "gone", afterMs: 0 };
   const afterMs = Number(headers.get("retry-after") ?? 0) * 1000;

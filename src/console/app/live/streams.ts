@@ -1,6 +1,7 @@
 /** The streams that run. Where two may, a new one is heard beside the old one until it is sure. */
+
+import { formatStreamPath, type Question } from "./plan-streams.js";
 import type { LinkState } from "./protocol.js";
-import { pathOf, type Question } from "./questions.js";
 import { createRecent } from "./recent.js";
 import type { Loss, openStream, Stream } from "./stream.js";
 
@@ -172,7 +173,7 @@ export function createStreams(
       return [...running.values()].filter((one) => one.state === "on").map(({ question }) => question);
     },
     want: (questions) => {
-      wanted = new Map(questions.map((question) => [pathOf(question), question]));
+      wanted = new Map(questions.map((question) => [formatStreamPath(question), question]));
       settle();
     },
     closeAll,

@@ -79,7 +79,7 @@ export function AreaEditor({ id, scopes, sketch, mayWrite, onSketch, onSaved }: 
       )}
       {failure.value !== null && (
         <p class="notice bad" role="alert">
-          {t("state.failed", { reason: reasonOf(failure.value) })}
+          {t("state.failed", { reason: explainAreaFailure(failure.value) })}
         </p>
       )}
     </section>
@@ -91,7 +91,7 @@ const without = (scope: Scope) => (present: readonly Scope[]) => {
   return present.filter((_, i) => i !== gone);
 };
 
-function reasonOf({ message, fields }: ApiFailure): string {
+function explainAreaFailure({ message, fields }: ApiFailure): string {
   const texts = Object.values(fields);
   return texts.length === 0 ? message : texts.join("; ");
 }

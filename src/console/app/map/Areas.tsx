@@ -38,7 +38,10 @@ export function Areas({ map, scopes, sketch }: AreasProps) {
       ),
     [map, JSON.stringify(scopes)],
   );
-  useEffect(() => shown(map, sketch === null ? [] : layersOf(map, sketch)), [map, JSON.stringify(sketch)]);
+  useEffect(
+    () => shown(map, sketch === null ? [] : createLayers(map, sketch)),
+    [map, JSON.stringify(sketch)],
+  );
   return null;
 }
 
@@ -49,7 +52,7 @@ function shown(map: LeafletMap, layers: readonly Layer[]): () => void {
   };
 }
 
-function layersOf(map: LeafletMap, { shape, corners, radius }: Sketch): Layer[] {
+function createLayers(map: LeafletMap, { shape, corners, radius }: Sketch): Layer[] {
   const [center] = corners;
   const className = "area sketch";
   const area =
@@ -58,20 +61,25 @@ function layersOf(map: LeafletMap, { shape, corners, radius }: Sketch): Layer[] 
       : center === undefined
         ? []
         : [circle(map, center, radius, className)];
-  const dots = cornersOf(map, corners).map(
+  const dots = projectCorners(map, corners).map(
     (at) => new CircleMarker(at, { radius: cornerPixels, className: "area corner", interactive: false }),
   );
   return [...area, ...dots];
 }
 
 const polygon = (map: LeafletMap, corners: readonly LngLat[], className: string): Layer =>
-  new Polygon(cornersOf(map, corners), { className, interactive: false, weight: 1.5 });
+  new Polygon(projectCorners(map, corners), { className, interactive: false, weight: 1.5 });
 
 const circle = (map: LeafletMap, center: LngLat, radius: number, className: string): Layer =>
-  new Circle(cornersOf(map, [center])[0] ?? [0, 0], { className, radius, interactive: false, weight: 1.5 });
+  new Circle(projectCorners(map, [center])[0] ?? [0, 0], {
+    className,
+    radius,
+    interactive: false,
+    weight: 1.5,
+  });
 
 /** On the turn of the earth that is in view. */
-function cornersOf(map: LeafletMap, corners: readonly LngLat[]): LatLngTuple[] {
+function projectCorners(map: LeafletMap, corners: readonly LngLat[]): LatLngTuple[] {
   const first = corners[0]?.[0] ?? 0;
   const turn = turnedTo(first, map.getCenter().lng) - first;
   return onward(corners).map(([longitude, latitude]) => [latitude, longitude + turn]);

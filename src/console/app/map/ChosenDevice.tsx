@@ -1,9 +1,9 @@
 /** The device that was chosen on a map: what it is, how it does, and the way to its page. */
 import { call, type Page } from "../api.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
-import { hrefOf, setQuery } from "../router.js";
+import { formatHref, setQuery } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { Status } from "../shell/Status.js";
 import { fetchPlaced } from "./placed-device.js";
@@ -36,10 +36,10 @@ export function ChosenDevice({ id }: { readonly id: number }) {
         {({ name, deviceID, productName, status, latitude, longitude }) => (
           <>
             <h2 class="cut" title={name}>
-              <a href={hrefOf(`/devices/${id}`)}>{name}</a>
+              <a href={formatHref(`/devices/${id}`)}>{name}</a>
             </h2>
             <p class="row">
-              <Status tone={statusTones[status] ?? "idle"} word={wordOf("deviceStatus", status)} />
+              <Status tone={statusTones[status] ?? "idle"} word={describeCode("deviceStatus", status)} />
               <span class="muted cut">{productName}</span>
             </p>
             <p class="mono muted">
@@ -47,10 +47,10 @@ export function ChosenDevice({ id }: { readonly id: number }) {
             </p>
             <ChosenAlerts deviceID={deviceID} />
             <p class="row">
-              <a class="button" href={hrefOf(`/devices/${id}`)}>
+              <a class="button" href={formatHref(`/devices/${id}`)}>
                 {t("map.toDevice")}
               </a>
-              <a class="button" href={hrefOf(`/devices/${id}`, { tab: "place" })}>
+              <a class="button" href={formatHref(`/devices/${id}`, { tab: "place" })}>
                 {t("place.title")}
               </a>
             </p>
@@ -83,7 +83,7 @@ function ChosenAlerts({ deviceID }: { readonly deviceID: string }) {
                   </span>
                   <Status
                     tone={toneOfSeverity(alertSeverity)}
-                    word={wordOf("alertSeverity", alertSeverity)}
+                    word={describeCode("alertSeverity", alertSeverity)}
                   />
                   <span class="mono muted">{startTime}</span>
                 </li>

@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Status } from "../shell/Status.js";
 import { type Cluster, turnedTo, withoutOverlap, withSpace } from "./places.js";
-import { nameOf, stateOf, toneOf } from "./states.js";
+import { chooseClusterTone, describeClusterState, nameCluster } from "./states.js";
 
 interface ClustersProps {
   readonly map: LeafletMap;
@@ -30,9 +30,9 @@ export function Clusters({ map, clusters: found, chosen, onCluster }: ClustersPr
     const clusters = withoutOverlap(found, ({ latitude, longitude }) =>
       map.project([latitude, turnedTo(longitude, map.getCenter().lng)]),
     );
-    const named = namedOf(map, clusters);
+    const named = chooseNamed(map, clusters);
     for (const [i, cluster] of clusters.entries()) {
-      const key = keyOf(map, cluster);
+      const key = clusterKey(map, cluster);
       seen.add(key);
       const { marker, place } = marks.current.get(key) ?? newMark(map, marks.current, key);
       marker.setLatLng([cluster.latitude, turnedTo(cluster.longitude, map.getCenter().lng)]);
@@ -52,7 +52,7 @@ export function Clusters({ map, clusters: found, chosen, onCluster }: ClustersPr
   return null;
 }
 
-function namedOf(map: LeafletMap, clusters: readonly Cluster[]): Set<number> {
+function chooseNamed(map: LeafletMap, clusters: readonly Cluster[]): Set<number> {
   return withSpace(
     clusters.map(({ longitude, latitude, count }) => {
       const { x, y } = map.project([latitude, longitude]);
@@ -62,7 +62,7 @@ function namedOf(map: LeafletMap, clusters: readonly Cluster[]): Set<number> {
 }
 
 /** A device keeps its mark wherever it goes, a cluster while it is in the same cell: so does the focus. */
-function keyOf(map: LeafletMap, { deviceIntID, longitude, latitude }: Cluster): string {
+function clusterKey(map: LeafletMap, { deviceIntID, longitude, latitude }: Cluster): string {
   if (deviceIntID !== null) return `device ${deviceIntID}`;
   const { x, y } = map.project([latitude, longitude]).divideBy(cellPixels).floor();
   return `${map.getZoom()} ${x} ${y}`;
@@ -100,7 +100,7 @@ interface ClusterMarkProps {
 function ClusterMark({ cluster, isNamed, isChosen, onClick, onRise }: ClusterMarkProps) {
   const { count } = cluster;
   const word = count > 1 ? String(count) : isNamed ? (cluster.deviceName ?? "") : "";
-  const label = `${nameOf(cluster)}: ${stateOf(cluster)}`;
+  const label = `${nameCluster(cluster)}: ${describeClusterState(cluster)}`;
   return (
     <button
       type="button"
@@ -114,7 +114,7 @@ function ClusterMark({ cluster, isNamed, isChosen, onClick, onRise }: ClusterMar
       onFocus={() => onRise(true)}
       onBlur={() => onRise(false)}
     >
-      <Status tone={toneOf(cluster)} word="" />
+      <Status tone={chooseClusterTone(cluster)} word="" />
       {word !== "" && <span class="cut">{word}</span>}
     </button>
   );

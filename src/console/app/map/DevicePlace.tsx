@@ -5,7 +5,7 @@ import { t } from "../i18n.js";
 import type { DeviceRecord } from "../pages/device-record.js";
 import { QueryResult, useQuery } from "../query.js";
 import { RangePicker } from "../range/RangePicker.js";
-import { spanOf } from "../range/range.js";
+import { resolveSpan } from "../range/range.js";
 import { ZonePicker } from "../range/ZonePicker.js";
 import { query, setQuery } from "../router.js";
 import { me } from "../session.js";
@@ -38,7 +38,7 @@ function Place({ id, placed, again }: PlaceProps) {
   const { from = "-24h", to = "now", tz = "" } = query.value;
   const zone = isZone(tz) ? tz : (me.value?.timezone ?? "UTC");
   const now = useSignal(Date.now());
-  const span = spanOf({ start: from, end: to }, now.value, zone);
+  const span = resolveSpan({ start: from, end: to }, now.value, zone);
   const draft = useSignal<LngLat | null>(null);
   const sketch = useSignal<Sketch | null>(null);
   const cursor = useSignal<number | null>(null);

@@ -12,7 +12,7 @@ import { fetchPlaces } from "./fetch-places.js";
 import { PlaceMap } from "./LazyMaps.js";
 import { PlaceFilter } from "./PlaceFilter.js";
 import { PlaceList } from "./PlaceList.js";
-import { type Places, viewOf, viewText } from "./places.js";
+import { type Places, parseMapView, viewText } from "./places.js";
 
 export function MapPage() {
   const { at, product = "", group = "", device = "", as = "" } = query.value;
@@ -20,7 +20,7 @@ export function MapPage() {
   const filters = { productIntID: product, groupIntID: group };
   const isList = as === "list";
   const chosen = /^\d+$/.test(device) ? Number(device) : null;
-  const view = viewOf(at);
+  const view = parseMapView(at);
   return (
     <>
       <header>

@@ -25,13 +25,13 @@ export function PlaceForm({ id, place, draft, mayWrite, onDraft, onSaved }: Plac
   const failure = useSignal<ApiFailure | null>(null);
   const isSaving = useSignal(false);
   const shown = draft ?? place;
-  const textOf = (axis: Axis): string => {
+  const formatAxis = (axis: Axis): string => {
     const degrees = axis === "longitude" ? shown?.[0] : shown?.[1];
     return typed.value[axis] ?? (degrees === undefined ? "" : String(Number(degrees.toFixed(digits))));
   };
   function type(axis: Axis, text: string): void {
     typed.value = { ...typed.value, [axis]: text };
-    const [latitude, longitude] = axes.map((one) => numberOf(textOf(one)));
+    const [latitude, longitude] = axes.map((one) => parseCoordinate(formatAxis(one)));
     if (latitude == null || longitude == null || Math.abs(latitude) > 90 || Math.abs(longitude) > 180) return;
     onDraft([longitude, latitude]);
   }
@@ -61,7 +61,9 @@ export function PlaceForm({ id, place, draft, mayWrite, onDraft, onSaved }: Plac
           class="form"
           onSubmit={(event) => {
             event.preventDefault();
-            const [latitude, longitude] = axes.map((axis) => numberOf(textOf(axis)) ?? textOf(axis));
+            const [latitude, longitude] = axes.map(
+              (axis) => parseCoordinate(formatAxis(axis)) ?? formatAxis(axis),
+            );
             void save({ latitude: latitude ?? null, longitude: longitude ?? null });
           }}
         >
@@ -73,7 +75,7 @@ export function PlaceForm({ id, place, draft, mayWrite, onDraft, onSaved }: Plac
                   class="input mono"
                   inputMode="decimal"
                   autocomplete="off"
-                  value={textOf(axis)}
+                  value={formatAxis(axis)}
                   aria-invalid={failure.value?.fields[axis] !== undefined}
                   onInput={(event) => type(axis, event.currentTarget.value)}
                 />
@@ -125,7 +127,7 @@ export function PlaceForm({ id, place, draft, mayWrite, onDraft, onSaved }: Plac
   );
 }
 
-function numberOf(text: string): number | null {
+function parseCoordinate(text: string): number | null {
   const number = Number(text.trim());
   return text.trim() === "" || !Number.isFinite(number) ? null : number;
 }

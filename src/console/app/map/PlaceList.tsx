@@ -1,9 +1,17 @@
 /** What a map shows, as a list: the worst first. */
 import { t } from "../i18n.js";
-import { hrefOf, query, setQuery } from "../router.js";
+import { formatHref, query, setQuery } from "../router.js";
 import { Status } from "../shell/Status.js";
-import { byUrgency, type Cluster, type Places, placeText, viewOf, viewText, zoomMax } from "./places.js";
-import { nameOf, stateOf, toneOf } from "./states.js";
+import {
+  byUrgency,
+  type Cluster,
+  type Places,
+  parseMapView,
+  placeText,
+  viewText,
+  zoomMax,
+} from "./places.js";
+import { chooseClusterTone, describeClusterState, nameCluster } from "./states.js";
 
 const rowsMax = 200;
 const stepIn = 2;
@@ -19,13 +27,13 @@ export function PlaceList({ places: { clusters, total } }: { readonly places: Pl
             <span class="cut">
               {cluster.deviceIntID === null ? (
                 <button type="button" class="plain" onClick={() => goTo(cluster)}>
-                  {nameOf(cluster)}
+                  {nameCluster(cluster)}
                 </button>
               ) : (
-                <a href={hrefOf(`/devices/${cluster.deviceIntID}`)}>{nameOf(cluster)}</a>
+                <a href={formatHref(`/devices/${cluster.deviceIntID}`)}>{nameCluster(cluster)}</a>
               )}
             </span>
-            <Status tone={toneOf(cluster)} word={stateOf(cluster)} />
+            <Status tone={chooseClusterTone(cluster)} word={describeClusterState(cluster)} />
             <span class="mono muted">{placeText(cluster.latitude, cluster.longitude)}</span>
           </li>
         ))}
@@ -36,6 +44,6 @@ export function PlaceList({ places: { clusters, total } }: { readonly places: Pl
 }
 
 function goTo({ latitude, longitude }: Cluster): void {
-  const zoom = Math.min((viewOf(query.value.at)?.zoom ?? 1) + stepIn, zoomMax);
+  const zoom = Math.min((parseMapView(query.value.at)?.zoom ?? 1) + stepIn, zoomMax);
   setQuery({ at: viewText({ latitude, longitude, zoom }) }, { replace: false });
 }

@@ -9,9 +9,9 @@ import { Clusters } from "./Clusters.js";
 import { LandMap, viewNow } from "./LandMap.js";
 import {
   type Bounds,
-  bboxOf,
   boxOfAll,
   type Cluster,
+  formatBbox,
   type MapView,
   type Places,
   wholeEarth,
@@ -103,7 +103,7 @@ interface ShownPlacesProps extends PlaceMapProps {
 /** What is in view, asked for when the map has come to rest. */
 function ShownPlaces(props: ShownPlacesProps) {
   const { map, clusters, source, round = 0, isVisible = true, chosen = null, onOpen, onPlaces } = props;
-  const asked = useSignal(questionOf(map));
+  const asked = useSignal(readMapBounds(map));
   const crowd = useSignal<Cluster | null>(null);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -111,11 +111,11 @@ function ShownPlaces(props: ShownPlacesProps) {
       clearTimeout(timer);
       timer = setTimeout(() => {
         crowd.value = null;
-        asked.value = questionOf(map);
+        asked.value = readMapBounds(map);
       }, restMs);
     };
     // It may have been moved since this was drawn.
-    asked.value = questionOf(map);
+    asked.value = readMapBounds(map);
     map.on("moveend resize", follow);
     return () => {
       clearTimeout(timer);
@@ -158,7 +158,7 @@ function ShownPlaces(props: ShownPlacesProps) {
   );
 }
 
-function questionOf(map: LeafletMap): { readonly bbox: string; readonly zoom: number } {
+function readMapBounds(map: LeafletMap): { readonly bbox: string; readonly zoom: number } {
   const bounds = map.getBounds();
   const box = {
     west: bounds.getWest(),
@@ -166,5 +166,5 @@ function questionOf(map: LeafletMap): { readonly bbox: string; readonly zoom: nu
     east: bounds.getEast(),
     north: bounds.getNorth(),
   };
-  return { bbox: bboxOf(box), zoom: viewNow(map).zoom };
+  return { bbox: formatBbox(box), zoom: viewNow(map).zoom };
 }

@@ -7,10 +7,10 @@ const widthMax = 150;
 
 /** How long something is on the ground, in the middle of the map. */
 export function ScaleBar({ map }: { readonly map: LeafletMap }) {
-  const bar = useSignal(barOf(map));
+  const bar = useSignal(measureBar(map));
   useEffect(() => {
     const follow = (): void => {
-      bar.value = barOf(map);
+      bar.value = measureBar(map);
     };
     // It may have been moved since this was drawn.
     follow();
@@ -27,7 +27,7 @@ export function ScaleBar({ map }: { readonly map: LeafletMap }) {
   );
 }
 
-function barOf(map: LeafletMap): { readonly metres: number; readonly pixels: number } {
+function measureBar(map: LeafletMap): { readonly metres: number; readonly pixels: number } {
   const { x, y } = map.getSize().divideBy(2);
   const longest = map.distance(
     map.containerPointToLatLng([x, y]),

@@ -18,7 +18,7 @@ const reachPixels = 14;
 export function TrackLine({ map, track, onCursor }: TrackLineProps) {
   useEffect(() => {
     if (track.length === 0) return;
-    const places = latLngsOf(map, track);
+    const places = projectTrack(map, track);
     const line = new Polyline(places, { className: "track", interactive: false, weight: 2 }).addTo(map);
     const heads = new Polyline([], { className: "track", interactive: false, weight: 2 }).addTo(map);
     const draw = (): void => {
@@ -47,7 +47,7 @@ export function TrackLine({ map, track, onCursor }: TrackLineProps) {
 }
 
 /** On the turn of the earth that is in view. */
-function latLngsOf(map: LeafletMap, track: readonly Position[]): LatLng[] {
+function projectTrack(map: LeafletMap, track: readonly Position[]): LatLng[] {
   const line = onward(track.map(({ lnglat }) => lnglat));
   const first = line[0]?.[0] ?? 0;
   const turn = turnedTo(first, map.getCenter().lng) - first;

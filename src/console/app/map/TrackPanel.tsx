@@ -1,13 +1,13 @@
 /** The track over a range: how long it is, and at which time the device was where. */
 
-import { answerOf, asCurl, jsonOf } from "../api.js";
+import { asCurl, fetchResponse, readJson } from "../api.js";
 import { wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import type { useQuery } from "../query.js";
 import { QueryResult } from "../query.js";
 import { CopyButton } from "../shell/CopyButton.js";
 import { placeText } from "./places.js";
-import { lengthOf, lengthText, type Position } from "./track.js";
+import { lengthText, measureTrack, type Position } from "./track.js";
 
 interface Span {
   readonly from: number;
@@ -21,7 +21,7 @@ interface Track {
 }
 
 const path = "/device_track";
-const queryOf = (id: number, { from, to }: Span) => ({
+const createTrackQuery = (id: number, { from, to }: Span) => ({
   deviceIntID: id,
   startTime: Math.floor(from),
   endTime: Math.ceil(to),
@@ -30,8 +30,8 @@ const queryOf = (id: number, { from, to }: Span) => ({
 
 /** @throws ApiFailure */
 export async function fetchTrack(id: number, span: Span, signal: AbortSignal): Promise<Track> {
-  const answer = await answerOf("GET", path, { query: queryOf(id, span), signal });
-  const positions = (await jsonOf(answer, signal)) as readonly Position[];
+  const answer = await fetchResponse("GET", path, { query: createTrackQuery(id, span), signal });
+  const positions = (await readJson(answer, signal)) as readonly Position[];
   return { positions, isTruncated: answer.headers.get("truncated") === "true" };
 }
 
@@ -56,7 +56,9 @@ export function TrackPanel({ id, asked, span, zone, cursor, onCursor }: TrackPan
             <>
               <Positions {...track} zone={zone} cursor={cursor} onCursor={onCursor} />
               <p class="row">
-                <CopyButton text={asCurl("GET", path, queryOf(id, span))}>{t("action.curl")}</CopyButton>
+                <CopyButton text={asCurl("GET", path, createTrackQuery(id, span))}>
+                  {t("action.curl")}
+                </CopyButton>
               </p>
             </>
           )}
@@ -89,7 +91,7 @@ function Positions({ positions, isTruncated, zone, cursor, onCursor }: Positions
         <dt>{t("place.positions")}</dt>
         <dd class="mono">{positions.length}</dd>
         <dt>{t("place.length")}</dt>
-        <dd class="mono">{lengthText(lengthOf(positions))}</dd>
+        <dd class="mono">{lengthText(measureTrack(positions))}</dd>
       </dl>
       <label class="field">
         <span class="name">{t("place.along")}</span>

@@ -133,7 +133,7 @@ function drawTile(
   context.fill(fill, "evenodd");
   context.lineWidth = 1;
   context.strokeStyle = colors.net;
-  context.stroke(netOf(place, pixels));
+  context.stroke(createNet(place, pixels));
   context.strokeStyle = colors.coast;
   context.stroke(coast);
 }
@@ -163,7 +163,7 @@ function trace(
 }
 
 /** Meridians and parallels. */
-function netOf({ column, row, zoom, size }: TilePlace, pixels: number): Path2D {
+function createNet({ column, row, zoom, size }: TilePlace, pixels: number): Path2D {
   const step = steps[Math.min(zoom, steps.length - 1)] ?? 30;
   const net = new Path2D();
   const crisp = (pixel: number): number => Math.round(pixel) + 0.5;

@@ -51,12 +51,12 @@ export function unpacked(bytes: Uint8Array): Outline[] {
       points[i] = x / unitsPerDegree / 360 + 0.5;
       points[i + 1] = mercatorY(y / unitsPerDegree);
     }
-    outlines.push({ points, box: boxOf(points) });
+    outlines.push({ points, box: measureBox(points) });
   }
   return outlines;
 }
 
-function boxOf(points: Ring): Box {
+function measureBox(points: Ring): Box {
   const box = { west: Infinity, north: Infinity, east: -Infinity, south: -Infinity };
   for (let i = 0; i < points.length; i += 2) {
     const [x = 0, y = 0] = [points[i], points[i + 1]];

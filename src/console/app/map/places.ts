@@ -37,7 +37,7 @@ export const zoomMax = 18;
 export const wholeEarth = "-180,-90,180,90";
 
 /** The view that an address has, as `47.37,8.54,9`; null for none. */
-export function viewOf(text: string | undefined): MapView | null {
+export function parseMapView(text: string | undefined): MapView | null {
   const numbers = (text ?? "").split(",").map((one) => (one.trim() === "" ? Number.NaN : Number(one)));
   const [latitude = Number.NaN, longitude = Number.NaN, zoom = Number.NaN] = numbers;
   const isView = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && zoom >= 0 && zoom <= zoomMax;
@@ -54,7 +54,7 @@ export function viewText({ latitude, longitude, zoom }: MapView): string {
 export const wrapped = (longitude: number): number => longitude - 360 * Math.floor((longitude + 180) / 360);
 
 /** What to ask for, of a map whose longitudes go on beyond 180°. */
-export function bboxOf({ west, south, east, north }: Bounds): string {
+export function formatBbox({ west, south, east, north }: Bounds): string {
   const [low, high] = [Math.max(-90, south), Math.min(90, north)];
   const text = (degrees: number): string => String(Number(degrees.toFixed(6)));
   if (east - west >= 360) return `-180,${text(low)},180,${text(high)}`;
@@ -99,10 +99,10 @@ const cellsMax = 2000;
 export async function boxOfAll(ask: (bbox: string, zoom: number) => Promise<Places>): Promise<Bounds | null> {
   let asked: Bounds = { west: -180, south: -90, east: 180, north: 90 };
   for (let round = 1; ; round++) {
-    const { clusters } = await ask(bboxOf(asked), zoomOfFit);
+    const { clusters } = await ask(formatBbox(asked), zoomOfFit);
     const box = boxAround(clusters);
     if (box === null || clusters.every(({ count }) => count === 1)) return box;
-    const cell = cellOf(asked);
+    const cell = measureCell(asked);
     asked = {
       west: box.west - cell,
       east: box.east + cell,
@@ -117,7 +117,7 @@ export async function boxOfAll(ask: (bbox: string, zoom: number) => Promise<Plac
 const cellAt = (zoom: number): number => 360 / (4 * 2 ** zoom);
 
 /** Degrees that a cluster of an answer is wide, at the most. */
-function cellOf({ west, south, east, north }: Bounds): number {
+function measureCell({ west, south, east, north }: Bounds): number {
   const [width, height] = [east - west, north - south];
   const least = Math.max(Math.sqrt((width * height) / cellsMax), width / cellsMax, height / cellsMax);
   return Math.max(2 * least, cellAt(zoomOfFit));

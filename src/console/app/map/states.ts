@@ -1,5 +1,5 @@
 /** Marks of a map: their shapes and words. */
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import type { Tone } from "../shell/Status.js";
 import type { Cluster } from "./places.js";
@@ -12,15 +12,16 @@ export function toneOfSeverity(severity: number): Tone {
 }
 
 /** Alerts come before the state of a connection; devices that stand together without any are just devices. */
-export function toneOf({ worstSeverity, deviceStatus, count }: Cluster): Tone {
+export function chooseClusterTone({ worstSeverity, deviceStatus, count }: Cluster): Tone {
   if (worstSeverity !== null) return toneOfSeverity(worstSeverity);
   return count === 1 ? (statusTones[deviceStatus ?? 0] ?? "idle") : "good";
 }
 
-export function stateOf({ worstSeverity, deviceStatus, count }: Cluster): string {
-  if (worstSeverity !== null) return t("map.worst", { severity: wordOf("alertSeverity", worstSeverity) });
-  return count === 1 ? wordOf("deviceStatus", deviceStatus ?? 0) : t("map.noAlerts");
+export function describeClusterState({ worstSeverity, deviceStatus, count }: Cluster): string {
+  if (worstSeverity !== null)
+    return t("map.worst", { severity: describeCode("alertSeverity", worstSeverity) });
+  return count === 1 ? describeCode("deviceStatus", deviceStatus ?? 0) : t("map.noAlerts");
 }
 
-export const nameOf = ({ count, deviceName }: Cluster): string =>
+export const nameCluster = ({ count, deviceName }: Cluster): string =>
   count === 1 ? (deviceName ?? "") : t("map.devices", { count });

@@ -33,7 +33,7 @@ function distance([lngA, latA]: LngLat, [lngB, latB]: LngLat): number {
   return 2 * earthRadius * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
-export function lengthOf(positions: readonly Position[]): number {
+export function measureTrack(positions: readonly Position[]): number {
   let metres = 0;
   for (const [i, { lnglat }] of positions.entries()) {
     const before = positions[i - 1]?.lnglat;

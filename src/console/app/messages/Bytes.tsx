@@ -57,7 +57,7 @@ export function Bytes({ bytes, fields }: BytesProps) {
                 );
               })}
               {"   ".repeat(perRow - cells.length)}
-              {cells.map(charOf).join("")}
+              {cells.map(formatByte).join("")}
               {"\n"}
             </span>
           );
@@ -78,4 +78,4 @@ export function Bytes({ bytes, fields }: BytesProps) {
   );
 }
 
-const charOf = (byte: number): string => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·");
+const formatByte = (byte: number): string => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·");

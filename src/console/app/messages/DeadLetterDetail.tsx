@@ -4,13 +4,13 @@ import { ApiFailure, call, type Page } from "../api.js";
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
 import { Deletion } from "../resources/Deletion.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { Moment } from "../shown.js";
 import { useAct } from "../use-act.js";
 import { Bytes } from "./Bytes.js";
-import { type DeadLetter, effectsOf, type Follower } from "./dead-letters.js";
-import { bytesOf } from "./payload.js";
+import { type DeadLetter, describeEffects, type Follower } from "./dead-letters.js";
+import { decodePayload } from "./payload.js";
 
 interface DeadLetterDetailProps {
   readonly aside: DeadLetter;
@@ -74,7 +74,7 @@ function Facts({ aside, event }: { readonly aside: DeadLetter; readonly event: E
         {event.is === "foreign" ? (
           deviceIntID
         ) : (
-          <a href={hrefOf(`/devices/${deviceIntID}`)}>{name ?? deviceIntID}</a>
+          <a href={formatHref(`/devices/${deviceIntID}`)}>{name ?? deviceIntID}</a>
         )}
       </dd>
       <dt>{t("aside.received")}</dt>
@@ -86,7 +86,7 @@ function Facts({ aside, event }: { readonly aside: DeadLetter; readonly event: E
         <Moment at={asideAt} />
       </dd>
       {parts.flatMap(({ follower, reason }) => [
-        <dt key={`${follower} name`}>{effectsOf([follower])}</dt>,
+        <dt key={`${follower} name`}>{describeEffects([follower])}</dt>,
         <dd key={follower}>{reason}</dd>,
       ])}
     </dl>
@@ -94,7 +94,7 @@ function Facts({ aside, event }: { readonly aside: DeadLetter; readonly event: E
 }
 
 function Payload({ text }: { readonly text: string }) {
-  const bytes = bytesOf(text);
+  const bytes = decodePayload(text);
   return (
     <div>
       <p class="muted">{t("message.bytes", { count: bytes.length })}</p>
@@ -117,7 +117,8 @@ function Actions({ aside: { id }, onSettled }: DeadLetterDetailProps) {
     const found = await act(() => call<Replayed>("POST", `/set_aside/${id}/replay`));
     if (found === undefined) return;
     refused.value = found.refused;
-    if (found.refused.length === 0) onSettled(t("aside.done", { id, parts: effectsOf(found.replayed) }));
+    if (found.refused.length === 0)
+      onSettled(t("aside.done", { id, parts: describeEffects(found.replayed) }));
   }
 
   return (
@@ -141,7 +142,7 @@ function Actions({ aside: { id }, onSettled }: DeadLetterDetailProps) {
         {failure !== null && <Status tone="bad" word={failure} />}
         {refused.value.map(({ follower, reason }) => (
           <p key={follower}>
-            <Status tone="bad" word={t("aside.refused", { parts: effectsOf([follower]), reason })} />
+            <Status tone="bad" word={t("aside.refused", { parts: describeEffects([follower]), reason })} />
           </p>
         ))}
       </div>

@@ -7,7 +7,7 @@ import { query, setQuery } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { Moment } from "../shown.js";
 import { DeadLetterDetail } from "./DeadLetterDetail.js";
-import { type DeadLetter, effectsOf, fetchDeadLetters } from "./dead-letters.js";
+import { type DeadLetter, describeEffects, fetchDeadLetters } from "./dead-letters.js";
 
 const refreshMs = 5000;
 const rowsPerPage = 25;
@@ -71,7 +71,7 @@ function Message({ aside, onSettled }: MessageProps) {
           <code class="line">{topic}</code>{" "}
           <Status
             tone="bad"
-            word={t("aside.without", { parts: effectsOf(parts.map(({ follower }) => follower)) })}
+            word={t("aside.without", { parts: describeEffects(parts.map(({ follower }) => follower)) })}
           />
         </summary>
         {isOpen && <DeadLetterDetail aside={aside} onSettled={onSettled} />}

@@ -2,7 +2,7 @@
 import { numberText } from "../charts/numbers.js";
 import { offsetText, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { me } from "../session.js";
 import { Scroll } from "../shell/Scroll.js";
 import { Status } from "../shell/Status.js";
@@ -22,7 +22,7 @@ const pointsShown = 100;
 
 export function Explanation({ explained, bytes, productID, onMended }: ExplanationProps) {
   const { form, stream, points, binary, entries, isTruncated, isDiscarded } = explained;
-  const text = textOf(bytes);
+  const text = decodeText(bytes);
   return (
     <div class="explanation">
       <div class="row">
@@ -36,7 +36,7 @@ export function Explanation({ explained, bytes, productID, onMended }: Explanati
         />
         {form.isEnvelope && <span>{t("message.envelope", { count: entries?.count ?? 0 })}</span>}
         {stream !== null && (
-          <a href={hrefOf(`/streams/${stream.id}`)}>{t("message.stream", { name: stream.streamName })}</a>
+          <a href={formatHref(`/streams/${stream.id}`)}>{t("message.stream", { name: stream.streamName })}</a>
         )}
         {isDiscarded && <Status tone="warn" word={t("message.discarded")} />}
         {form.others.length > 0 && (
@@ -119,7 +119,7 @@ function Points({ points }: Pick<Explained, "points">) {
 }
 
 /** Null where the bytes are no text. */
-function textOf(bytes: Uint8Array): string | null {
+function decodeText(bytes: Uint8Array): string | null {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return text.includes("\0") ? null : text;

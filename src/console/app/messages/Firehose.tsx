@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { t } from "../i18n.js";
 import { type LiveMessage, useLive } from "../live/live.js";
-import { hrefOf, query, setQuery } from "../router.js";
+import { formatHref, query, setQuery } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { MessageDetail } from "./MessageDetail.js";
 import { MessageRow } from "./MessageRow.js";
@@ -92,7 +92,7 @@ function Row({ message }: { readonly message: LiveMessage }) {
         />
       )}
     >
-      <a href={hrefOf(`/devices/${deviceIntID}`, { tab: "messages" })} class="line name">
+      <a href={formatHref(`/devices/${deviceIntID}`, { tab: "messages" })} class="line name">
         {deviceName ?? deviceID}
       </a>{" "}
       <code class="topic">{topic}</code>{" "}

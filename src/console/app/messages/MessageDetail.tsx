@@ -5,8 +5,8 @@ import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
 import { Explanation } from "./Explanation.js";
 import type { Explained } from "./explained.js";
-import { ownerOf } from "./owner.js";
-import { bytesOf } from "./payload.js";
+import { fetchOwner } from "./owner.js";
+import { decodePayload } from "./payload.js";
 
 interface MessageDetailProps {
   /** The device's record id. */
@@ -38,10 +38,10 @@ export function MessageDetail({
         call<Page<EventRow>>("GET", `/devices/${device}/events`, { query: { id: eventID }, signal }).then(
           ({ items }) => items[0]?.payload ?? "",
         ),
-      productID ?? ownerOf(device, signal).then((owner) => owner.productID),
+      productID ?? fetchOwner(device, signal).then((owner) => owner.productID),
       isRefused ? null : call<Explained>("POST", `/devices/${device}/explain`, { body: { eventID }, signal }),
     ]);
-    return { bytes: bytesOf(text), text, product, explained };
+    return { bytes: decodePayload(text), text, product, explained };
   });
   return (
     <QueryResult asked={asked}>

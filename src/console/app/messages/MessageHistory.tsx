@@ -9,7 +9,7 @@ import { me } from "../session.js";
 import { Pager } from "../shell/Pager.js";
 import { MessageDetail } from "./MessageDetail.js";
 import { MessageRow } from "./MessageRow.js";
-import { type Owner, ownerOf } from "./owner.js";
+import { fetchOwner, type Owner } from "./owner.js";
 
 interface EventRow {
   readonly id: number;
@@ -115,7 +115,7 @@ interface DetailProps extends MessageProps {
 function Detail({ row, device, id, payload, isRefused }: DetailProps) {
   const found = useQuery(
     `device of ${row.deviceID} ${device?.id}`,
-    async (signal) => device ?? ownerOf(row.deviceID ?? "", signal),
+    async (signal) => device ?? fetchOwner(row.deviceID ?? "", signal),
   );
   return (
     <QueryResult asked={found}>

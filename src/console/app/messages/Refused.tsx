@@ -29,7 +29,7 @@ export function Refused({ explained, productID, onMended }: RefusedProps) {
           productID,
           dataPointID: key,
           dataPointName: key,
-          pointDataType: typeOf(refused.find((one) => one.key === key)?.value ?? null),
+          pointDataType: parseRefusalType(refused.find((one) => one.key === key)?.value ?? null),
           dataTransType: 1,
         },
       });
@@ -82,7 +82,7 @@ export function Refused({ explained, productID, onMended }: RefusedProps) {
 const [numberType, textType, booleanType] = [1, 3, 5];
 
 /** Of the value that the key had, as far as it tells. */
-function typeOf(value: string | null): number {
+function parseRefusalType(value: string | null): number {
   if (value === null || (value.trim() !== "" && Number.isFinite(Number(value)))) return numberType;
   return value === "true" || value === "false" ? booleanType : textType;
 }

@@ -4,7 +4,7 @@ import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import { Explanation } from "./Explanation.js";
 import type { Explained } from "./explained.js";
-import { base64Of, bytesOfHex } from "./payload.js";
+import { bytesOfHex, encodeBase64 } from "./payload.js";
 
 interface TryPayloadProps {
   readonly device: number;
@@ -27,7 +27,7 @@ export function TryPayload({ device, productID, topic: first }: TryPayloadProps)
       fault.value = t("try.noHex");
       return;
     }
-    const sent = isHex.value ? { base64: base64Of(bytes) } : { payload: payload.value };
+    const sent = isHex.value ? { base64: encodeBase64(bytes) } : { payload: payload.value };
     try {
       const explained = await call<Explained>("POST", `/devices/${device}/explain`, {
         body: { topic: topic.value ?? first, ...sent },

@@ -33,5 +33,5 @@ export async function fetchDeadLetters(signal: AbortSignal): Promise<readonly De
 }
 
 /** What the followers bring about, in words. */
-export const effectsOf = (of: readonly Follower[]): string =>
+export const describeEffects = (of: readonly Follower[]): string =>
   of.map((one) => t(`follower.${one}`)).join(", ");

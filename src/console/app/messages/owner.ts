@@ -9,7 +9,7 @@ export interface Owner {
 const notFound = 404;
 
 /** @param name record id or string id */
-export async function ownerOf(name: string | number, signal: AbortSignal): Promise<Owner> {
+export async function fetchOwner(name: string | number, signal: AbortSignal): Promise<Owner> {
   const id = encodeURIComponent(name);
   try {
     return await call<Owner>("GET", `/devices/${id}`, { signal });

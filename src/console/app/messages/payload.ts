@@ -2,7 +2,7 @@
 
 const prefix = "base64:";
 
-export function bytesOf(payload: string): Uint8Array {
+export function decodePayload(payload: string): Uint8Array {
   if (!payload.startsWith(prefix)) return new TextEncoder().encode(payload);
   try {
     return Uint8Array.from(atob(payload.slice(prefix.length)), (char) => char.charCodeAt(0));
@@ -28,6 +28,6 @@ export function bytesOfHex(text: string): Uint8Array | null {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
-export function base64Of(bytes: Uint8Array): string {
+export function encodeBase64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }

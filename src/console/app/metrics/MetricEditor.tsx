@@ -7,7 +7,7 @@ import { useFormulaScope } from "../formula/names.js";
 import { language, t } from "../i18n.js";
 import { FormInput } from "../resources/FormInput.js";
 import type { FormBodyProps } from "../resources/form-body.js";
-import { textOf } from "../resources/form-values.js";
+import { formatFieldValue } from "../resources/form-values.js";
 import { RecordForm } from "../resources/RecordForm.js";
 import { useSave } from "../resources/use-save.js";
 import { fieldNames } from "../texts/fields.js";
@@ -22,7 +22,9 @@ const ownFields: ReadonlySet<string> = new Set([
 export function MetricEditor(props: FormBodyProps) {
   const { form, record, known, within, resource } = props;
   const fields = (record === null ? forms[form]?.create : forms[form]?.edit) ?? [];
-  const stored = Object.fromEntries(fields.map((field) => [field.name, textOf(field, known[field.name])]));
+  const stored = Object.fromEntries(
+    fields.map((field) => [field.name, formatFieldValue(field, known[field.name])]),
+  );
   const texts = useSignal<Readonly<Record<string, string>>>({
     ...stored,
     metricType: stored.metricType || formulaType,

@@ -1,7 +1,7 @@
 /** What a metric that is not saved gives, asked for when typing rests; the curve before stays meanwhile. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { answerOf, jsonOf } from "../api.js";
+import { fetchResponse, readJson } from "../api.js";
 import { Chart } from "../charts/LazyChart.js";
 import { useDebounced } from "../debounced.js";
 import { type Unit, units } from "../explore/state.js";
@@ -63,8 +63,8 @@ export function MetricPreview({ scope, metric, name, onFaults }: MetricPreviewPr
   const asked = useQuery(key, async (signal): Promise<Previewed | null> => {
     if (key === "") return null;
     const sent = JSON.parse(key) as typeof body;
-    const answer = await answerOf("POST", "/metrics_data/preview", { body: sent, signal });
-    const [item] = (await jsonOf(answer, signal)) as readonly {
+    const answer = await fetchResponse("POST", "/metrics_data/preview", { body: sent, signal });
+    const [item] = (await readJson(answer, signal)) as readonly {
       metricData: { time: readonly number[]; value: readonly (number | null)[] };
     }[];
     return {

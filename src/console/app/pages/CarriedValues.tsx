@@ -4,7 +4,7 @@ import { numberText } from "../charts/numbers.js";
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
 import { Pages } from "../resources/ResourceList.js";
-import { hrefOf, query } from "../router.js";
+import { formatHref, query } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
 
@@ -76,7 +76,7 @@ function Row({ deviceIntID, deviceID, deviceName, data }: CarriedDevice) {
   return (
     <tr>
       <td>
-        <a class="line" href={hrefOf(`/devices/${deviceIntID}`)}>
+        <a class="line" href={formatHref(`/devices/${deviceIntID}`)}>
           {deviceName}
         </a>{" "}
         <code class="muted line">{deviceID}</code>

@@ -1,6 +1,6 @@
 /** A device: what it measures now, what it has said, what it was told, and how it gets in. */
 import { ApiFailure, call } from "../api.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { lazily } from "../lazy.js";
 import { useLive } from "../live/live.js";
@@ -10,7 +10,7 @@ import { QueryResult, useQuery } from "../query.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { resources } from "../resources/resources.js";
 import { Subscriptions } from "../resources/Subscriptions.js";
-import { goTo, hrefOf, query } from "../router.js";
+import { formatHref, goTo, query } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { momentText, shownHeaders } from "../shown.js";
 import { DeviceAccess } from "./DeviceAccess.js";
@@ -31,7 +31,7 @@ async function fetchDevice(id: string, signal: AbortSignal): Promise<DeviceRecor
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.status !== notFound) throw error;
     await call("GET", `/gateways/${named}`, { signal });
-    goTo(hrefOf(`/gateways/${named}`, query.value), { replace: true });
+    goTo(formatHref(`/gateways/${named}`, query.value), { replace: true });
     throw error;
   }
 }
@@ -50,14 +50,16 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
               <p class="row muted">
                 <Status
                   tone={statusTones[device.deviceStatus] ?? "idle"}
-                  word={wordOf("deviceStatus", device.deviceStatus)}
+                  word={describeCode("deviceStatus", device.deviceStatus)}
                 />
                 <code>{device.deviceID}</code>
-                <a href={hrefOf(`/products/${device.productIntID}`)}>{device.productName}</a>
+                <a href={formatHref(`/products/${device.productIntID}`)}>{device.productName}</a>
                 {device.gateway !== null && (
                   <span>
                     {t("device.through")}{" "}
-                    <a href={hrefOf(`/gateways/${device.gateway}`)}>{device.gatewayName ?? device.gateway}</a>
+                    <a href={formatHref(`/gateways/${device.gateway}`)}>
+                      {device.gatewayName ?? device.gateway}
+                    </a>
                   </span>
                 )}
                 {device.blocked === 1 && <Status tone="bad" word={t("device.blocked")} />}
@@ -71,7 +73,7 @@ export function Device({ params: { id = "" } }: { readonly params: Readonly<Reco
                 )}
               </p>
             </div>
-            <a class="button" href={hrefOf("/explore", { d: device.deviceID })}>
+            <a class="button" href={formatHref("/explore", { d: device.deviceID })}>
               {t("nav.explore")}
             </a>
           </header>

@@ -68,7 +68,7 @@ export function DeviceValues({ device }: DeviceValuesProps) {
                 <Value
                   key={point.id}
                   point={point}
-                  newest={newerOf(live.values.get(point.dataPointID), storedOf(newest.data, point.id))}
+                  newest={chooseNewer(live.values.get(point.dataPointID), findStored(newest.data, point.id))}
                 />
               ))}
             </dl>
@@ -87,14 +87,17 @@ export function DeviceValues({ device }: DeviceValuesProps) {
   );
 }
 
-function storedOf(rows: readonly OriginalData[] | undefined, id: number): NewestPoint | undefined {
+function findStored(rows: readonly OriginalData[] | undefined, id: number): NewestPoint | undefined {
   const { time = [], value = [] } =
     rows?.find(({ dataPointIntID }) => dataPointIntID === id)?.originalData ?? {};
   const at = time.at(-1);
   return at === undefined ? undefined : { time: at, value: value.at(-1) };
 }
 
-const newerOf = (one: NewestPoint | undefined, other: NewestPoint | undefined): NewestPoint | undefined =>
+const chooseNewer = (
+  one: NewestPoint | undefined,
+  other: NewestPoint | undefined,
+): NewestPoint | undefined =>
   one === undefined || (other !== undefined && other.time > one.time) ? other : one;
 
 function Value({ point, newest }: { readonly point: DataPoint; readonly newest: NewestPoint | undefined }) {
@@ -103,7 +106,7 @@ function Value({ point, newest }: { readonly point: DataPoint; readonly newest: 
       <dt class="muted">{point.dataPointName}</dt>
       <dd>
         <span key={newest?.time} class="big">
-          {typeof newest?.value === "number" ? numberText(newest.value) : textOf(newest?.value)}
+          {typeof newest?.value === "number" ? numberText(newest.value) : formatDeviceValue(newest?.value)}
         </span>{" "}
         {point.unitSymbol}
       </dd>
@@ -112,7 +115,7 @@ function Value({ point, newest }: { readonly point: DataPoint; readonly newest: 
   );
 }
 
-function textOf(value: unknown): string {
+function formatDeviceValue(value: unknown): string {
   if (value === undefined || value === null) return "–";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -5,7 +5,7 @@ import { t } from "../i18n.js";
 import type { Explained } from "../messages/explained.js";
 import { Refused } from "../messages/Refused.js";
 import { QueryResult, useQuery } from "../query.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { shownHeaders } from "../shown.js";
 import { DeviceAccess } from "./DeviceAccess.js";
@@ -69,7 +69,7 @@ export function FirstMessage({ id }: { readonly id: string }) {
             />
           )}
           <p class="row">
-            <a class="button" href={hrefOf(`/devices/${record.id}`)}>
+            <a class="button" href={formatHref(`/devices/${record.id}`)}>
               {t("start.toDevice")}
             </a>
           </p>

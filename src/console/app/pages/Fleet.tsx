@@ -4,14 +4,14 @@ import { useEffect } from "preact/hooks";
 import { call } from "../api.js";
 import { BulkBar } from "../bulk/BulkBar.js";
 import { nothing, type Selection } from "../bulk/selection.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { missedAt } from "../live/missed.js";
 import { QueryResult, useQuery } from "../query.js";
 import { BeginningOf } from "../resources/Beginning.js";
 import { Choice } from "../resources/Choice.js";
 import { devicesBeginning } from "../resources/resources.js";
-import { hrefOf, query, setQuery } from "../router.js";
+import { formatHref, query, setQuery } from "../router.js";
 import { me } from "../session.js";
 import { shownHeaders } from "../shown.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
@@ -75,7 +75,7 @@ export function Fleet() {
           value={status}
           options={(facets?.deviceStatus ?? []).map(({ value, count }) => ({
             value: String(value),
-            text: `${wordOf("deviceStatus", value)} (${count})`,
+            text: `${describeCode("deviceStatus", value)} (${count})`,
           }))}
           onChoice={(value) => setQuery({ status: value }, { replace: false })}
         />
@@ -122,7 +122,7 @@ export function Fleet() {
               <BulkBar
                 selection={selection.value}
                 count={answer.count}
-                filter={bulkFilterOf(asked)}
+                filter={createBulkFilter(asked)}
                 onClear={() => {
                   selection.value = nothing;
                 }}
@@ -162,7 +162,7 @@ function NoDevices({ isFiltered }: { readonly isFiltered: boolean }) {
 }
 
 /** The filter as a body has it: codes are numbers there, and the order is none of it. */
-function bulkFilterOf(
+function createBulkFilter(
   asked: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string | number>> {
   return Object.fromEntries(
@@ -184,7 +184,7 @@ function BulkTask({ taskID, onEnd, onClose }: BulkTaskProps) {
     <section class="notice begun" aria-label={t("bulk.running")}>
       <TaskProgress taskID={taskID} onEnd={onEnd} />
       <p class="row">
-        <a href={hrefOf("/system", { tab: "tasks", task: taskID })}>{t("system.tasks")}</a>
+        <a href={formatHref("/system", { tab: "tasks", task: taskID })}>{t("system.tasks")}</a>
         <button type="button" class="button quiet" onClick={onClose}>
           {t("action.close")}
         </button>

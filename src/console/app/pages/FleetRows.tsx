@@ -5,10 +5,10 @@ import { useEffect, useRef } from "preact/hooks";
 import { call } from "../api.js";
 import { isChosen, nothing, type Selection, withRow } from "../bulk/selection.js";
 import { numberText } from "../charts/numbers.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { Failure } from "../query.js";
-import { hrefOf, remember, remembered } from "../router.js";
+import { formatHref, remember, remembered } from "../router.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment, shownHeaders } from "../shown.js";
 import { isSmallScreen } from "../small-screen.js";
@@ -161,7 +161,7 @@ function Row({ row, selection, onSelection }: RowProps) {
         </span>
       )}
       <span role="cell" class="cut name">
-        <a href={hrefOf(`/${isGateway ? "gateways" : "devices"}/${id}`)}>{deviceName}</a>{" "}
+        <a href={formatHref(`/${isGateway ? "gateways" : "devices"}/${id}`)}>{deviceName}</a>{" "}
         <code class="muted">{deviceID}</code>
       </span>
       <span role="cell" class="cut aside">
@@ -171,7 +171,7 @@ function Row({ row, selection, onSelection }: RowProps) {
         {blocked === 1 ? (
           <Status tone="bad" word={t("device.blocked")} />
         ) : (
-          <Status tone={tones[deviceStatus] ?? "idle"} word={wordOf("deviceStatus", deviceStatus)} />
+          <Status tone={tones[deviceStatus] ?? "idle"} word={describeCode("deviceStatus", deviceStatus)} />
         )}
       </span>
       <span role="cell" class="aside">
@@ -181,7 +181,7 @@ function Row({ row, selection, onSelection }: RowProps) {
         {row.currentAlerts > 0 && (
           <Status
             tone={(row.worstSeverity ?? 4) <= 2 ? "bad" : "warn"}
-            word={`${row.currentAlerts} ${wordOf("alertSeverity", row.worstSeverity)}`}
+            word={`${row.currentAlerts} ${describeCode("alertSeverity", row.worstSeverity)}`}
           />
         )}
       </span>

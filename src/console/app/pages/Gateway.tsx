@@ -1,6 +1,6 @@
 /** A gateway: the devices on it and what they measure, and of the gateway itself what a device's page has. */
 import { call } from "../api.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { lazily } from "../lazy.js";
 import { useLive } from "../live/live.js";
@@ -10,7 +10,7 @@ import { QueryResult, useQuery } from "../query.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { gatewayDevicesBeginning, resources } from "../resources/resources.js";
 import { Subscriptions } from "../resources/Subscriptions.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { Status } from "../shell/Status.js";
 import { shownHeaders } from "../shown.js";
 import { CarriedValues } from "./CarriedValues.js";
@@ -51,11 +51,11 @@ export function Gateway({ params: { id = "" } }: { readonly params: Readonly<Rec
               <h1>{gateway.gatewayName}</h1>
               <Facts gateway={gateway} />
             </div>
-            <a class="button" href={hrefOf("/explore", { d: gateway.deviceID })}>
+            <a class="button" href={formatHref("/explore", { d: gateway.deviceID })}>
               {t("nav.explore")}
             </a>
           </header>
-          <Tabs tabs={tabsOf(gateway)} />
+          <Tabs tabs={listTabs(gateway)} />
         </>
       )}
     </QueryResult>
@@ -66,7 +66,7 @@ function Facts({ gateway }: { readonly gateway: GatewayRecord }) {
   const { deviceStatus, gatewayProtocolLabel, upLinkNetworkLabel } = gateway;
   return (
     <p class="row muted">
-      <Status tone={statusTones[deviceStatus] ?? "idle"} word={wordOf("deviceStatus", deviceStatus)} />
+      <Status tone={statusTones[deviceStatus] ?? "idle"} word={describeCode("deviceStatus", deviceStatus)} />
       <code>{gateway.deviceID}</code>
       <ProductLink {...gateway} />
       <span>{gatewayProtocolLabel}</span>
@@ -77,7 +77,7 @@ function Facts({ gateway }: { readonly gateway: GatewayRecord }) {
 }
 
 /** Named as those of a device: what leads to a tab of the one leads to that of the other. */
-function tabsOf(gateway: GatewayRecord): Parameters<typeof Tabs>[0]["tabs"] {
+function listTabs(gateway: GatewayRecord): Parameters<typeof Tabs>[0]["tabs"] {
   const { id, deviceID } = gateway;
   return [
     { name: "now", title: t("device.now"), content: () => <Now gateway={gateway} /> },

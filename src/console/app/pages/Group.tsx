@@ -7,7 +7,7 @@ import { Bindings } from "../resources/Bindings.js";
 import { ResourceList } from "../resources/ResourceList.js";
 import { device, resources } from "../resources/resources.js";
 import { Subscriptions } from "../resources/Subscriptions.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { me } from "../session.js";
 import { Tabs } from "./Tabs.js";
 
@@ -35,7 +35,7 @@ export function Group({ params: { id = "" } }: { readonly params: Readonly<Recor
               <h1>{group.groupName}</h1>
               <p class="row muted">
                 <code>{group.groupID}</code>
-                <a href={hrefOf(`/products/${group.productIntID}`)}>{group.productName}</a>
+                <a href={formatHref(`/products/${group.productIntID}`)}>{group.productName}</a>
                 <span>{group.description}</span>
               </p>
             </div>

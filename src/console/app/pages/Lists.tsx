@@ -12,14 +12,14 @@ type Name = keyof typeof resources & string;
 const liveMs = 5000;
 const living: ReadonlySet<Name> = new Set<Name>([...(["currentAlerts", "notifications"] as const)]);
 
-function pageOf(title: TextKey, names: readonly Name[]) {
+function createListPage(title: TextKey, names: readonly Name[]) {
   return function ListPage() {
     const shown = names.filter((name) => {
       const { right, isOfDeployment }: Resource = resources[name];
       if (isOfDeployment === true) return isOperating();
       return right !== "admin" || me.value?.rights.includes("admin") === true;
     });
-    const contentOf = (name: Name) => (
+    const createContent = (name: Name) => (
       <ResourceList resource={resources[name]} {...(living.has(name) ? { everyMs: liveMs } : {})} />
     );
     const [only] = names;
@@ -29,13 +29,13 @@ function pageOf(title: TextKey, names: readonly Name[]) {
           <h1>{t(title)}</h1>
         </header>
         {names.length === 1 && only !== undefined ? (
-          contentOf(only)
+          createContent(only)
         ) : (
           <Tabs
             tabs={shown.map((name) => ({
               name,
               title: t(resources[name].title),
-              content: () => contentOf(name),
+              content: () => createContent(name),
             }))}
           />
         )}
@@ -44,11 +44,11 @@ function pageOf(title: TextKey, names: readonly Name[]) {
   };
 }
 
-export const Products = pageOf("nav.products", ["products"]);
-export const Alerts = pageOf("nav.alerts", [
+export const Products = createListPage("nav.products", ["products"]);
+export const Alerts = createListPage("nav.alerts", [
   ...(["currentAlerts", "historyAlerts", "alertRules", "contactPoints"] as const),
   ...(["alertRoutes", "silences", "notifications"] as const),
 ]);
-export const Access = pageOf("nav.access", [
+export const Access = createListPage("nav.access", [
   ...(["users", "apiKeys", "policies", "certs", "changes", "tenants"] as const),
 ]);

@@ -5,7 +5,7 @@ import { useQuery } from "../query.js";
 import { ResourceTable } from "../resources/ResourceTable.js";
 import { type Resource, type Row, resources } from "../resources/resources.js";
 import { useLiveChanges } from "../resources/use-live-changes.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { shownHeaders } from "../shown.js";
 
 const shown = 5;
@@ -28,7 +28,7 @@ export function NewestAlerts({ count }: { readonly count: number }) {
       <ResourceTable resource={newest} items={items} chosen={null} onChosen={() => undefined} />
       {count > items.length && (
         <p class="more">
-          <a href={hrefOf("/alerts")}>{t("overview.allAlerts", { count })}</a>
+          <a href={formatHref("/alerts")}>{t("overview.allAlerts", { count })}</a>
         </p>
       )}
     </section>

@@ -2,12 +2,12 @@
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
 import { numberText } from "../charts/numbers.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { useLive } from "../live/live.js";
 import { toneOfSeverity } from "../map/states.js";
 import { QueryResult, useQuery } from "../query.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { me } from "../session.js";
 import { Status } from "../shell/Status.js";
 import { shownHeaders } from "../shown.js";
@@ -67,7 +67,7 @@ function Beginning() {
       <p>{t("overview.beginText")}</p>
       {mayWrite && (
         <p>
-          <a class="button main" href={hrefOf("/start")}>
+          <a class="button main" href={formatHref("/start")}>
             {t("overview.first")}
           </a>
         </p>
@@ -82,27 +82,31 @@ function Filled(overview: OverviewAnswer) {
     <>
       <HealthLine {...overview} />
       <dl class="values totals">
-        <Figure title={t("nav.devices")} value={devices.total} to={hrefOf("/devices")}>
-          <Status tone="good" word={`${devices.online} ${wordOf("deviceStatus", 1)}`} />
-          <Status tone="idle" word={`${devices.offline} ${wordOf("deviceStatus", 0)}`} />
+        <Figure title={t("nav.devices")} value={devices.total} to={formatHref("/devices")}>
+          <Status tone="good" word={`${devices.online} ${describeCode("deviceStatus", 1)}`} />
+          <Status tone="idle" word={`${devices.offline} ${describeCode("deviceStatus", 0)}`} />
         </Figure>
         <Figure
           title={t("nav.alerts")}
           value={currentAlerts.total}
-          to={hrefOf("/alerts")}
+          to={formatHref("/alerts")}
           isBad={currentAlerts.total > 0}
         >
           {currentAlerts.bySeverity.map(({ alertSeverity, count }) => (
             <Status
               key={alertSeverity}
               tone={toneOfSeverity(alertSeverity)}
-              word={`${count} ${wordOf("alertSeverity", alertSeverity)}`}
+              word={`${count} ${describeCode("alertSeverity", alertSeverity)}`}
             />
           ))}
         </Figure>
-        <Figure title={t("nav.products")} value={products} to={hrefOf("/products")} />
-        <Figure title={t("title.gateways")} value={gateways} to={hrefOf("/devices", { tab: "gateways" })} />
-        <Figure title={t("title.groups")} value={groups} to={hrefOf("/devices", { tab: "groups" })} />
+        <Figure title={t("nav.products")} value={products} to={formatHref("/products")} />
+        <Figure
+          title={t("title.gateways")}
+          value={gateways}
+          to={formatHref("/devices", { tab: "gateways" })}
+        />
+        <Figure title={t("title.groups")} value={groups} to={formatHref("/devices", { tab: "groups" })} />
       </dl>
       {rates !== null && (
         <div class="values rates">

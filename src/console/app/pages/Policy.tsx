@@ -1,6 +1,6 @@
 /** A policy: what it says of topics, and of which devices. */
 import { call } from "../api.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
 import { Bindings } from "../resources/Bindings.js";
@@ -25,8 +25,8 @@ export function Policy({ params: { id = "" } }: { readonly params: Readonly<Reco
             <div>
               <h1>{name}</h1>
               <p class="row muted">
-                <span>{wordOf("allow", allow)}</span>
-                <span>{wordOf("access", access)}</span>
+                <span>{describeCode("allow", allow)}</span>
+                <span>{describeCode("access", access)}</span>
                 <code>{topic}</code>
                 <span>{description}</span>
               </p>

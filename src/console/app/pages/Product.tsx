@@ -1,6 +1,6 @@
 /** A product: what its devices measure and take, and what is made of it. */
 import { call } from "../api.js";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
 import { ResourceList } from "../resources/ResourceList.js";
@@ -40,7 +40,7 @@ export function Product({ params: { id = "" } }: { readonly params: Readonly<Rec
                 <h1>{productName}</h1>
                 <p class="row muted">
                   <code>{productID}</code>
-                  <span>{wordOf("cloudProtocol", cloudProtocol)}</span>
+                  <span>{describeCode("cloudProtocol", cloudProtocol)}</span>
                   <span>{description}</span>
                 </p>
               </div>

@@ -1,7 +1,7 @@
 /** The product of a record that names it by its string id alone. */
 import { call, type Page } from "../api.js";
 import { useQuery } from "../query.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 
 interface ProductLinkProps {
   readonly productID: string;
@@ -17,6 +17,6 @@ export function ProductLink({ productID, productName }: ProductLinkProps) {
   return id === undefined ? (
     <span>{productName}</span>
   ) : (
-    <a href={hrefOf(`/products/${id}`)}>{productName}</a>
+    <a href={formatHref(`/products/${id}`)}>{productName}</a>
   );
 }

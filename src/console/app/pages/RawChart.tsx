@@ -48,7 +48,7 @@ export function RawChart({ device, unit = "real", units, zone, from, to, onRange
   return (
     <QueryResult asked={asked}>
       {(items) => {
-        const lines = linesOf(items, units);
+        const lines = createRawLines(items, units);
         if (lines.length === 0) return <p class="notice">{t("explore.noPoints")}</p>;
         return (
           <>
@@ -74,7 +74,7 @@ export function RawChart({ device, unit = "real", units, zone, from, to, onRange
 }
 
 /** What can be drawn of an answer: texts are no line. */
-function linesOf(
+function createRawLines(
   items: readonly (NamedData | MetricData)[],
   units: ReadonlyMap<number, string | null> | undefined,
 ): Line[] {
@@ -88,9 +88,9 @@ function linesOf(
     )
       return [];
     const unit = ("originalData" in item ? units?.get(item.dataPointIntID) : null) ?? null;
-    const colorOf = colors.get(unit) ?? createColors();
-    colors.set(unit, colorOf);
-    const color = colorOf("originalData" in item ? item.dataPointIntID : item.id);
+    const pickColor = colors.get(unit) ?? createColors();
+    colors.set(unit, pickColor);
+    const color = pickColor("originalData" in item ? item.dataPointIntID : item.id);
     return [
       { name, unit, color, times: time, ...drawnValues(value as readonly (number | boolean | null)[]) },
     ];

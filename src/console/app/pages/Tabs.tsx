@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { hrefOf, path, query } from "../router.js";
+import { formatHref, path, query } from "../router.js";
 import { useCurrentInSight } from "../shell/use-current-in-sight.js";
 
 interface Tab {
@@ -21,7 +21,7 @@ export function Tabs({ tabs }: { readonly tabs: readonly Tab[] }) {
         {tabs.map(({ name, title }, i) => (
           <a
             key={name}
-            href={hrefOf(path.value, i === 0 ? {} : { tab: name })}
+            href={formatHref(path.value, i === 0 ? {} : { tab: name })}
             aria-current={name === shown?.name ? "page" : undefined}
           >
             {title}

@@ -1,7 +1,7 @@
 /** The range: steps back from now, moved along, or from one exact time to another in the zone. */
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
-import { offsetText, timeOf, wallOf, wallText } from "../charts/zone.js";
+import { fromWallTime, offsetText, toWallTime, wallText } from "../charts/zone.js";
 import { t } from "../i18n.js";
 import { presets, shifted, withEnd } from "./range.js";
 
@@ -145,7 +145,7 @@ export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
     const wall = Date.parse(`${typed.value}Z`);
     typed.value = null;
     // Of two times that look the same the one that is there stays.
-    if (Number.isFinite(wall) && wall !== wallOf(zone, second)) onTime(timeOf(zone, wall));
+    if (Number.isFinite(wall) && wall !== toWallTime(zone, second)) onTime(fromWallTime(zone, wall));
   }
   const second = Math.floor(time / 1000) * 1000;
   const other = otherTime(zone, second);
@@ -189,7 +189,7 @@ const shifts = [30, 60, 120].map((minutes) => minutes * 60_000);
 
 /** The other time at which the wall clock shows the same; null for none. */
 function otherTime(zone: string, time: number): number | null {
-  const wall = wallOf(zone, time);
+  const wall = toWallTime(zone, time);
   const others = shifts.flatMap((shift) => [time - shift, time + shift]);
-  return others.find((one) => wallOf(zone, one) === wall) ?? null;
+  return others.find((one) => toWallTime(zone, one) === wall) ?? null;
 }

@@ -1,6 +1,6 @@
 /** An earlier time beside a later one: by the wall clock, so that noon lies on noon whatever the clocks did between. */
-import { clockChanges, offsetOf, timeOf, wallOf } from "../charts/zone.js";
-import { spanOf } from "./range.js";
+import { clockChanges, fromWallTime, readOffset, toWallTime } from "../charts/zone.js";
+import { resolveSpan } from "./range.js";
 
 interface Span {
   readonly from: number;
@@ -13,11 +13,11 @@ export interface Earlier extends Span {
 }
 
 /** @param by as in `-1w` */
-export function earlierOf({ from, to }: Span, by: string, zone: string): Earlier {
-  const start = spanOf({ start: by, end: "now" }, from, zone)?.from ?? from;
-  const shift = wallOf(zone, from) - wallOf(zone, start);
-  const end = timeOf(zone, wallOf(zone, to) - shift);
-  const [before, after] = [stretchesOf(zone, start, end), stretchesOf(zone, from, to)];
+export function findEarlier({ from, to }: Span, by: string, zone: string): Earlier {
+  const start = resolveSpan({ start: by, end: "now" }, from, zone)?.from ?? from;
+  const shift = toWallTime(zone, from) - toWallTime(zone, start);
+  const end = fromWallTime(zone, toWallTime(zone, to) - shift);
+  const [before, after] = [listStretches(zone, start, end), listStretches(zone, from, to)];
   return {
     from: start,
     to: end,
@@ -39,13 +39,13 @@ interface Stretch {
 }
 
 /** Times between two changes of the clock, the outer ones without an end. */
-function stretchesOf(zone: string, from: number, to: number): Stretch[] {
+function listStretches(zone: string, from: number, to: number): Stretch[] {
   const changes = clockChanges(zone, from, to).map(({ time }) => time);
   const starts = [Number.NEGATIVE_INFINITY, ...changes];
   return starts.map((start, i) => ({
     from: start,
     until: starts[i + 1] ?? Number.POSITIVE_INFINITY,
-    offset: offsetOf(zone, Number.isFinite(start) ? start : from),
+    offset: readOffset(zone, Number.isFinite(start) ? start : from),
   }));
 }
 

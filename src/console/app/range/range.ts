@@ -1,5 +1,5 @@
 /** Ranges of time as the address has them: `-24h` to `now` stays relative, a date stays where it is. */
-import { timeOf, wallOf } from "../charts/zone.js";
+import { fromWallTime, toWallTime } from "../charts/zone.js";
 
 interface Range {
   readonly start: string;
@@ -22,7 +22,7 @@ const pattern = /^-(\d{1,6})([smhdwMy])$/;
 /** The time that a text means; null for none. Days, weeks, months and years go by the wall clock of the zone. */
 function timeOfText(text: string, now: number, zone: string): number | null {
   if (text === "now") return now;
-  if (text === "today") return timeOf(zone, midnight(wallOf(zone, now)));
+  if (text === "today") return fromWallTime(zone, midnight(toWallTime(zone, now)));
   const relative = pattern.exec(text);
   if (relative !== null) {
     const [, digits = "", unit = ""] = relative;
@@ -39,7 +39,7 @@ function midnight(wall: number): number {
 }
 
 function byCalendar(zone: string, now: number, count: number, unit: string): number {
-  const wall = new Date(wallOf(zone, now));
+  const wall = new Date(toWallTime(zone, now));
   if (unit === "d" || unit === "w") wall.setUTCDate(wall.getUTCDate() - count * (unit === "w" ? 7 : 1));
   else {
     const day = wall.getUTCDate();
@@ -49,11 +49,11 @@ function byCalendar(zone: string, now: number, count: number, unit: string): num
     const last = new Date(Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth() + 1, 0)).getUTCDate();
     wall.setUTCDate(Math.min(day, last));
   }
-  return timeOf(zone, wall.getTime());
+  return fromWallTime(zone, wall.getTime());
 }
 
 /** Null where one of the two means no time, or they are in the wrong order. */
-export function spanOf({ start, end }: Range, now: number, zone: string): Span | null {
+export function resolveSpan({ start, end }: Range, now: number, zone: string): Span | null {
   const [from, to] = [timeOfText(start, now, zone), timeOfText(end, now, zone)];
   return from === null || to === null || from >= to ? null : { from, to };
 }

@@ -1,5 +1,5 @@
 /** One value of a row: codes by their words, states by shape and colour too, long texts on one line. */
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { statusTones, toneOfSeverity } from "../map/states.js";
 import { Status, type Tone } from "../shell/Status.js";
 import { Moment } from "../shown.js";
@@ -35,9 +35,9 @@ export function Cell({ field, value }: { readonly field: string; readonly value:
   if (typeof value === "object") return <code class="line">{JSON.stringify(value)}</code>;
   if (typeof value === "number" && isMoment.test(field) && value > longAgo) return <Moment at={value} />;
   const tone = tones[field]?.(value);
-  if (tone !== undefined) return <Status tone={tone} word={wordOf(field, value)} />;
-  if (typeof value === "number") return <>{wordOf(field, value)}</>;
-  const text = wordOf(field, String(value));
+  if (tone !== undefined) return <Status tone={tone} word={describeCode(field, value)} />;
+  if (typeof value === "number") return <>{describeCode(field, value)}</>;
+  const text = describeCode(field, String(value));
   if (asCode.has(field)) {
     return (
       <code class="line" title={text}>

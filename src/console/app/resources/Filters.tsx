@@ -1,14 +1,14 @@
 /** By what a list is narrowed: each in the address. */
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { RecordInput } from "../dashboards/RecordInput.js";
 import { language, t } from "../i18n.js";
 import { TimeInput } from "../range/RangePicker.js";
-import { spanOf } from "../range/range.js";
+import { resolveSpan } from "../range/range.js";
 import { query, setQuery } from "../router.js";
 import { shownZone } from "../shown.js";
 import { fieldNames } from "../texts/fields.js";
 import { Choice } from "./Choice.js";
-import { namesOf, parameterOf } from "./filtering.js";
+import { filterParameter, listParameterNames } from "./filtering.js";
 import type { Filter } from "./resources.js";
 
 /** Another question has other pages, and can be gone back from. */
@@ -16,7 +16,7 @@ const applyFilters = (changes: Readonly<Record<string, string | undefined>>): vo
   setQuery({ ...changes, page: undefined }, { replace: false });
 
 export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
-  const names = namesOf(filters);
+  const names = listParameterNames(filters);
   const isFiltered = names.some((name) => (query.value[name] ?? "") !== "");
   return (
     <>
@@ -39,7 +39,7 @@ export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
 function FilterInput({ filter }: { readonly filter: Filter }) {
   if (filter.kind === "time") return <TimeFilter />;
   const name = fieldNames(language.value)(filter.field);
-  const parameter = parameterOf(filter);
+  const parameter = filterParameter(filter);
   const value = query.value[parameter] ?? "";
   const choose = (chosen: string | undefined): void => applyFilters({ [parameter]: chosen });
   if (filter.kind === "code") {
@@ -48,7 +48,10 @@ function FilterInput({ filter }: { readonly filter: Filter }) {
         name={name}
         none={t("list.any", { field: name })}
         value={value}
-        options={filter.codes.map((code) => ({ value: String(code), text: wordOf(filter.field, code) }))}
+        options={filter.codes.map((code) => ({
+          value: String(code),
+          text: describeCode(filter.field, code),
+        }))}
         onChoice={choose}
       />
     );
@@ -85,10 +88,10 @@ function TimeFilter() {
   const { from, to } = query.value;
   const zone = shownZone();
   const isBetween = from !== undefined && to !== undefined;
-  const span = isBetween ? spanOf({ start: from, end: to }, Date.now(), zone) : null;
+  const span = isBetween ? resolveSpan({ start: from, end: to }, Date.now(), zone) : null;
   function choose(chosen: string | undefined): void {
     if (chosen !== between) return applyFilters({ from: chosen, to: undefined });
-    const known = spanOf({ start: from ?? "-24h", end: "now" }, Date.now(), zone);
+    const known = resolveSpan({ start: from ?? "-24h", end: "now" }, Date.now(), zone);
     if (known !== null)
       applyFilters({ from: String(Math.round(known.from)), to: String(Math.round(known.to)) });
   }

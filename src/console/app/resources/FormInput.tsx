@@ -2,7 +2,7 @@
 
 import type { FormField } from "tidemark:forms";
 import { useId } from "preact/hooks";
-import { wordOf } from "../codes.js";
+import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
 import { ReferenceInput } from "./ReferenceInput.js";
 import type { Reference } from "./resources.js";
@@ -71,7 +71,7 @@ function Input({
         {(!isRequired || text === "") && <option value="" />}
         {choices.map((choice) => (
           <option key={choice} value={String(choice)}>
-            {isYesNo(choices) ? t(choice === 1 ? "word.yes" : "word.no") : wordOf(name, choice)}
+            {isYesNo(choices) ? t(choice === 1 ? "word.yes" : "word.no") : describeCode(name, choice)}
           </option>
         ))}
       </select>
@@ -106,7 +106,7 @@ function Input({
               checked={chosen.has(String(choice))}
               onChange={(event) => toggle(String(choice), event.currentTarget.checked)}
             />
-            {wordOf(wordsOf[name] ?? name, choice)}
+            {describeCode(wordsOf[name] ?? name, choice)}
           </label>
         ))}
       </span>

@@ -38,9 +38,9 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
     }),
   );
   const items = found.data?.items ?? [];
-  const nameOf = (row: Row): string => `${String(row[label])} (${String(row[value])})`;
+  const nameRow = (row: Row): string => `${String(row[label])} (${String(row[value])})`;
   // A name that was typed before it was found is chosen when it is.
-  const late = typed.value === null ? undefined : items.find((row) => nameOf(row) === typed.value);
+  const late = typed.value === null ? undefined : items.find((row) => nameRow(row) === typed.value);
   useEffect(() => {
     if (late !== undefined) choose(late);
   }, [late]);
@@ -72,10 +72,10 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
         {...shared}
         list={list}
         autocomplete="off"
-        value={typed.value ?? (present === undefined ? text : nameOf(present))}
+        value={typed.value ?? (present === undefined ? text : nameRow(present))}
         onInput={(event) => {
           const now = event.currentTarget.value;
-          const match = items.find((row) => nameOf(row) === now);
+          const match = items.find((row) => nameRow(row) === now);
           if (match !== undefined) return choose(match);
           typed.value = now;
           report(now.trim());
@@ -83,7 +83,7 @@ export function ReferenceInput({ shared, text, reference, within, onText }: Refe
       />
       <datalist id={list}>
         {items.map((row) => (
-          <option key={row.id} value={nameOf(row)} />
+          <option key={row.id} value={nameRow(row)} />
         ))}
       </datalist>
     </>

@@ -12,7 +12,7 @@ import { fieldNames } from "../texts/fields.js";
 import { editors } from "./editors.js";
 import { FormInput } from "./FormInput.js";
 import type { Fields, FormBodyProps, ResourceFormProps } from "./form-body.js";
-import { textOf } from "./form-values.js";
+import { formatFieldValue } from "./form-values.js";
 import { RecordForm } from "./RecordForm.js";
 import { useSave } from "./use-save.js";
 
@@ -54,7 +54,7 @@ function FormOf(props: FormBodyProps) {
   const fields = all.filter(({ name }) => !(name in within) && resource.elsewhere?.includes(name) !== true);
   const isWhole = useSignal(record !== null || fields.length <= fewFields);
   const texts = useSignal<Readonly<Record<string, string>>>(
-    Object.fromEntries(fields.map((field) => [field.name, textOf(field, known[field.name])])),
+    Object.fromEntries(fields.map((field) => [field.name, formatFieldValue(field, known[field.name])])),
   );
   const { save, faults, failure, isBusy, secret } = useSave(props, fields, texts);
   const shown = isWhole.value || failure !== null ? fields : fields.filter(({ isRequired }) => isRequired);

@@ -12,7 +12,7 @@ import { fieldNames } from "../texts/fields.js";
 import { BeginningOf } from "./Beginning.js";
 import { Deletion } from "./Deletion.js";
 import { Filters } from "./Filters.js";
-import { filtersOf, parametersOf, questionOf } from "./filtering.js";
+import { createFilterQuery, createListParameters, listFilters } from "./filtering.js";
 import { ResourceForm } from "./ResourceForm.js";
 import { ResourceTable } from "./ResourceTable.js";
 import type { Resource, Row } from "./resources.js";
@@ -37,8 +37,8 @@ export function ResourceList({ resource, within = {}, besides = {}, everyMs }: R
   const { path, search, form } = resource;
   const { page = "1", q = "", new: isNew } = query.value;
   const open = useSignal<Row | "new" | null>(null);
-  const filters = filtersOf(resource, within);
-  const question = questionOf(resource, filters, query.value);
+  const filters = listFilters(resource, within);
+  const question = createFilterQuery(resource, filters, query.value);
   const asked = { ...within, _page: Math.max(1, Math.trunc(Number(page)) || 1), _limit: rowsPerPage };
   const key = `${path} ${JSON.stringify([asked, question])} ${language.value}`;
   const list = useQuery(
@@ -49,7 +49,7 @@ export function ResourceList({ resource, within = {}, besides = {}, everyMs }: R
         return pageOfWhole(await call<readonly Row[]>("GET", path, { headers, signal }), asked, question);
       }
       return call<Page<Row>>("GET", path, {
-        query: { ...asked, ...parametersOf(question) },
+        query: { ...asked, ...createListParameters(question) },
         headers,
         signal,
       });

@@ -1,7 +1,7 @@
 /** Rows of a resource, some of which may be chosen. */
 import type { ComponentChildren } from "preact";
 import { language, t } from "../i18n.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { Scroll } from "../shell/Scroll.js";
 import { fieldNames } from "../texts/fields.js";
 import { Cell, isNothing } from "./Cell.js";
@@ -50,8 +50,8 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
               </th>
             )}
             {columns.map((column) => (
-              <th key={column} class={classOf(column)}>
-                {name(headOf(resource, column))}
+              <th key={column} class={columnClass(column)}>
+                {name(columnHead(resource, column))}
               </th>
             ))}
             {onEdit !== undefined && (
@@ -79,8 +79,8 @@ export function ResourceTable({ resource, items, chosen, onChosen, onEdit, more 
                 return (
                   <td
                     key={column}
-                    class={`${classOf(column)} ${i > 0 && isNothing(value) ? "nothing" : ""}`}
-                    data-name={i === 0 ? undefined : name(headOf(resource, column))}
+                    class={`${columnClass(column)} ${i > 0 && isNothing(value) ? "nothing" : ""}`}
+                    data-name={i === 0 ? undefined : name(columnHead(resource, column))}
                   >
                     <Linked href={hrefFor(resource, row, column, i === 0)} title={titles[column]}>
                       <Cell field={column} value={value} />
@@ -119,10 +119,10 @@ const figures: ReadonlySet<string> = new Set([
     "wait",
   ] as const),
 ]);
-const classOf = (column: string): string => (figures.has(column) ? "figure" : "");
+const columnClass = (column: string): string => (figures.has(column) ? "figure" : "");
 
 /** A list of other records names a device as what it is. */
-const headOf = ({ links }: Pick<Resource, "links">, column: string): string =>
+const columnHead = ({ links }: Pick<Resource, "links">, column: string): string =>
   codeNames[column] ?? (column === "deviceName" && links?.deviceName !== undefined ? "deviceIntID" : column);
 
 /** In a form a product is chosen; in a list its code stands beside its name. */
@@ -134,9 +134,9 @@ function hrefFor(
   column: string,
   isFirst: boolean,
 ): string | null {
-  if (isFirst && page !== undefined) return hrefOf(page(row));
+  if (isFirst && page !== undefined) return formatHref(page(row));
   const link = links?.[column]?.(row) ?? null;
-  return link === null ? null : hrefOf(link.path, link.query);
+  return link === null ? null : formatHref(link.path, link.query);
 }
 
 interface LinkedProps {

@@ -1,31 +1,31 @@
 /** What the address says of a list: which page, what is searched for, and by what it is narrowed. */
-import { spanOf } from "../range/range.js";
+import { resolveSpan } from "../range/range.js";
 import { shownZone } from "../shown.js";
 import type { Filter, Resource } from "./resources.js";
 
 type Query = Readonly<Record<string, string>>;
 type Within = Readonly<Record<string, string | number>>;
 
-export const parameterOf = (filter: Exclude<Filter, { kind: "time" }>): string =>
+export const filterParameter = (filter: Exclude<Filter, { kind: "time" }>): string =>
   filter.kind === "text" ? `${filter.field}_like` : filter.field;
 
 /** What is fixed is no choice: the alerts of one device are not narrowed by their device. */
-export function filtersOf({ filters = [] }: Resource, within: Within): readonly Filter[] {
+export function listFilters({ filters = [] }: Resource, within: Within): readonly Filter[] {
   return filters.filter((one) => one.kind === "time" || !Object.hasOwn(within, one.field));
 }
 
 /** Parameters of the address that narrow the list. */
-export const namesOf = (filters: readonly Filter[]): string[] =>
-  filters.flatMap((one) => (one.kind === "time" ? ["from", "to"] : [parameterOf(one)]));
+export const listParameterNames = (filters: readonly Filter[]): string[] =>
+  filters.flatMap((one) => (one.kind === "time" ? ["from", "to"] : [filterParameter(one)]));
 
 /** What is asked, as it stays the same while time passes: `-1h` is one question all day. */
-export function questionOf(
+export function createFilterQuery(
   { search }: Resource,
   filters: readonly Filter[],
   query: Query,
 ): Readonly<Record<string, string>> {
   const { q = "" } = query;
-  const given = namesOf(filters).flatMap((name) => {
+  const given = listParameterNames(filters).flatMap((name) => {
     const value = query[name] ?? "";
     return value === "" ? [] : [[name, value] as const];
   });
@@ -36,12 +36,12 @@ export function questionOf(
 }
 
 /** The question as the API takes it now. */
-export function parametersOf(
+export function createListParameters(
   question: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string | number>> {
   const { from, to, ...others } = question;
   if (from === undefined) return others;
-  const span = spanOf({ start: from, end: to ?? "now" }, Date.now(), shownZone());
+  const span = resolveSpan({ start: from, end: to ?? "now" }, Date.now(), shownZone());
   if (span === null) return others;
   // What has just begun belongs to a range that ends now.
   const end = to === undefined || to === "now" ? {} : { endTime: Math.round(span.to) };

@@ -6,7 +6,7 @@ interface Field {
 }
 
 /** A value of a record as it is edited. */
-export function textOf({ kind }: Pick<Field, "kind">, value: unknown): string {
+export function formatFieldValue({ kind }: Pick<Field, "kind">, value: unknown): string {
   if (value === null || value === undefined) return "";
   if (kind === "choices" && Array.isArray(value)) return value.join();
   return typeof value === "object" || kind === "json" ? JSON.stringify(value) : String(value);
@@ -22,7 +22,7 @@ type Body =
  * the service reads them, and says what is wrong with them.
  * @param known the record that is edited; null: a new one
  */
-export function bodyOf(
+export function createFormBody(
   fields: readonly Field[],
   texts: Readonly<Record<string, string>>,
   known: Readonly<Record<string, unknown>> | null,
@@ -31,7 +31,7 @@ export function bodyOf(
   const unreadable: string[] = [];
   for (const field of fields) {
     const text = texts[field.name] ?? "";
-    if (known !== null && text === textOf(field, known[field.name])) continue;
+    if (known !== null && text === formatFieldValue(field, known[field.name])) continue;
     if (text === "") {
       if (known !== null) body[field.name] = null;
       continue;

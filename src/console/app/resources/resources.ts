@@ -91,19 +91,19 @@ const [ofDevice, ofProduct, ofTime] = [
 const ofRole = { kind: "code", field: "role", codes: ["admin", "operator", "viewer"] } as const;
 
 /** Records name a device by its record id, or else by its string id: an address takes both. */
-function deviceOf({ deviceIntID, deviceID }: Row): Link | null {
+function linkDevice({ deviceIntID, deviceID }: Row): Link | null {
   const id = deviceIntID ?? deviceID;
   return id === null || id === undefined ? null : { path: `/devices/${encodeURIComponent(String(id))}` };
 }
 
 /** What the device measured about the time at which it began. */
-function chartOf({ deviceID, startTime }: Row): Link | null {
+function linkChart({ deviceID, startTime }: Row): Link | null {
   if (typeof deviceID !== "string" || typeof startTime !== "number") return null;
   const [from, to] = [startTime - hourMs, startTime + hourMs].map(String) as [string, string];
   return { path: "/explore", query: { d: deviceID, from, to } };
 }
 
-const links = { deviceName: deviceOf };
+const links = { deviceName: linkDevice };
 const shown = {
   alertContent: ({ alertName, alertContent }: Row) =>
     beyondName(String(alertName), typeof alertContent === "string" ? alertContent : null),
@@ -303,7 +303,7 @@ const ofAlerts = {
     search: "alertName",
     canDelete: true,
     filters: alertFilters,
-    links: { ...links, startTime: chartOf },
+    links: { ...links, startTime: linkChart },
     shown,
     liveKind: "alerts",
     removal: { name: "alert.end", sure: "alert.sureEnd" },
@@ -325,7 +325,7 @@ const ofAlerts = {
     search: "alertName",
     canDelete: true,
     filters: alertFilters,
-    links: { ...links, startTime: chartOf },
+    links: { ...links, startTime: linkChart },
     shown,
     liveKind: "alerts",
     beginning: alertsBeginning,

@@ -2,10 +2,10 @@ import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import type { Fields, FormBodyProps } from "./form-body.js";
-import { bodyOf } from "./form-values.js";
+import { createFormBody } from "./form-values.js";
 
 /** What the answer tells this once: an API key, or the password of a tenant's first administrator. */
-function secretOf(made: Fields | undefined): string | null {
+function findSecret(made: Fields | undefined): string | null {
   if (typeof made?.appSecret === "string") return `${String(made.appID)}:${made.appSecret}`;
   return typeof made?.password === "string" ? `${String(made.username)}\n${made.password}` : null;
 }
@@ -13,7 +13,7 @@ function secretOf(made: Fields | undefined): string | null {
 /** Sends what is typed, and keeps it as it is where the service does not take it. */
 export function useSave(
   { resource, record, within, onClose, known }: FormBodyProps,
-  fields: Parameters<typeof bodyOf>[0],
+  fields: Parameters<typeof createFormBody>[0],
   texts: { readonly value: Readonly<Record<string, string>> },
 ) {
   const faults = useSignal<Readonly<Record<string, string>>>({});
@@ -28,7 +28,7 @@ export function useSave(
       return onClose(true);
     }
     const made = await call<Fields | undefined>("POST", resource.path, { body: { ...within, ...body } });
-    const madeSecret = secretOf(made);
+    const madeSecret = findSecret(made);
     if (madeSecret === null) return onClose(true, made);
     secret.value = madeSecret;
   }
@@ -36,7 +36,7 @@ export function useSave(
   async function save(): Promise<void> {
     faults.value = {};
     failure.value = null;
-    const read = bodyOf(fields, texts.value, record === null ? null : known);
+    const read = createFormBody(fields, texts.value, record === null ? null : known);
     if ("unreadable" in read) {
       faults.value = Object.fromEntries(read.unreadable.map((field) => [field, t("form.json")]));
       return;

@@ -38,7 +38,7 @@ export function Palette() {
     hits: await findHits(settled, signal),
   }));
   const isAnswered = found.data?.text === text || found.failure !== null;
-  const options = optionsOf(text, found.data?.hits ?? [], choose);
+  const options = listOptions(text, found.data?.hits ?? [], choose);
   const at = Math.max(
     0,
     options.findIndex(({ key }) => key === active.value),
@@ -144,7 +144,7 @@ const steps: Readonly<Record<string, (at: number, count: number) => number>> = {
   ArrowUp: (at, count) => (at - 1 + count) % Math.max(1, count),
 };
 
-function optionsOf(
+function listOptions(
   text: string,
   hits: readonly Hit[],
   choose: (action: () => void | Promise<void>) => Promise<void>,

@@ -1,6 +1,6 @@
 /** What the search can do besides finding: pages, and what is done without one. */
 import { language, setLanguage, t } from "../i18n.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { me } from "../session.js";
 import type { IconName } from "../shell/icons.js";
 import { entries } from "../shell/Rail.js";
@@ -26,12 +26,17 @@ export function actionsNow(): readonly Action[] {
   });
   return [
     ...entries.map(
-      ({ to, icon, text }): Action => ({ key: to, kind: "page", icon, text: t(text), to: hrefOf(to) }),
+      ({ to, icon, text }): Action => ({ key: to, kind: "page", icon, text: t(text), to: formatHref(to) }),
     ),
     ...(mayWrite
       ? [
-          act("new product", "products", t("act.newProduct"), hrefOf("/products", { new: "1" })),
-          act("new device", "devices", t("act.newDevice"), hrefOf("/devices", { tab: "devices", new: "1" })),
+          act("new product", "products", t("act.newProduct"), formatHref("/products", { new: "1" })),
+          act(
+            "new device",
+            "devices",
+            t("act.newDevice"),
+            formatHref("/devices", { tab: "devices", new: "1" }),
+          ),
         ]
       : []),
     ...(["light", "dark", "system"] as const)

@@ -1,6 +1,6 @@
 /** What GET /search finds, and where each hit leads. */
 import { call, type Page } from "../api.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import type { IconName } from "../shell/icons.js";
 
 export interface Hit {
@@ -41,24 +41,24 @@ export const iconOf: Readonly<Record<Hit["type"], IconName>> = {
 export async function hrefOfHit({ type, id, name }: Hit): Promise<string> {
   switch (type) {
     case "product":
-      return hrefOf(`/products/${id}`);
+      return formatHref(`/products/${id}`);
     case "device":
-      return hrefOf(`/devices/${id}`);
+      return formatHref(`/devices/${id}`);
     case "dashboard":
-      return hrefOf(`/dashboards/${id}`);
+      return formatHref(`/dashboards/${id}`);
     case "gateway":
-      return hrefOf(`/gateways/${id}`);
+      return formatHref(`/gateways/${id}`);
     case "group":
-      return hrefOf(`/groups/${id}`);
+      return formatHref(`/groups/${id}`);
     case "alertRule":
-      return hrefOf("/alerts", { tab: "alertRules", q: name });
+      return formatHref("/alerts", { tab: "alertRules", q: name });
     case "user":
-      return hrefOf("/access", { tab: "users" });
+      return formatHref("/access", { tab: "users" });
     case "dataPoint": {
       const { productID } = await call<{ productID: string }>("GET", `/data_points/${id}`);
       // A string id of digits alone would be taken for a record id where it stands in a path.
       const { items } = await call<Page<{ id: number }>>("GET", "/products", { query: { productID } });
-      return hrefOf(`/products/${items[0]?.id ?? productID}`, { tab: "dataPoints", q: name });
+      return formatHref(`/products/${items[0]?.id ?? productID}`, { tab: "dataPoints", q: name });
     }
   }
 }

@@ -1,7 +1,7 @@
 import { useRef } from "preact/hooks";
 import { t } from "../i18n.js";
 import { searchKeys } from "../keys/search-keys.js";
-import { hrefOf, path } from "../router.js";
+import { formatHref, path } from "../router.js";
 import { overlay } from "../search/open.js";
 import { me } from "../session.js";
 import type { TextKey } from "../texts/texts.js";
@@ -49,7 +49,7 @@ export function Rail() {
   useCurrentInSight(place, entries.find(({ to }) => isHere(to))?.to);
   return (
     <nav class="rail" ref={place} aria-label={t("nav.label")}>
-      <a class="brand" href={hrefOf("/")}>
+      <a class="brand" href={formatHref("/")}>
         <Icon name="tide" size={24} />
         <span class="word">{t("app.name")}</span>
       </a>
@@ -69,7 +69,7 @@ export function Rail() {
       <ul>
         {entries.map(({ to, icon, text }) => (
           <li key={to}>
-            <a href={hrefOf(to)} aria-current={isHere(to) ? "page" : undefined} title={t(text)}>
+            <a href={formatHref(to)} aria-current={isHere(to) ? "page" : undefined} title={t(text)}>
               <Icon name={icon} />
               <span class="word">{t(text)}</span>
             </a>

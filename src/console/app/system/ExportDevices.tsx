@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
-import { taskIDOf } from "../tasks/task.js";
+import { parseTaskID } from "../tasks/task.js";
 
 const formats = ["xlsx", "csv"] as const;
 
@@ -15,7 +15,7 @@ export function ExportDevices() {
     failure.value = null;
     try {
       const query = { format };
-      taskID.value = taskIDOf(await call<{ statusUrl: string }>("GET", "/devices_export", { query }));
+      taskID.value = parseTaskID(await call<{ statusUrl: string }>("GET", "/devices_export", { query }));
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
       failure.value = error.status === 0 ? t("state.away") : error.message;

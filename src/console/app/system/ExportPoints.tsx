@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { ApiFailure, asCurl } from "../api.js";
-import { timeOf } from "../charts/zone.js";
+import { fromWallTime } from "../charts/zone.js";
 import { receive, saveFile } from "../files.js";
 import { t } from "../i18n.js";
 import { ReferenceInput } from "../resources/ReferenceInput.js";
@@ -154,7 +154,7 @@ const kilobytes = (size: number): number => Math.ceil(size / 1000);
 /** What a picker says is the wall time of the deployment; undefined where it says nothing. */
 function timeText(wall: string, zone: string): number | undefined {
   const time = Date.parse(`${wall}Z`);
-  return Number.isFinite(time) ? timeOf(zone, time) : undefined;
+  return Number.isFinite(time) ? fromWallTime(zone, time) : undefined;
 }
 
 interface WhenProps {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { call } from "../api.js";
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { me } from "../session.js";
 import { Scroll } from "../shell/Scroll.js";
 import { Status, type Tone } from "../shell/Status.js";
@@ -16,7 +16,7 @@ import {
   lagSecondsWarn,
   refreshMs,
 } from "./figures.js";
-import { labelled, readMetrics, sumOf } from "./metrics.js";
+import { labelled, readMetrics, sumSamples } from "./metrics.js";
 
 interface HealthAnswer extends HealthFigures {
   readonly deployment: (DeploymentFigures & Pick<HealthFigures, "refused">) | null;
@@ -77,7 +77,7 @@ function Parts({ lag, commit, disk, deployment }: HealthAnswer) {
               word={t("health.degraded")}
             >
               {part === deadLettersPart ? (
-                <a href={hrefOf("/messages", { tab: "setAside" })}>{reason}</a>
+                <a href={formatHref("/messages", { tab: "setAside" })}>{reason}</a>
               ) : (
                 reason
               )}
@@ -164,11 +164,11 @@ function Connections() {
             <h2>{t("health.connections")}</h2>
             <dl class="facts numbers">
               <dt>{t("health.ofDevices")}</dt>
-              <dd>{sumOf(samples, "tidemark_connections")}</dd>
+              <dd>{sumSamples(samples, "tidemark_connections")}</dd>
               <dt>HTTP</dt>
-              <dd>{sumOf(samples, "tidemark_http_connections")}</dd>
+              <dd>{sumSamples(samples, "tidemark_http_connections")}</dd>
               <dt>{t("health.feeds")}</dt>
-              <dd>{sumOf(samples, "tidemark_live_feeds")}</dd>
+              <dd>{sumSamples(samples, "tidemark_live_feeds")}</dd>
             </dl>
           </section>
           <RefusedOnes
@@ -182,13 +182,13 @@ function Connections() {
             <h2>{t("health.process")}</h2>
             <dl class="facts">
               <dt>{t("health.memory")}</dt>
-              <dd>{inHundredths(sumOf(samples, "process_resident_memory_bytes") / megabyte)} MB</dd>
+              <dd>{inHundredths(sumSamples(samples, "process_resident_memory_bytes") / megabyte)} MB</dd>
               <dt>{t("health.segments")}</dt>
-              <dd>{sumOf(samples, "tidemark_journal_segments")}</dd>
-              <LastBackup at={sumOf(samples, "tidemark_backup_completed_seconds") * 1000} />
+              <dd>{sumSamples(samples, "tidemark_journal_segments")}</dd>
+              <LastBackup at={sumSamples(samples, "tidemark_backup_completed_seconds") * 1000} />
               <dt>{t("health.damage")}</dt>
-              <dd class={sumOf(samples, "tidemark_damage_total") > 0 ? "status bad" : ""}>
-                {sumOf(samples, "tidemark_damage_total")}
+              <dd class={sumSamples(samples, "tidemark_damage_total") > 0 ? "status bad" : ""}>
+                {sumSamples(samples, "tidemark_damage_total")}
               </dd>
             </dl>
           </section>

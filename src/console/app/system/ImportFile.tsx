@@ -8,9 +8,9 @@ import { t } from "../i18n.js";
 import { Scroll } from "../shell/Scroll.js";
 import { useDrop } from "../shell/use-drop.js";
 import { TaskProgress } from "../tasks/TaskProgress.js";
-import { taskIDOf } from "../tasks/task.js";
+import { parseTaskID } from "../tasks/task.js";
 import type { ImportKind } from "./import-kinds.js";
-import { beginningOf, type Preview, previewOf } from "./preview.js";
+import { createPreview, type Preview, readBeginning } from "./preview.js";
 
 interface Chosen {
   readonly file: File;
@@ -35,8 +35,8 @@ export function ImportFile({ kind }: { readonly kind: ImportKind }) {
     failure.value = null;
     taskID.value = null;
     try {
-      const beginning = kind.isReadable(file) ? await beginningOf(file) : "";
-      chosen.value = { file, beginning, preview: kind.isReadable(file) ? previewOf(beginning) : null };
+      const beginning = kind.isReadable(file) ? await readBeginning(file) : "";
+      chosen.value = { file, beginning, preview: kind.isReadable(file) ? createPreview(beginning) : null };
     } catch {
       chosen.value = null;
       failure.value = t("transfer.unreadable", { file: file.name });
@@ -57,7 +57,7 @@ export function ImportFile({ kind }: { readonly kind: ImportKind }) {
         },
         stop.signal,
       );
-      taskID.value = taskIDOf(begun);
+      taskID.value = parseTaskID(begun);
       chosen.value = null;
       if (picker.current !== null) picker.current.value = "";
     } catch (error) {

@@ -3,7 +3,7 @@
 import { t } from "../i18n.js";
 import { QueryResult, useQuery } from "../query.js";
 import { Pages } from "../resources/ResourceList.js";
-import { hrefOf, query, setQuery } from "../router.js";
+import { formatHref, query, setQuery } from "../router.js";
 import { Scroll } from "../shell/Scroll.js";
 import { Moment } from "../shown.js";
 import { countsIn } from "../tasks/TaskOutcome.js";
@@ -83,7 +83,7 @@ function Row({ task, isOpen }: { readonly task: ListedTask; readonly isOpen: boo
       <tr>
         <td>
           <a
-            href={hrefOf("/system", { ...query.value, task: isOpen ? undefined : taskID })}
+            href={formatHref("/system", { ...query.value, task: isOpen ? undefined : taskID })}
             aria-expanded={isOpen}
           >
             {known === undefined ? kind : kindWord(known)}

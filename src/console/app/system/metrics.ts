@@ -18,19 +18,19 @@ export async function readMetrics(signal: AbortSignal): Promise<readonly Sample[
     throw new ApiFailure(0, "NO_ANSWER", "the service does not answer");
   }
   if (!response.ok) throw new ApiFailure(response.status, "METRICS", `${response.status}`);
-  return samplesOf(await response.text());
+  return parseSamples(await response.text());
 }
 
 const pattern = /^(\w+)(?:\{\w+="([^"]*)"[^}]*\})? (\S+)$/;
 
-function samplesOf(text: string): readonly Sample[] {
+function parseSamples(text: string): readonly Sample[] {
   return text.split("\n").flatMap((line) => {
     const [, name, label = "", value] = pattern.exec(line) ?? [];
     return name === undefined ? [] : [{ name, label, value: Number(value) }];
   });
 }
 
-export const sumOf = (samples: readonly Sample[], name: string): number =>
+export const sumSamples = (samples: readonly Sample[], name: string): number =>
   samples.filter((one) => one.name === name).reduce((sum, { value }) => sum + value, 0);
 
 /** Those of one metric that are not 0, the largest first. */

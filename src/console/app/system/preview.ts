@@ -12,7 +12,7 @@ const delimiters = [",", ";", "\t"];
 export const isPacked = (file: File): boolean => /\.gz$/i.test(file.name);
 
 /** The text of a file as it comes: unpacked, and in UTF-16 where its mark says so. */
-export async function textOf(file: File): Promise<ReadableStreamDefaultReader<string>> {
+export async function openText(file: File): Promise<ReadableStreamDefaultReader<string>> {
   const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   const encoding = !isWide ? "utf-8" : first === 0xff ? "utf-16le" : "utf-16be";
@@ -21,8 +21,8 @@ export async function textOf(file: File): Promise<ReadableStreamDefaultReader<st
 }
 
 /** The beginning of a file as text. */
-export async function beginningOf(file: File): Promise<string> {
-  const reader = await textOf(file);
+export async function readBeginning(file: File): Promise<string> {
+  const reader = await openText(file);
   let text = "";
   while (text.length < bytesMax) {
     const { value, done } = await reader.read();
@@ -36,7 +36,7 @@ export async function beginningOf(file: File): Promise<string> {
 export const isNdjson = (text: string): boolean => /^(\ufeff)?\s*\{/.test(text);
 
 /** Null for what is neither. */
-export function previewOf(text: string, most = rowsMax): Preview | null {
+export function createPreview(text: string, most = rowsMax): Preview | null {
   const whole = text.replace(/^\ufeff/, "");
   return isNdjson(whole) ? previewOfNdjson(whole, most) : previewOfCsv(whole, most);
 }

@@ -4,7 +4,7 @@ import { t } from "../i18n.js";
 import type { Query } from "../query.js";
 import { useQuery } from "../query.js";
 import { TaskState } from "./TaskState.js";
-import { hasEnded, taskIDOf, taskStatus } from "./task.js";
+import { hasEnded, parseTaskID, taskStatus } from "./task.js";
 
 const lookMs = 500;
 
@@ -15,7 +15,7 @@ export function useTask<Message>(statusUrl: string | null) {
   const asked = useQuery<Watched | null>(
     `task ${statusUrl}`,
     async (signal) =>
-      statusUrl === null ? null : { statusUrl, ...(await taskStatus(taskIDOf({ statusUrl }), signal)) },
+      statusUrl === null ? null : { statusUrl, ...(await taskStatus(parseTaskID({ statusUrl }), signal)) },
     lookMs,
     (status) => status === null || hasEnded(status),
   );

@@ -1,7 +1,7 @@
 /** What a task says of itself: counts by their names, why it failed, and what failed within it. */
 
 import { t } from "../i18n.js";
-import { hrefOf } from "../router.js";
+import { formatHref } from "../router.js";
 import { Scroll } from "../shell/Scroll.js";
 import type { TextKey } from "../texts/texts.js";
 
@@ -87,7 +87,7 @@ function Reasons({ devices }: { readonly devices: readonly DeviceError[] }) {
           </summary>
           <p class="row">
             {ids.map((id) => (
-              <a key={id} class="mono" href={hrefOf(`/devices/${id}`)}>
+              <a key={id} class="mono" href={formatHref(`/devices/${id}`)}>
                 {id}
               </a>
             ))}

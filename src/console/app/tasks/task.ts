@@ -39,7 +39,7 @@ export const listTasks = (
 ): Promise<Page<ListedTask>> => call("GET", "/tasks", { query, headers: shownHeaders(), signal });
 
 /** Where the answer to a request says that its task is. */
-export const taskIDOf = ({ statusUrl }: { readonly statusUrl: string }): string =>
+export const parseTaskID = ({ statusUrl }: { readonly statusUrl: string }): string =>
   statusUrl.slice(statusUrl.lastIndexOf("/") + 1);
 
 export const downloadHref = (excelPath: string): string => `${api}/${excelPath}`;

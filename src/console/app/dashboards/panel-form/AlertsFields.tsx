@@ -1,4 +1,4 @@
-import { wordOf } from "../../codes.js";
+import { describeCode } from "../../codes.js";
 import { t } from "../../i18n.js";
 import type { AlertsPanel } from "../document.js";
 import { TargetInput } from "../TargetInput.js";
@@ -25,7 +25,7 @@ export function AlertsFields({ panel, variables, onPanel }: FormOf<AlertsPanel>)
         name={t("board.severity")}
         value={filters.alertSeverity === undefined ? undefined : String(filters.alertSeverity)}
         empty={t("board.anySeverity")}
-        options={[1, 2, 3, 4].map((code) => [String(code), wordOf("alertSeverity", code)])}
+        options={[1, 2, 3, 4].map((code) => [String(code), describeCode("alertSeverity", code)])}
         onValue={(code) => change({ alertSeverity: code === undefined ? undefined : Number(code) })}
       />
       <TargetInput

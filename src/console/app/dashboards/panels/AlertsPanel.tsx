@@ -1,8 +1,8 @@
-import { wordOf } from "../../codes.js";
+import { describeCode } from "../../codes.js";
 import { t } from "../../i18n.js";
 import { QueryResult, useQuery } from "../../query.js";
 import { beyondName } from "../../resources/beyond-name.js";
-import { hrefOf } from "../../router.js";
+import { formatHref } from "../../router.js";
 import { Scroll } from "../../shell/Scroll.js";
 import { Status } from "../../shell/Status.js";
 import { Moment } from "../../shown.js";
@@ -27,11 +27,11 @@ export function AlertsPanel({ panel, board, isVisible }: PanelProps<Alerts>) {
                 <li key={alert.id} class="row">
                   <Status
                     tone={alert.alertSeverity <= 2 ? "bad" : "warn"}
-                    word={wordOf("alertSeverity", alert.alertSeverity)}
+                    word={describeCode("alertSeverity", alert.alertSeverity)}
                   />
                   <strong class="cut name">{alert.alertName}</strong>
                   {source.isOwn && alert.deviceIntID !== undefined ? (
-                    <a class="cut" href={hrefOf(`/devices/${alert.deviceIntID}`)}>
+                    <a class="cut" href={formatHref(`/devices/${alert.deviceIntID}`)}>
                       {alert.deviceName}
                     </a>
                   ) : (

@@ -4,8 +4,8 @@ import { t } from "../../i18n.js";
 import { QueryResult } from "../../query.js";
 import type { Board, PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
-import { lateOf } from "../late-of.js";
-import { earlierLines, limitsOf, linesOf, type PanelLine } from "../lines-of.js";
+import { findLatePoints } from "../panel-late-points.js";
+import { createPanelLimits, createPanelLines, earlierLines, type PanelLine } from "../panel-lines.js";
 import { useSeries } from "../use-series.js";
 
 /** What is read above the chart has a line, or two where one is too short and there is height for another. */
@@ -21,11 +21,11 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
   return (
     <QueryResult isPart asked={asked}>
       {({ now, earlier, marks }) => {
-        const lines = withLate(linesOf(panel, now), panel, board);
+        const lines = withLate(createPanelLines(panel, now), panel, board);
         const before =
           earlier === null
             ? []
-            : earlierLines(linesOf(panel, earlier.answer), earlier.place, panel.compare ?? "");
+            : earlierLines(createPanelLines(panel, earlier.answer), earlier.place, panel.compare ?? "");
         const all = [...lines, ...before].filter(({ times }) => times.length > 0);
         if (all.length === 0) return <p class="muted empty">{t("explore.noPoints")}</p>;
         const isDouble = height >= heightForTwo && readWidth(all) > width;
@@ -38,7 +38,7 @@ export function ChartPanel({ panel, board, width, height, isVisible }: PanelProp
             height={Math.max(heightMin, height - readoutPixels - (isDouble ? secondLinePixels : 0))}
             syncKey="dashboard"
             marks={marks}
-            limits={panel.limits === true ? limitsOf(lines, now) : []}
+            limits={panel.limits === true ? createPanelLimits(lines, now) : []}
             unfinishedFrom={panel.unit === "real" ? null : unfinishedFrom(board.zone, panel.unit, board)}
             onRange={board.onRange}
           />
@@ -53,4 +53,4 @@ const readWidth = (lines: readonly PanelLine[]): number =>
   lines.reduce((sum, { name }) => sum + valuePixels + letterPixels * name.length, timePixels);
 
 const withLate = (lines: readonly PanelLine[], panel: SeriesPanel, board: Board): PanelLine[] =>
-  lines.map((line) => ({ ...line, late: lateOf(board, panel.series[line.series]) }));
+  lines.map((line) => ({ ...line, late: findLatePoints(board, panel.series[line.series]) }));

@@ -3,9 +3,9 @@ import { ApiFailure, call } from "../../api.js";
 import { t } from "../../i18n.js";
 import { me } from "../../session.js";
 import { Status } from "../../shell/Status.js";
-import { bodyOf, type Sent, sentOf } from "../command-of.js";
 import type { PanelProps } from "../context.js";
 import type { CommandPanel as Command } from "../document.js";
+import { createCommandBody, prepareCommand, type Sent } from "../panel-command.js";
 import { filledIn } from "../targets.js";
 
 type Outcome = { readonly tone: "good" | "bad" | "idle"; readonly word: string };
@@ -14,7 +14,7 @@ export function CommandPanel({ panel, board }: PanelProps<Command>) {
   const { variables, chosen } = board;
   const isSure = useSignal(false);
   const outcome = useSignal<Outcome | null>(null);
-  const sent = sentOf(panel, variables, chosen);
+  const sent = prepareCommand(panel, variables, chosen);
   const mayCommand = me.value?.rights.includes("command") === true;
   const label = panel.label === "" ? t("command.send") : filledIn(panel.label, variables, chosen);
 
@@ -25,7 +25,7 @@ export function CommandPanel({ panel, board }: PanelProps<Command>) {
     try {
       const { publishStatus } =
         (await call<{ readonly publishStatus?: string } | undefined>("POST", sent.path, {
-          body: bodyOf(sent),
+          body: createCommandBody(sent),
         })) ?? {};
       if (sent.path === "/group_publish") outcome.value = { tone: "good", word: t("board.toGroup") };
       else if (publishStatus === "successful") outcome.value = { tone: "good", word: t("command.sent") };

@@ -1,5 +1,5 @@
 import { PlaceMap } from "../../map/LazyMaps.js";
-import { goTo, hrefOf } from "../../router.js";
+import { formatHref, goTo } from "../../router.js";
 import type { PanelProps } from "../context.js";
 import type { MapPanel as MapDocument } from "../document.js";
 
@@ -13,7 +13,7 @@ export function MapPanel({ panel, board: { source, round }, height, isVisible }:
       label={panel.title}
       isPart
       isVisible={isVisible}
-      {...(source.isOwn ? { onOpen: (id: number) => goTo(hrefOf(`/devices/${id}`)) } : {})}
+      {...(source.isOwn ? { onOpen: (id: number) => goTo(formatHref(`/devices/${id}`)) } : {})}
     />
   );
 }

@@ -5,9 +5,9 @@ import { QueryResult } from "../../query.js";
 import { Scroll } from "../../shell/Scroll.js";
 import type { PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
-import { lateOf } from "../late-of.js";
-import { nameOf } from "../lines-of.js";
-import { cellText, tableOf } from "../table-of.js";
+import { findLatePoints } from "../panel-late-points.js";
+import { nameLine } from "../panel-lines.js";
+import { cellText, createTable } from "../panel-table.js";
 import { useSeries } from "../use-series.js";
 
 /** Rows that are shown; what a file gets is more. */
@@ -18,12 +18,12 @@ export function TablePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
   return (
     <QueryResult isPart asked={asked}>
       {({ now }) => {
-        const { columns, rows } = tableOf(
+        const { columns, rows } = createTable(
           now.series.flatMap((items, i) =>
             items.map((item) => ({
-              name: nameOf(item, panel.series[i]?.label, panel.series[i]?.deviceID ?? null),
+              name: nameLine(item, panel.series[i]?.label, panel.series[i]?.deviceID ?? null),
               unit: now.points[i]?.unitSymbol ?? null,
-              late: new Map(lateOf(board, panel.series[i]).map(({ time, byMs }) => [time, byMs])),
+              late: new Map(findLatePoints(board, panel.series[i]).map(({ time, byMs }) => [time, byMs])),
               ...("originalData" in item ? item.originalData : item.metricData),
             })),
           ),

@@ -6,7 +6,7 @@ import { QueryResult } from "../../query.js";
 import { Status } from "../../shell/Status.js";
 import type { PanelProps } from "../context.js";
 import type { SeriesPanel } from "../document.js";
-import { linesOf, nameOf, type PanelLine } from "../lines-of.js";
+import { createPanelLines, nameLine, type PanelLine } from "../panel-lines.js";
 import type { Item, PointFacts, SeriesAnswer } from "../source.js";
 import { useSeries } from "../use-series.js";
 
@@ -18,9 +18,9 @@ export function ValuePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
   return (
     <QueryResult isPart asked={asked}>
       {({ now, earlier }) => {
-        const lines = linesOf(panel, now);
-        const before = earlier === null ? [] : linesOf(panel, earlier.answer);
-        const texts = textsOf(panel, now);
+        const lines = createPanelLines(panel, now);
+        const before = earlier === null ? [] : createPanelLines(panel, earlier.answer);
+        const texts = formatNewest(panel, now);
         if (lines.length + texts.length === 0) return <p class="muted empty">{t("explore.noPoints")}</p>;
         return (
           <dl class="values-panel">
@@ -29,7 +29,7 @@ export function ValuePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
                 key={`${line.series} ${line.name}`}
                 line={line}
                 facts={panel.limits === true ? (now.points[line.series] ?? null) : null}
-                before={newestOf(before[i])}
+                before={findNewestValue(before[i])}
                 compare={panel.compare ?? ""}
                 zone={board.zone}
               />
@@ -50,7 +50,7 @@ export function ValuePanel({ panel, board, isVisible }: PanelProps<SeriesPanel>)
   );
 }
 
-function newestOf(line: PanelLine | undefined): number | null {
+function findNewestValue(line: PanelLine | undefined): number | null {
   return line?.values.findLast((value) => value !== null) ?? null;
 }
 
@@ -64,7 +64,7 @@ interface ValueProps {
 }
 
 function Value({ line, facts, before, compare, zone }: ValueProps) {
-  const value = newestOf(line);
+  const value = findNewestValue(line);
   const time = line.times.at(-1);
   const isOver = value !== null && facts?.upperLimit != null && value > facts.upperLimit;
   const isUnder = value !== null && facts?.lowerLimit != null && value < facts.lowerLimit;
@@ -101,7 +101,7 @@ interface NewestText {
 }
 
 /** Data points that are texts, places or the like have a newest value too. */
-function textsOf(panel: SeriesPanel, { series }: SeriesAnswer): NewestText[] {
+function formatNewest(panel: SeriesPanel, { series }: SeriesAnswer): NewestText[] {
   return series.flatMap((items, i) =>
     items.flatMap((item: Item) => {
       if (!("originalData" in item)) return [];
@@ -111,7 +111,7 @@ function textsOf(panel: SeriesPanel, { series }: SeriesAnswer): NewestText[] {
         return [];
       const { label, deviceID } = panel.series[i] ?? {};
       const text = typeof newest === "string" ? newest : JSON.stringify(newest);
-      return [{ name: nameOf(item, label, deviceID ?? null), text, time: at }];
+      return [{ name: nameLine(item, label, deviceID ?? null), text, time: at }];
     }),
   );
 }

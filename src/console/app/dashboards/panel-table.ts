@@ -1,7 +1,7 @@
 /** Series of several data points as one table: a row a time, a column a series. Pure. */
 import { numberText } from "../charts/numbers.js";
 import { csvLine } from "../csv.js";
-import { rowsOf } from "../explore/rows.js";
+import { mergeRows } from "../explore/rows.js";
 
 interface Column {
   readonly name: string;
@@ -17,8 +17,8 @@ interface Table<One extends Column> {
   readonly rows: readonly { readonly time: number; readonly cells: readonly unknown[] }[];
 }
 
-export function tableOf<One extends Column>(columns: readonly One[]): Table<One> {
-  const rows = rowsOf(columns.map(({ time, value }) => ({ times: time, values: value })));
+export function createTable<One extends Column>(columns: readonly One[]): Table<One> {
+  const rows = mergeRows(columns.map(({ time, value }) => ({ times: time, values: value })));
   return { columns, rows: rows.map(({ time, values }) => ({ time, cells: values })) };
 }
 
@@ -30,7 +30,7 @@ export function cellText(value: unknown): string {
 }
 
 /** As a file: times are UTC, values are not rounded. */
-export function csvOf({ columns, rows }: Table<Column>): string {
+export function formatTableCsv({ columns, rows }: Table<Column>): string {
   const lines = rows.map(({ time, cells }) => [new Date(time).toISOString(), ...cells]);
   return [["time", ...columns.map(({ name }) => name)], ...lines]
     .map((line) => `${csvLine(line)}\n`)

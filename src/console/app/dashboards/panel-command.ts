@@ -1,6 +1,6 @@
 /** What a command panel sends, as it is sent. Pure. */
 import type { CommandPanel, Variable } from "./document.js";
-import { type Chosen, filledIn, targetOf } from "./targets.js";
+import { type Chosen, filledIn, resolveTarget } from "./targets.js";
 
 export interface Sent {
   readonly path: "/group_publish" | "/device_publish";
@@ -15,15 +15,19 @@ export interface Sent {
 }
 
 /** Null: nobody is chosen. */
-export function sentOf(panel: CommandPanel, variables: readonly Variable[], chosen: Chosen): Sent | null {
+export function prepareCommand(
+  panel: CommandPanel,
+  variables: readonly Variable[],
+  chosen: Chosen,
+): Sent | null {
   const isGroup = panel.groupID !== undefined;
   const named = panel.groupID ?? panel.deviceID ?? "";
-  const target = targetOf(named, isGroup ? "group" : "device", variables, chosen);
+  const target = resolveTarget(named, isGroup ? "group" : "device", variables, chosen);
   if (target === null) return null;
   const of = (values: Chosen) => ({
-    to: targetOf(named, isGroup ? "group" : "device", variables, values)?.id,
+    to: resolveTarget(named, isGroup ? "group" : "device", variables, values)?.id,
     topic: panel.topic === undefined ? null : filledIn(panel.topic, variables, values),
-    payload: payloadOf(panel.payload, variables, values),
+    payload: fillPayload(panel.payload, variables, values),
   });
   const sent = of(chosen);
   return {
@@ -35,7 +39,7 @@ export function sentOf(panel: CommandPanel, variables: readonly Variable[], chos
   };
 }
 
-export function bodyOf({ path, to, topic, payload }: Sent) {
+export function createCommandBody({ path, to, topic, payload }: Sent) {
   return {
     ...(path === "/group_publish" ? { groupID: to } : { deviceID: to }),
     payload: payload ?? "",
@@ -56,7 +60,7 @@ function isJson(text: string): boolean {
  * Where the stored payload is JSON, a value stays what it stands for: within quotes it is escaped, elsewhere it must be
  * JSON itself, so that none adds fields of its own.
  */
-function payloadOf(template: string, variables: readonly Variable[], chosen: Chosen): string | null {
+function fillPayload(template: string, variables: readonly Variable[], chosen: Chosen): string | null {
   if (!isJson(asJson(template, variables, {}) ?? "")) return filledIn(template, variables, chosen);
   const filled = asJson(template, variables, chosen);
   return filled !== null && isJson(filled) ? filled : null;

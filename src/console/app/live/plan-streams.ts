@@ -11,7 +11,7 @@ export interface Question {
 const devicesMax = 100;
 const lettersMax = 6000;
 
-export function questionsOf(wants: readonly Want[]): Question[] {
+export function planStreams(wants: readonly Want[]): Question[] {
   const ofAll = new Set<Topic>();
   const ofSome = new Set<Topic>();
   const devices = new Set<string>();
@@ -71,7 +71,7 @@ export function bring(questions: readonly Question[], { topics, devices }: Want)
   );
 }
 
-export function pathOf({ topics, devices }: Question): string {
+export function formatStreamPath({ topics, devices }: Question): string {
   const ids = devices === null ? "" : `&deviceID=${devices.map(encodeURIComponent).join(",")}`;
   return `${api}/live?topics=${topics.join(",")}${ids}`;
 }

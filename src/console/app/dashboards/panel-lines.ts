@@ -15,9 +15,9 @@ export interface PanelLine extends Line {
 }
 
 /** Texts and places are no lines. */
-export function linesOf(panel: SeriesPanel, { series, points }: SeriesAnswer): PanelLine[] {
+export function createPanelLines(panel: SeriesPanel, { series, points }: SeriesAnswer): PanelLine[] {
   const lines: PanelLine[] = [];
-  const colorOf = createColors(panel.series.flatMap(({ color }) => color ?? []));
+  const pickColor = createColors(panel.series.flatMap(({ color }) => color ?? []));
   const isMany = new Set(panel.series.map(({ deviceID }) => deviceID)).size > 1;
   for (const [i, items] of series.entries()) {
     const { label, color, axis = "left", deviceID } = panel.series[i] ?? { deviceID: "" };
@@ -26,11 +26,11 @@ export function linesOf(panel: SeriesPanel, { series, points }: SeriesAnswer): P
       if (value.some((one) => typeof one === "string" || (typeof one === "object" && one !== null))) continue;
       lines.push({
         series: i,
-        name: nameOf(item, label, isMany ? deviceID : null),
+        name: nameLine(item, label, isMany ? deviceID : null),
         unit: points[i]?.unitSymbol ?? null,
         color:
           color === undefined
-            ? colorOf("originalData" in item ? item.dataPointIntID : item.id)
+            ? pickColor("originalData" in item ? item.dataPointIntID : item.id)
             : (color + k) % colors,
         times: time,
         ...drawnValues(value as readonly (number | boolean | null)[]),
@@ -42,7 +42,7 @@ export function linesOf(panel: SeriesPanel, { series, points }: SeriesAnswer): P
 }
 
 /** @param device whose it is, where a panel shows several that are named one by one */
-export function nameOf(item: Item, label: string | undefined, device: string | null): string {
+export function nameLine(item: Item, label: string | undefined, device: string | null): string {
   const measured = "originalData" in item ? item.dataPointName : item.metricName;
   const own = label === undefined || label === "" ? measured : label;
   const owner = item.deviceID ?? (label === undefined || label === "" ? device : null);
@@ -58,7 +58,7 @@ export function earlierLines(lines: readonly PanelLine[], earlier: Earlier, suff
 }
 
 /** The limits of the data points that are drawn. */
-export function limitsOf(lines: readonly PanelLine[], { points }: SeriesAnswer): Limit[] {
+export function createPanelLimits(lines: readonly PanelLine[], { points }: SeriesAnswer): Limit[] {
   const found = new Map<number, Limit[]>();
   for (const { series, color, axis = "left" } of lines) {
     const { lowerLimit = null, upperLimit = null } = points[series] ?? {};
