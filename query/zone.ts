@@ -103,7 +103,7 @@ function createZone(rules: ZoneRules): Zone {
       for (const offset of early > late ? [early, late] : [late, early]) {
         if (offsetAt(wall - offset) === offset) {
           const other = wall - (offset === early ? late : early);
-          // Of two instants with this wall time the earlier counts.
+          // If two instants have this wall time, the earlier counts.
           return offsetAt(other) === wall - other ? Math.min(other, wall - offset) : wall - offset;
         }
       }

@@ -120,7 +120,7 @@ export async function forgetSegment(client: Client, firstID: number): Promise<vo
 
 /** What the index file has of some owners in one segment. */
 export interface SegmentCount {
-  /** Of the segment's first record. */
+  /** The id of the segment's first record. */
   readonly firstID: number;
   readonly count: number;
   /** Null where the file does not say. */

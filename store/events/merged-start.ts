@@ -10,7 +10,7 @@ import { type EventSequence, isSplittable, type Run } from "./event-sequence.js"
 interface MergeStart {
   readonly taken: readonly number[];
   readonly rowsBefore: number;
-  /** Of each sequence, the runs that may lie on both sides of the wanted place. */
+  /** For each sequence, the runs that may lie on both sides of the wanted place. */
   readonly unclear: readonly (readonly Run[])[];
 }
 

@@ -17,7 +17,7 @@ interface SegmentCounts {
   changed(): void;
 }
 
-/** Of all index files of the process: some 10 MB. */
+/** The limit over all index files of the process: some 10 MB. */
 export const countsMax = 50_000;
 
 /** The one that was asked for longest ago stands first. */

@@ -156,7 +156,7 @@ export function sentAtOf(details: Encoded<UplinkDetails> | null): number | null 
   return Number.parseInt(digits, 10);
 }
 
-/** Of a safe integer. */
+/** Expects a safe integer. */
 const sentAtCharactersMax = 17;
 
 export function encodeDownlinkDetails({

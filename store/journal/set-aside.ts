@@ -82,7 +82,7 @@ export function createSetAside(keeping: AsideKeeping): OpenSetAside {
 /** The file of an aside: its fields, which are shown, and the record as the journal has it. */
 type Saved = Aside & { readonly record: string };
 
-/** Of a folder with a file for each of them. */
+/** Opens a folder with one file for each of them. */
 export async function openSetAside(dir: string): Promise<SetAside> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

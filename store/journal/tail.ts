@@ -32,7 +32,7 @@ const heldBy = ({ bytes, offsets }: TailChunk): number =>
   chunkBytes + bytes.length + offsets.length * offsetBytes;
 
 export function createTail(bytesMax = tailBytesMax): Tail {
-  /** Of the newest segment, by position, in the order of the commits. */
+  /** Chunks of the newest segment, by position, in the order of the commits. */
   const chunks = new Map<number, TailChunk>();
   let newest: Segment | null = null;
   let bytesHeld = 0;

@@ -21,7 +21,7 @@ export interface SegmentDamage {
 /** Records that a walk has come to. */
 export interface WalkedPart {
   readonly buffer: Buffer;
-  /** Of the records in the buffer. */
+  /** Where the records in the buffer begin. */
   readonly offsets: readonly number[];
   /** Offset in the file of the buffer's byte 0. */
   readonly position: number;

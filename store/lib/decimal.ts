@@ -6,7 +6,7 @@ export interface Decimal {
 
 const numberForm = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
-/** Of a finite number. */
+/** Expects a finite number. */
 export function decimalOf(value: number): Decimal {
   const [, whole = "0", fraction = "", exponent = "0"] = numberForm.exec(String(value)) ?? [];
   const scale = fraction.length - Number(exponent);

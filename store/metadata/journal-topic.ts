@@ -4,7 +4,7 @@ import type { Db } from "./db/db.js";
 export interface JournalTopic {
   /** The deployment's own id: what it claims in the topic bears it. */
   readonly deployment: string;
-  /** Of the Kafka cluster, and of the topic there. */
+  /** The Kafka cluster's id, and the id of the topic there. */
   readonly clusterID: string;
   readonly topicID: string;
   /** Its name. */

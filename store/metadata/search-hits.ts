@@ -22,7 +22,7 @@ export interface SearchHit {
   readonly rank: number;
 }
 
-/** Of each type the newest rows that are looked at; of devices those, or what an index finds. */
+/** The newest rows of each type that are searched; for devices those, or what an index finds. */
 const hitRowsMax = 5000;
 /** Devices that the index finds, of which the best are taken. */
 const deviceMatchesMax = 200;

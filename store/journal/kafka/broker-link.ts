@@ -39,7 +39,7 @@ const longestTimerMs = 2 ** 31 - 1;
 
 const inTheClear: LinkSecurity = { tls: null, sasl: null };
 const askedForUser = "; does it ask for a user at this port?";
-/** Of the time for which a user counts as proved: a link is not used until its very end. */
+/** The part of the time for which a user stays authenticated: a link is not used until its very end. */
 const sessionShare = 0.8;
 
 /**

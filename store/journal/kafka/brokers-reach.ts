@@ -21,7 +21,7 @@ interface ReachOptions {
 
 /** Asked at the same time, once the one that has answered before does not; the next time others have their turn. */
 const askedAtOnce = 4;
-/** Of an answer that names some hundred brokers. */
+/** The most bytes of an answer that names some hundred brokers. */
 const answerBytesMax = 1 << 18;
 
 /** Nothing is connected yet. */
@@ -33,7 +33,7 @@ export function createBrokersReach({ brokers, clientID, security }: ReachOptions
 
   async function askOver(link: BrokerLink): Promise<BrokerLink> {
     try {
-      // Of no topic: only who there is.
+      // Asks about no topic: only the brokers are wanted.
       const answer = await link.call(calls.metadata, [[], false, false], attemptTimeMs);
       known.learn(withAddress(answer.brokers));
       return link;

@@ -5,7 +5,7 @@ import { calls, codes, describeCode, kindOf } from "./protocol.js";
 interface FetchOptions {
   readonly partition: number;
   readonly offset: number;
-  /** Of records in an answer; a longer batch comes alone. */
+  /** The most bytes of records in an answer; a longer batch comes alone. */
   readonly bytesMax: number;
   /** How long the broker waits for records if it has none. */
   readonly waitMs: number;

@@ -20,7 +20,7 @@ export function createKnownBrokers(given: readonly Address[]): KnownBrokers {
   };
 }
 
-/** Of what a cluster names, that which can be connected to. */
+/** Keeps those brokers of a cluster's answer that can be connected to. */
 export function withAddress<T extends Address>(named: readonly T[]): readonly T[] {
   return named.filter(({ host, port }) => host !== "" && port > 0 && port < 65_536);
 }

@@ -17,7 +17,7 @@ export interface LinkSecurity {
   readonly sasl: SaslUser | null;
 }
 
-/** Of the connection to one broker, whose certificate must name that host. */
+/** Options of the connection to one broker, whose certificate must name that host. */
 export function tlsOptions(host: string, { tls }: LinkSecurity) {
   if (tls === null) return {};
   return {

@@ -19,7 +19,7 @@ interface PartitionOptions {
   readonly security?: LinkSecurity | undefined;
   /** The longest frame, bytes. */
   readonly frameBytesMax: number;
-  /** Of records in an answer, if no single frame is longer; default 1 MiB. */
+  /** The most bytes of records in an answer, if no single frame is longer; default 1 MiB. */
   readonly fetchBytesMax?: number;
   /** After which an append fails, milliseconds; default 10,000. */
   readonly appendTimeMs?: number;
@@ -27,7 +27,7 @@ interface PartitionOptions {
   readonly callTimeMs?: number;
 }
 
-/** Of an answer beside its frames. */
+/** The overhead of an answer beside its frames. */
 const answerHeadBytes = 64 * 1024;
 
 /** The log on Kafka's protocol. Nothing is connected yet; the topic must be as `prepareTopic` leaves it. */

@@ -77,7 +77,7 @@ export const saslCalls = {
   authenticate: saslAuthenticateV2.api,
 } as const;
 
-/** Of the protocol's error codes, those that we decide by. */
+/** The protocol's error codes that decide what we do. */
 export const codes = {
   none: 0,
   offsetOutOfRange: 1,

@@ -15,9 +15,9 @@ interface ReadOptions {
   readonly isShared: boolean;
   /** For which what is away is tried again, milliseconds. */
   readonly timeMs: number;
-  /** Of the reader: ends it without an error. */
+  /** The reader's signal: ends it without an error. */
   readonly stopped: AbortSignal;
-  /** Of the log: ends it with one. */
+  /** The log's signal: ends it with one. */
   readonly closing: AbortSignal;
 }
 

@@ -4,7 +4,7 @@ import { viewOf } from "../../lib/data-view.js";
 import { StoreError } from "../../lib/errors.js";
 import type { LoggedFrame } from "./partition-log.js";
 
-/** Of base offset and length, which the length does not count. */
+/** The size of base offset and length, which the length does not count. */
 const lengthEnd = 12;
 const leastLength = 49;
 const magicAt = 16;
@@ -34,7 +34,7 @@ export function* framesOf(bytes: Buffer, from: number): Generator<LoggedFrame, v
 
 interface Checked {
   readonly end: number;
-  /** Of the first record. */
+  /** The offset of the first record. */
   readonly first: number;
   readonly count: number;
   /** The time that all of its records have: that of the log (`LogAppendTime`), as our topics want it. */

@@ -17,7 +17,7 @@ export interface TopicState {
   readonly settings: ReadonlyMap<string, string | null>;
 }
 
-/** Of a record and its batch beside the frame, rounded up. */
+/** The overhead of a record and its batch beside the frame, rounded up. */
 const recordHeadBytes = 1024;
 const inSyncMin = 2;
 

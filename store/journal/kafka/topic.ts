@@ -22,7 +22,7 @@ interface PreparedTopic {
   readonly topicID: string;
 }
 
-/** Of an answer about one topic of up to a few hundred partitions. */
+/** The most bytes of an answer about one topic of up to a few hundred partitions. */
 const answerBytesMax = 1 << 20;
 const attemptTimeMs = 5000;
 const topicResource = 2;

@@ -21,7 +21,7 @@ export interface Claimant {
 
 /** A segment of the log. */
 export interface LoggedSegment extends SegmentName {
-  /** Of the frame that begins it. */
+  /** The offset of the frame that begins it. */
   readonly offset: number;
   readonly bytes: number;
 }

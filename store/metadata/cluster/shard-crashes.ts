@@ -1,4 +1,4 @@
-/** Of records that end the process of whoever has their shard: what is in work, and what was set aside. */
+/** Records that crash the process that owns their shard: the batch in work, and the dead letters. */
 import type { Aside } from "../../journal/set-aside.js";
 import type { Db } from "../db/db.js";
 
@@ -26,7 +26,7 @@ export async function writeShardWork(
   await db.write([{ sql, args: [shard, follower, ...(work === null ? [] : [work])] }]);
 }
 
-/** Of one shard, or of all (null); ordered by journal id and follower. */
+/** Reads those of one shard, or of all (null); ordered by journal id and follower. */
 export function readShardAsides(db: Pick<Db, "all">, shard: number | null): Promise<Aside[]> {
   const [where, args] = shard === null ? ["", []] : ["where shard = ?", [shard]];
   return db.all(

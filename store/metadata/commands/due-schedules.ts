@@ -80,9 +80,9 @@ export type Repeated = Pick<Due, "scheduleIntID" | "scheduleType" | "IntervalMin
 /** When a schedule runs next, milliseconds since 1970; null: never again. */
 export interface NextRun {
   readonly nextAt: number | null;
-  /** Of a cron schedule: the wall-clock time of the run before, as if it were UTC; else null. */
+  /** For a cron schedule: the wall-clock time of the run before, as if it were UTC; else null. */
   readonly ranWall: number | null;
-  /** Of a cron schedule: the rules of the zone that nextAt follows from; else null. */
+  /** For a cron schedule: the rules of the zone that nextAt follows from; else null. */
   readonly zoneRules: string | null;
 }
 

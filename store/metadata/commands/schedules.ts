@@ -108,7 +108,7 @@ export interface NewSchedule {
   readonly needAck: number;
   /** When it is due next. */
   readonly nextAt: number;
-  /** Of a cron schedule: the rules of the zone that nextAt follows from; else null. */
+  /** For a cron schedule: the rules of the zone that nextAt follows from; else null. */
   readonly zoneRules: string | null;
 }
 

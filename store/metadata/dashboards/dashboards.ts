@@ -14,7 +14,7 @@ export interface Dashboard {
   readonly description: string | null;
   /** 1 at first, and one more with each edit. */
   readonly version: number;
-  /** Of the document. */
+  /** The size of the document. */
   readonly bytes: number;
   readonly createUser: string | null;
   readonly updateUser: string | null;

@@ -26,7 +26,7 @@ const listing: Listing = {
 
 export const revisionFilters = listing.filters;
 
-/** Of a dashboard, the present one among them. */
+/** The most that a dashboard may have, including the current one. */
 const revisionsMax = 20;
 
 export function listRevisions(

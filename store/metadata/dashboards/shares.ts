@@ -163,7 +163,7 @@ export async function removeShares(
   ]);
 }
 
-/** Of several at once, the latest stays. It is no change that anybody is told of. */
+/** The latest of several at once stays. It is not logged as a change. */
 export async function noteShareUsed(db: Db, id: number, at: number): Promise<void> {
   await db.write([
     {

@@ -25,7 +25,7 @@ export const countedRowsMax = 100_000;
 const shortPage = 50;
 const shortOffset = 500;
 const shortBytes = 256 * 1024;
-/** Of so many rows that the index goes over, one at least is of the list. */
+/** Among so many rows of the index, at least one belongs to the list. */
 const sparseShare = 20;
 
 /**

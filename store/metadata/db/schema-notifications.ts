@@ -168,7 +168,7 @@ export const notificationsSchema: readonly string[] = [
   `create trigger contact_point_gone before delete on contact_point
     begin update notification set nextAt = null, status = 'failed', answer = 'the contact point was deleted'
       where contactPointIntID = old.id and nextAt is not null; end`,
-  // Of several processes with one metadata store, the one that holds the lease tells.
+  // Among processes that share a metadata store, the one that holds the lease sends.
   `create table notifier_lease (
     id integer primary key check (id = 1),
     node integer not null,

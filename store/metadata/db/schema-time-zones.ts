@@ -1,6 +1,6 @@
 /** Plans of schedules know the rules that they follow from; processes publish which rules they have. */
 export const timeZonesSchema: readonly string[] = [
-  // Of cron schedules. ranWall: the wall-clock time of the last run or skipped run, milliseconds as if it were UTC.
+  // For cron schedules. ranWall: the wall-clock time of the last run or skipped run, milliseconds as if it were UTC.
   "alter table schedule add column ranWall integer",
   // Which rules of a zone nextAt follows from; null: it was made before they were noted.
   "alter table schedule add column zoneRules text",

@@ -2,11 +2,11 @@ import { foldings } from "./containing.js";
 import { tenantMark } from "./schema-search.js";
 import type { Condition } from "./sql.js";
 
-/** Of a longer pattern so many trigrams, spread over it. */
+/** A longer pattern uses so many trigrams, spread over it. */
 const trigramsMax = 8;
 /** A term that leaves less than this share of the rows is worth looking up beside the rarest one. */
 const selectiveShare = 0.5;
-/** Of each term the newest rows tell how rare it is. */
+/** The newest rows of each term show how rare it is. */
 const probedRows = 64;
 
 /**

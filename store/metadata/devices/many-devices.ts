@@ -70,7 +70,7 @@ export interface Membership {
   readonly isMember: number;
 }
 
-/** Of the devices that exist; undefined if the group does not. */
+/** Covers the devices that exist; undefined if the group does not. */
 export async function memberships(
   db: Db,
   tenant: number,

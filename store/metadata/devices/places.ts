@@ -5,7 +5,7 @@ import { type Box, cellDegrees, longitudesOf } from "./place-grid.js";
 
 export interface PlaceQuery {
   readonly box: Box;
-  /** Of the map, 0 to 22. */
+  /** The map's zoom level, 0 to 22. */
   readonly zoom: number;
   readonly kinds: readonly ("device" | "gateway")[];
   readonly productIntID: number | null;
@@ -21,7 +21,7 @@ export interface Cluster {
   readonly count: number;
   /** Null if they are several. */
   readonly device: PlacedDevice | null;
-  /** Of its devices' current alerts, 1 is the worst; null without any. */
+  /** The worst level of its devices' current alerts, 1 is the worst; null without any. */
   readonly worstSeverity: number | null;
 }
 
@@ -42,7 +42,7 @@ export interface Places {
 /** Devices between the box's south and north that one question looks at, and current alerts of the tenant. */
 export const placesWalkedMax = 250_000;
 const alertsWalkedMax = 100_000;
-/** Of so few devices the alerts are looked up; of more, the tenant's alerts are gone over. */
+/** Alerts are looked up one by one for so few devices; for more, the tenant's alerts are gone over. */
 const fewPlaces = 4000;
 
 const rowsFirst = 2000;

@@ -38,7 +38,7 @@ const products = `select f.productIntID, p.productName, f.count
     order by count desc, productIntID limit ${facetProductsMax}) f
   join product p on p.id = f.productIntID order by f.count desc, f.productIntID`;
 
-/** Of all rows that pass filters on kept columns. */
+/** Counts all rows that pass filters on kept columns. */
 export function keptFacets(db: Db, tenant: number, filters: FleetFilters): Promise<FleetFacets> {
   const { sql, args } = keptCondition(tenant, filters);
   const found = `with found as (select r.* from fleet_count r where ${sql})`;
@@ -53,7 +53,7 @@ export function keptFacets(db: Db, tenant: number, filters: FleetFilters): Promi
   ]);
 }
 
-/** Of these rows. */
+/** Counts among these rows. */
 export function facetsAmong(db: Db, tenant: number, ids: readonly number[]): Promise<FleetFacets> {
   const found = `with found as (select r.id, r.tenant, r.productIntID, r.deviceStatus, r.blocked, 1 n
     from json_each(?) c cross join device r on r.id = c.value where r.tenant = ?)`;

@@ -40,7 +40,7 @@ interface Way {
   idsBelow(before: number, limit: number): Condition;
 }
 
-/** Of so many rows it does not matter that text is compared with each. */
+/** Up to so many rows, comparing the text with each costs little. */
 const fewRows = 10_000;
 
 /** The rows that the narrowest index names. */

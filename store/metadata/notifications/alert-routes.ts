@@ -13,7 +13,7 @@ export type Grouping = (typeof groupings)[number];
 
 /** A part of every week in which a route does not speak; wall-clock times of its zone. */
 export interface MuteWindow {
-  /** Of the beginning; 1 is Monday, 7 Sunday. */
+  /** The days on which the window begins; 1 is Monday, 7 Sunday. */
   readonly days: readonly number[];
   /** `HH:MM`; an end before the beginning is on the next day. */
   readonly from: string;

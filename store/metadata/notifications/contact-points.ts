@@ -12,7 +12,7 @@ import { getRow, integer, type Listing, type Page, type PageRequest, stamps, tex
 export const contactTypes = ["webhook", "email", "mqtt"] as const;
 export type ContactType = (typeof contactTypes)[number];
 
-/** Of the texts that are made here; templates have their own. */
+/** The language of the texts that the service writes; templates have their own. */
 export type Language = "zh" | "en";
 
 export interface ContactPoint {

@@ -4,7 +4,7 @@ import type { Db } from "../db/db.js";
 export interface MailLimits {
   /** In all. */
   readonly recipientsMax: number;
-  /** Of tests. */
+  /** The limit for test messages. */
   readonly testsMax: number;
 }
 

@@ -52,7 +52,7 @@ const listing: Listing = {
 export const silenceFilters = listing.filters;
 export const silenceIDs = { name: "silence", column: null } as const;
 
-/** Of a tenant, those that have ended included. */
+/** The most that a tenant may have, including those that have ended. */
 const silencesMax = 1000;
 
 function toSilence(row: SilenceRow): Silence {

@@ -8,7 +8,7 @@ import type { Times } from "./stored-part.js";
 interface PartState extends Part {
   readonly loose: number;
   readonly dropped: boolean;
-  /** Of the file. */
+  /** The format of the file. */
   readonly format: number;
   /** The series that it may hold (series-set.ts) as of the version `file` of its file; null: not known. */
   readonly held: ArrayBuffer | null;

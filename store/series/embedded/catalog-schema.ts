@@ -2,9 +2,9 @@ import type { InValue } from "@libsql/client/sqlite3";
 import { StoreError } from "../../lib/errors.js";
 import type { RemovedScope } from "./names.js";
 
-/** Of catalog.db. */
+/** The format of catalog.db. */
 export const catalogFormat = 2;
-/** Of the files of points: since 2 chunks have checksums. */
+/** The format of the point files: since 2 chunks have checksums. */
 export const partFormat = 2;
 
 export const catalogSchema = [

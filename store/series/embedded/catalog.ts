@@ -21,7 +21,7 @@ import type { NamesLog } from "./names-log.js";
 import { inTransaction, openFile } from "./sqlite.js";
 import type { Times } from "./stored-part.js";
 
-/** Of its file in the store's folder. */
+/** The catalog's file name in the store's folder. */
 export const catalogName = "catalog.db";
 
 /** A gap as it is kept: `series` is an id, 0 for all. */

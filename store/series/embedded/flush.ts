@@ -18,7 +18,7 @@ export interface Flush {
 }
 
 const namedAtOnceMax = 500;
-/** Of up to so many series a flush tops up the last chunks; with more, compaction does it, which costs less. */
+/** A flush of up to so many series tops up their last chunks; with more, compaction does it, which costs less. */
 const topUpSeriesMax = 2000;
 
 /**

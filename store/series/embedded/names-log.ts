@@ -21,7 +21,7 @@ export interface NamesLog {
   readonly lastID: number | null;
   name(id: number, key: SeriesKey): void;
   removal(scope: RemovedScope): void;
-  /** Of all shards: these take the place of what was said before. */
+  /** Checkpoints of all shards: they replace the earlier ones. */
   checkpoints(checkpoints: Checkpoints, lastID: number): void;
   /** Writes what was added; with `durable`, on to the disk. */
   write(durable: boolean): void;

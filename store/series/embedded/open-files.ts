@@ -6,10 +6,10 @@ import { closeFile, freeDescriptors } from "../../files/closing.js";
  * number bounds both.
  */
 const openFilesMax = 40;
-/** Of the writer: a flush needs few, and each caches 8 MiB. */
+/** The writer's limit: a flush needs few, and each caches 8 MiB. */
 export const writerFilesMax = 8;
 
-/** Of one reader thread among so many. */
+/** The limit of one reader thread when there are so many. */
 export const readerFilesMax = (threads: number): number =>
   Math.max(1, Math.floor((openFilesMax - writerFilesMax) / Math.max(1, threads)));
 

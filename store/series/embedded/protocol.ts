@@ -50,7 +50,7 @@ export interface PartOfSome extends Part {
 
 export type WriterCalls = {
   write: { args: WriteArgs; answer: null };
-  /** Of a shard, or (null) of the only journal. */
+  /** The shard, or null for the only journal. */
   checkpoint: { args: number | null; answer: number };
   flush: { args: null; answer: null };
   find: { args: { handle: number; range: ReadRange; before: boolean }; answer: FindAnswer };

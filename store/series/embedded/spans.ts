@@ -9,7 +9,7 @@ import { type Month, monthOf } from "./months.js";
 /** A file by its name, and what is in it. */
 export interface FoundFile {
   readonly path: string;
-  /** Of several files named after one month the higher generation replaces the lower where they hold the same times. */
+  /** Among several files named after one month, the higher generation wins where they hold the same times. */
   readonly generation: number;
   /** First and last time, both included; null where it is empty; the month of its name where it cannot be read. */
   readonly held: Span | Month | null;

@@ -6,7 +6,7 @@ export interface CheckpointPort {
   write(id: number): Promise<void>;
 }
 
-/** Of every shard. */
+/** Covers every shard. */
 interface CheckpointTrackers extends Pick<CheckpointTracker, "persist" | "close"> {
   of(shard: number): CheckpointTracker;
   /** Saves the shard's, and forgets it. @throws whatever the port throws */

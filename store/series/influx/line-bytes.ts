@@ -96,7 +96,7 @@ export function createLineBytes(nodeNumber: number, bytesExpected: number): Line
     bytes[at++] = newline as number;
   }
 
-  /** Of a whole number above 0; its halves are small integers, which V8 divides without a call. */
+  /** Expects a whole number above 0; its halves are small integers, which V8 divides without a call. */
   function appendDigits(value: number): void {
     const length = digitsOf(value);
     let high = Math.floor(value / 1e8);
@@ -159,7 +159,7 @@ function refusalOf(kind: SeriesRef["kind"], value: Point["value"]): string | nul
   }
 }
 
-/** Of a whole number from 1 to 2^53. */
+/** Expects a whole number from 1 to 2^53. */
 function digitsOf(value: number): number {
   let digits = 1;
   for (let bound = 10; value >= bound; bound *= 10) digits += 1;

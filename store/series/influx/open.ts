@@ -25,7 +25,7 @@ export interface InfluxSeriesOptions {
    * that its journal stamps.
    */
   readonly firstShard: number;
-  /** Of each shard's journal. */
+  /** One for each shard's journal. */
   readonly checkpoint: (shard: number) => CheckpointPort;
   readonly ledger: InfluxLedger;
   /** Called once each time that the server begins or ceases to serve. */

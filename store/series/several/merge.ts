@@ -13,7 +13,7 @@ export function mergeEnds(parts: readonly Columns[], range: ReadRange): Columns 
   if (wanted === undefined) return mergeColumns(parts);
   const from = range.oldest === undefined ? "newest" : "oldest";
   const all = mergeColumns(parts);
-  // Of what lies beyond the end of a part that its bytes have cut, the others' points alone are known.
+  // Beyond the end of a part that its byte limit has cut, only the points of the others are known.
   const cutParts = parts.filter((part) => part.kind === "text" && part.cut === true);
   const known =
     from === "newest"

@@ -44,7 +44,7 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Of calls after `close`. */
+/** The error code of calls after `close`. */
 export const closedCode = "CLOSED";
 
 /** What SQLite refuses; `code` is its own, as SQLITE_BUSY. */

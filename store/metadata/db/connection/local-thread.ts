@@ -8,7 +8,7 @@ import { decodeRows, type RowsText } from "./rows-text.js";
 
 export interface ThreadOptions {
   readonly path: string;
-  /** Of the gate that each call goes through. */
+  /** The cells of the gate that each call goes through. */
   readonly gate: Int32Array<SharedArrayBuffer>;
 }
 
@@ -20,7 +20,7 @@ export interface Asked {
 
 interface Failure {
   readonly message: string;
-  /** Of SQLite; null for anything else. */
+  /** SQLite's error code; null for any other error. */
   readonly code: string | null;
 }
 
