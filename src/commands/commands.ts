@@ -73,7 +73,7 @@ export interface Commands {
 
 interface CommandsDeps extends RoutingDeps {
   readonly db: Db;
-  /** Of a device: the number of its shard, whose next start settles what it leaves open. */
+  /** Finds the number of a device's shard, whose next start settles commands that it leaves open. */
   readonly shardOf: (device: number) => number;
   readonly sessions: Pick<Connections, "has" | "sendToAll" | "waitingBytes">;
   readonly downlinks: Downlinks;
