@@ -34,7 +34,7 @@ export type NodeFigures = z.infer<typeof nodeFigures>;
 type ShownRates = NonNullable<NodeFigures["rates"]>;
 
 export interface Figures extends Omit<NodeFigures, "shards"> {
-  /** Of the newest second of the rates, milliseconds since 1970. */
+  /** The newest second of the rates, milliseconds since 1970. */
   readonly endTime: number;
   /** Whether those of a node or a shard are missing. */
   readonly truncated: boolean;
