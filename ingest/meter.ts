@@ -123,7 +123,7 @@ export type NotificationOutcome = (typeof notificationOutcomes)[number];
 export interface Meter {
   messages: number;
   messageBytes: number;
-  /** Of the last ten minutes, by tenant. */
+  /** Rates of the last ten minutes, by tenant. */
   readonly rates: Rates;
   redelivered: number;
   /** Refused connections beyond one a device and second, which the connect log leaves out. */
@@ -161,7 +161,7 @@ export interface Meter {
   readonly brokerEnded: Map<BrokerEnd, number>;
   /** 1 while it is connected. */
   brokerConnections: number;
-  /** Attempts to tell of alerts, by type of the contact point and outcome. */
+  /** Attempts to notify of alerts, by type of the contact point and outcome. */
   readonly notifications: Map<`${ContactType} ${NotificationOutcome}`, number>;
   notificationsWaiting: number;
   /** Contact points whose last message was not taken. */

@@ -4,7 +4,7 @@
  */
 import type { Reason } from "./decode/reasons.js";
 
-/** Whole seconds that are told of. */
+/** The number of whole seconds that the rates cover. */
 export const rateSeconds = 600;
 /** Tenants that are counted apart; further ones only among all, until one of these has been silent for as long. */
 const ratedTenantsMax = 4096;
@@ -37,7 +37,7 @@ export interface Rates {
 export interface Rated {
   readonly messages: readonly number[];
   readonly points: readonly number[];
-  /** Of the last ten minutes to within ten seconds, most frequent first. */
+  /** Refusals of the last ten minutes to within ten seconds, most frequent first. */
   readonly refused: readonly { readonly reason: RefusedReason; readonly count: number }[];
 }
 

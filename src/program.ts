@@ -89,7 +89,7 @@ export async function serveUntilStopped(signals: StopSignals): Promise<void> {
   reload = service.reload;
 }
 
-/** Ends the process with what is wrong on stderr: code 2 for settings, else 1. */
+/** Prints the error on stderr and ends the process: with code 2 for settings, otherwise 1. */
 export function refuseStart(error: unknown): never {
   const lines =
     error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : String(error)];

@@ -15,7 +15,7 @@ import { addressBlock } from "./address-block.js";
 export interface Admission<Guest extends Admitted> {
   /** False if callers hold every place. */
   enter(guest: Guest): boolean;
-  /** The guest has shown a right credential of this tenant; told again, nothing changes. */
+  /** The guest has authenticated as a caller of this tenant; a second call changes nothing. */
   prove(guest: Guest, tenant: number): void;
   /** It has turned out to come from this address (canonical): from now on it counts for that one. */
   move(guest: Guest, address: string): void;
@@ -41,7 +41,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   const unauthenticated = createCrowds<string, Guest>();
   const proven = new Map<Guest, number>();
   const tenants = createShares<number>(max);
-  /** Callers for whom their tenant's share had no room, by tenant. */
+  /** Callers beyond their tenant's share, by tenant. */
   const beyond = createCrowds<number, Guest>();
   const beyondOf = new Map<Guest, number>();
 
@@ -70,7 +70,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
       const guest = firstIdle(callers);
       const tenant = beyondOf.get(guest);
       if (tenant === undefined || !tenants.take(tenant, 1)) return guest;
-      // Others of its tenant have left meanwhile.
+      // Other connections of its tenant have closed since.
       removeBeyond(guest);
       proven.set(guest, tenant);
     }

@@ -3,7 +3,7 @@ import { equalText } from "../../store/metadata/db/secrets.js";
 import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";
 
-/** A client certificate whose key the client has proved to hold; dates are milliseconds since 1970. */
+/** A client certificate whose key the client holds, as TLS has verified; dates are milliseconds since 1970. */
 export interface ClientCertificate {
   /** SHA-256 of its DER, in hexadecimal. */
   readonly fingerprint: string;
@@ -11,7 +11,7 @@ export interface ClientCertificate {
   readonly validTo: number;
 }
 
-/** Who a client says it is, and what it has proved that with. */
+/** The identity that a client claims, and its credentials. */
 interface Proof {
   /** Empty if it gave none, and its certificate says which device it is. */
   readonly username: string;
@@ -32,8 +32,8 @@ export const hasUsername = (username: string | undefined): username is string =>
   username !== undefined && username !== "";
 
 /**
- * The device that a client says it is, which it has to prove yet: by its user name, or, without one, by a certificate
- * that is bound to exactly one device. "several": the certificate is bound to more.
+ * Finds the device that a client claims to be, before authentication: by its user name, or, without one, by a
+ * certificate that is bound to exactly one device. "several": the certificate is bound to more.
  */
 export async function findClaimed(
   directory: Pick<Directory, "findByUsername" | "findByCertificate">,

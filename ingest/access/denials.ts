@@ -9,7 +9,7 @@ export interface Denials {
 }
 
 const recordEveryMs = 1000;
-/** Of all devices together, in one such time. */
+/** The most records of all devices together in one such interval. */
 const recordsMax = 1000;
 
 /**

@@ -1,4 +1,4 @@
-/** A fixed number of slots for the counts of failed attempts: no list grows with what is counted. */
+/** A fixed number of slots for the counts of failed attempts, so that memory does not grow. */
 interface GuessCounts {
   /** The slot of a name in a set; -1 if it has none. */
   find(set: number, name: NameHash): number;
@@ -33,7 +33,7 @@ export function createGuessCounts(sets: number): GuessCounts {
   const low = new Uint32Array(slots);
   const failures = new Uint16Array(slots);
   const waitsUntil = new Float64Array(slots);
-  /** Of the last attempt; never for a slot that nobody has. */
+  /** The time of the last attempt; negative infinity for a free slot. */
   const failedAt = new Float64Array(slots).fill(Number.NEGATIVE_INFINITY);
 
   function find(set: number, name: NameHash): number {

@@ -22,7 +22,7 @@ interface Comer {
 
 /**
  * Refuses attempts from an address under a user name that has been wrong too often; a success clears it. A
- * certificate, and a token that was right before, get in meanwhile: neither is a guess.
+ * certificate, and a token that was right before, are still accepted: neither is a guess.
  */
 export async function guardGuessing(
   { backOff, proven }: GuessGuard,

@@ -1,11 +1,11 @@
 import type { DeviceEntry } from "../directory/entries.js";
 import { capacity, createBucket, draw, msUntil, type TokenBucket, waitMs } from "./rate-limit.js";
 
-/** Of one device, or of all devices of one tenant; 0 = no limit. */
+/** The limits of one device, or of all devices of one tenant; 0 = no limit. */
 export interface LimitSettings {
   readonly connectionsMax: number;
   readonly messagesPerSecond: number;
-  /** Of topics and payloads. */
+  /** Counts topics and payloads. */
   readonly bytesPerSecond: number;
 }
 

@@ -7,7 +7,7 @@ export interface ProxyHeaders {
   readonly "x-forwarded-for"?: string | undefined;
 }
 
-/** The proxies that are believed when they tell whose requests they pass on. */
+/** The proxies whose forwarding headers are trusted. */
 export interface Proxies {
   /** Whether this address (canonical) is one of theirs. */
   trusts(address: string): boolean;

@@ -15,7 +15,7 @@ import { resourcesOf } from "../../store/metadata/products/product-resources.js"
 export interface CompiledRules {
   /** By record id of the data point; those that mean nothing here are left out. */
   readonly points: ReadonlyMap<number, PointRules>;
-  /** Of faults, limits and rules that are watched. */
+  /** The causes of faults, limits and rules that are watched. */
   readonly causes: ReadonlySet<string>;
   /** What its costliest point costs, in the unit of a formula's weight; without the fences of the device. */
   readonly weight: number;

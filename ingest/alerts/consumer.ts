@@ -46,7 +46,7 @@ export interface AlertsConsumer extends DecodedListener {
   ingestOf(device: number): Promise<DeviceIngest | undefined>;
   /** Writes at once what has been counted of these devices, so that a change by hand is not overwritten afterwards. */
   settle(devices: readonly number[]): Promise<void>;
-  /** A message that was set aside has its effect now; it has been counted as a message already. */
+  /** Applies a dead letter now; it was counted as a message before. */
   replay(record: JournalRecord): Promise<void>;
   forget(change: Change): void;
   close(): Promise<void>;

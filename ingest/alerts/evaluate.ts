@@ -76,7 +76,10 @@ export async function evaluateInSlices(
 
 /** Work that is too long for one turn, in the unit of a formula's weight: most of a millisecond. */
 const heavyFrom = 20_000;
-/** Of one message: some 0.3 s. Beyond that, rules and fences are looked at once more, at its last time. */
+/**
+ * The most work for one message, some 0.3 s. Beyond it, rules and fences are checked only once more, at the message's
+ * last time.
+ */
 const messageWeightMax = 10_000_000;
 
 /** Whether a message of so many points may take longer than a turn of the loop should; `scopes` as they are stored. */
@@ -165,7 +168,7 @@ function evaluateInstant(
     for (const column of pointRules.columns) report(state, column, String(point.value));
     for (const rule of pointRules.rules) touch(run, rule);
   }
-  // If the message has taken too long, rules are looked at once more, as its last point leaves them.
+  // If the message has taken too long, rules are checked once, against its last point.
   if (run.spent <= messageWeightMax || at === points.length) look(state, message, time, run);
   return at;
 }
@@ -348,7 +351,7 @@ const toMillis = (micros: number): number => Math.floor(micros / 1000);
 
 const detailValuesMax = 200;
 const valueCharactersMax = 1024;
-/** Of texts and locations together: a message may begin many alerts, and each keeps it. */
+/** The most characters of texts and locations together: a message may begin many alerts, and each stores them. */
 const detailCharactersMax = 8192;
 
 const shownText = (text: string, isLocation: boolean): unknown =>

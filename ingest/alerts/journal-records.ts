@@ -39,7 +39,7 @@ interface JournalRecords {
   prepare(batch: JournalBatch): Promise<void>;
   /** Takes a record, however long that has to wait; one that cannot be worked on is counted and passed over. */
   take(record: JournalRecord, isAside: boolean): Promise<void>;
-  /** A message that had been set aside has its effect now; it has been counted as a message already. */
+  /** Applies a dead letter now; it was counted as a message before. */
   replay(record: JournalRecord): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function createJournalRecords(
     return [...found.values()];
   }
 
-  /** Applies the record; until that is possible, reads what is missing, makes room, waits for others. */
+  /** Applies the record. Before that it reads missing state, frees capacity and waits for others where needed. */
   async function apply(
     record: JournalRecord,
     device: DeviceEntry,

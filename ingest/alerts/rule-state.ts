@@ -26,7 +26,7 @@ type Raise = Extract<AlertEffect, { readonly kind: "raise" }>;
 
 /** What a cause has come to beyond the beginnings and ends that its message may bring about. */
 interface HeldBack {
-  /** Whether what is written of the cause has begun and not ended. */
+  /** Whether the stored alert of the cause has begun and not ended. */
   readonly wasActive: boolean;
   readonly last: AlertEffect;
 }
@@ -44,7 +44,7 @@ const noDetail = "{}";
 export interface LeftOut {
   /** Beginnings and ends of alerts. */
   readonly alertEvents: number;
-  /** Of alerts that are written without them. */
+  /** Alerts that are written without their details. */
   readonly details: number;
 }
 

@@ -38,7 +38,7 @@ export function createDecoder(
   signal: AbortSignal,
 ): Decoder {
   let rules: DecodeRules = { ...currentRules(), asOfReceipt };
-  /** Of the message that is being decoded. */
+  /** The refusals of the message that is being decoded. */
   const refusals: Refusal[] = [];
   let tenant = 0;
   const refuse = (reason: Reason, by: number, key?: string): void => {
@@ -105,7 +105,7 @@ export function createDecoder(
       tenant = record.tenant;
       batch.through = record.id;
       if (isAside) {
-        // The listener reads the record for itself: it may be set aside for this follower alone.
+        // The listener reads the record itself: it may be a dead letter for this follower alone.
         if (isDecodable(record)) refuse("set_aside", 1);
         return undefined;
       }

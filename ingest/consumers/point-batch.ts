@@ -5,7 +5,7 @@ import type { DecodedPoint } from "../decode/points.js";
 import type { SourceOf } from "./point-writer.js";
 
 export interface PointBatch {
-  /** Of the messages taken since the last flush; decoding appends to it. */
+  /** The points of messages taken since the last flush; decoding appends to them. */
   readonly points: DecodedPoint[];
   /** Every record up to this journal id has been decoded. */
   through: number;

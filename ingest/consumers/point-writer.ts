@@ -36,7 +36,7 @@ export interface PointWriter {
   idle(): Promise<void>;
 }
 
-/** Batches that wait for the one under way: decoding goes on meanwhile. */
+/** Batches that may wait behind the one being written, so that decoding can go on. */
 const waitingMax = 1;
 
 export function createPointWriter(options: PointWriterOptions, signal: AbortSignal): PointWriter {

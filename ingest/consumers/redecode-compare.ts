@@ -1,4 +1,4 @@
-/** What decoding again finds beside what is stored. */
+/** Compares newly decoded points with the stored ones. */
 import { textsPerReadBytes } from "../../store/lib/text-bytes.js";
 import type { Columns, Point, SeriesRef, SeriesStore } from "../../store/series/series.js";
 

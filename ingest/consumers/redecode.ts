@@ -47,7 +47,7 @@ export interface Redecoded {
 }
 
 const pointsPerWrite = 5000;
-/** Of messages whose points wait to be written: a text may be as long as its message. */
+/** The most payload bytes of messages whose points wait to be written: a text may be as long as its message. */
 const payloadsPerWrite = 8 << 20;
 
 /**

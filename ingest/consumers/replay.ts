@@ -1,4 +1,4 @@
-/** Kept messages decoded once more, as their products were when they came, while the series consumer stands still. */
+/** Decodes kept messages again, with their products as they were on arrival, while the series consumer is paused. */
 import type { Journal } from "../../store/journal/journal.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { textsPerReadBytes } from "../../store/lib/text-bytes.js";
@@ -37,7 +37,7 @@ export interface Replays {
 interface ReplayOptions extends DecoderOptions {
   readonly journal: Journal;
   readonly series: SeriesStore;
-  /** A record that has been set aside has no points. */
+  /** A dead letter has no points. */
   readonly isAside: (id: number) => boolean;
   /** Points of one write. */
   readonly pointsMax: number;

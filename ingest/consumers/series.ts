@@ -24,7 +24,7 @@ export interface SeriesConsumerOptions extends PointWriterOptions, DecoderOption
   /** Told of the id of the journal up to which every point can be read, as it grows, after `onStored`. */
   readonly onSettled?: (id: number) => void;
   readonly narrow: Narrow;
-  /** A record that has been set aside has no points. */
+  /** A dead letter has no points. */
   readonly isAside: (id: number) => boolean;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
   readonly onFailure: (error: Error) => void;

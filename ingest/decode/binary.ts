@@ -48,7 +48,7 @@ const readFloat: Read = (payload, from, bits) =>
 
 const readBytes: Read = (payload, from, bits) => payload.subarray(at(from), at(from + bits));
 
-/** Undefined, which no data point takes, for what is not UTF-8. A text of fixed length is padded with NUL. */
+/** Undefined, which no data point accepts, if the bytes are not UTF-8. A text of fixed length is padded with NUL. */
 const readText: Read = (payload, from, bits) => {
   const part = payload.subarray(at(from), at(from + bits));
   return isUtf8(part) ? part.toString("utf8") : undefined;
@@ -100,7 +100,7 @@ const variable =
   () =>
     withLength(read);
 
-/** Of fixed length if it has a size, else with a length before it. */
+/** A text has a fixed length if it has a size, otherwise a length before it. */
 const text: Form = (size) => (size === null || size < 1 ? withLength(readText) : bytes(size, readPaddedText));
 
 const bits: Form = (size) => {
@@ -152,8 +152,9 @@ export function layoutOf(points: readonly BinaryPoint[]): Layout | null {
 }
 
 /**
- * Gives every value to `take`, or none and the reason: "length" for a payload that is too short or too long. `place` is
- * told of each field that is there: its first bit, with the length before it if there is one, and the bit after it.
+ * Passes every value to `take`, or none and returns the reason: "length" for a payload that is too short or too long.
+ * `place` receives each field that is present: its first bit, with the length before it if there is one, and the bit
+ * after it.
  */
 export function readBinary(
   { fields, values }: Layout,

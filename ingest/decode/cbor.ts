@@ -12,7 +12,7 @@ interface Decoded {
 /** SenML nests two levels deep; extensions a little more. */
 const depthMax = 16;
 
-/** A byte string, told apart from text. */
+/** A byte string, as opposed to text. */
 export class ByteString {
   constructor(readonly bytes: Buffer) {}
 }
@@ -120,7 +120,7 @@ function readMap(reader: Reader, length: number, depth: number): unknown {
     if (key === breakMark) return length === Number.POSITIVE_INFINITY ? map : broken;
     const value = readItem(reader, depth + 1);
     if (value === broken || value === breakMark) return broken;
-    // Of two members of one name none is the right one (RFC 8949 §5.6).
+    // If two members have the same name, neither is right (RFC 8949 §5.6).
     if (map.has(key)) return broken;
     map.set(key, value);
   }

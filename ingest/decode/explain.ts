@@ -1,4 +1,4 @@
-/** A message decoded once more to say what becomes of it, and why; nothing of it is stored. */
+/** Decodes a message again to explain how it was read, and why; stores nothing. */
 import { readBinary } from "./binary.js";
 import { formatOf } from "./formats.js";
 import { jsonFormOf } from "./json.js";
@@ -11,7 +11,7 @@ export type FormName = "binary" | "cbor" | "senml" | "json";
 export interface Refused {
   readonly reason: Reason;
   readonly count: number;
-  /** Of a single value. */
+  /** The key of a single value. */
   readonly key: string | undefined;
   readonly value: unknown;
 }
@@ -24,11 +24,11 @@ interface FieldPlace {
 }
 
 export interface Explained {
-  /** Null for what is none. */
+  /** Null if the payload has no known form. */
   readonly form: FormName | null;
   readonly points: readonly DecodedPoint[];
   readonly refused: readonly Refused[];
-  /** Of a binary stream, as far as the payload goes; null for other forms. */
+  /** The fields of a binary stream, as far as the payload goes; null for other forms. */
   readonly fields: readonly FieldPlace[] | null;
   /** It carries entries of other devices. */
   readonly isEnvelope: boolean;

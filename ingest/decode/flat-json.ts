@@ -17,11 +17,11 @@ export const flat = {
   isTimed: false,
   /** Undefined if a member has no time of its own. */
   times: new Array<Scalar | undefined>(128).fill(undefined),
-  /** Of each object the index after its last member. */
+  /** For each object the index after its last member. */
   ends: new Array<number>(64).fill(0),
 };
 
-/** Of one object, and of all. */
+/** The most members of one object, and of all. */
 const membersMax = 32;
 const allMembersMax = 1024;
 const quote = 0x22;
@@ -147,7 +147,7 @@ function readValue(payload: Buffer): Scalar | null {
   return value;
 }
 
-/** Of ASCII without escapes. */
+/** Reads a text of ASCII without escapes. */
 function readText(payload: Buffer): string | null {
   const from = at + 1;
   let end = from;

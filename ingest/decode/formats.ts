@@ -7,7 +7,7 @@ import { isCborPack, readPack } from "./senml.js";
 import type { Sink } from "./sink.js";
 
 export interface FormatContext extends JsonContext {
-  /** Of a binary stream; null if it has no layout; undefined for every other topic. */
+  /** The layout of a binary stream; null if it has none; undefined for every other topic. */
   readonly layout: Layout | null | undefined;
 }
 

@@ -3,7 +3,7 @@ import { characterBytes, isContinuation } from "./utf8.js";
 
 /** Where a payload ceases to be JSON in UTF-8 (RFC 8259), and why; the same on every engine. */
 export interface JsonFault {
-  /** Of the payload as it came, from 0; its length if the text ends too early. */
+  /** The position in the payload as received, from 0; its length if the text ends too early. */
   readonly byte: number;
   /** From 1. */
   readonly line: number;
@@ -48,7 +48,7 @@ const isWordByte = (byte: number | undefined): boolean =>
 const noNumbers: ReadonlySet<string> = new Set(["nan", "inf", "infinity"]);
 const wordCharactersMax = 20;
 
-/** Goes through a text once, without recursion; each method says what is wrong at `at`, or null. */
+/** Goes through a text once, without recursion; each method returns the fault at `at`, or null. */
 class Scanner {
   readonly #bytes: Buffer;
   at: number;

@@ -58,7 +58,7 @@ export function readObjects(
   for (const entry of entries) readObject(entry, context, take, refuse);
 }
 
-/** What a payload is that is read as JSON: null for what is not JSON in UTF-8. */
+/** The form of a payload that is read as JSON; null if it is not JSON in UTF-8. */
 export function jsonFormOf(payload: Buffer, knows: SenmlContext["knows"]): "json" | "senml" | null {
   const text = textOf(bareJson(payload));
   const parsed = text === null ? undefined : parse(text);
@@ -66,14 +66,14 @@ export function jsonFormOf(payload: Buffer, knows: SenmlContext["knows"]): "json
   return Array.isArray(parsed) && isPack(parsed, knows) ? "senml" : "json";
 }
 
-/** Null for what is not UTF-8. */
+/** Null if the bytes are not UTF-8. */
 function textOf(payload: Buffer): string | null {
   const text = payload.toString("utf8");
   // Bytes that are not UTF-8 have become U+FFFD; only a text with one is worth a second look.
   return text.includes("\ufffd") && !isUtf8(payload) ? null : text;
 }
 
-/** Undefined for what is not JSON. */
+/** Undefined if the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return parseJson(text);

@@ -141,7 +141,7 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
   else work.points.push({ series: work.device.series(point), time: at, value: stored, serverStamped });
 }
 
-/** Of objects only places are values: what stands beside the coordinates is none. */
+/** Only places are objects that count as values; further members beside the coordinates are refused. */
 function refuseBesidePlace(key: string, value: object, refuse: Refuse): void {
   if (Array.isArray(value) || value instanceof Uint8Array) return;
   for (const name in value) {
@@ -184,7 +184,10 @@ function isOnStep({ from, size }: { readonly from: number; readonly size: number
   return Math.abs(steps - Math.round(steps)) <= stepTolerance * Math.max(1, Math.abs(steps));
 }
 
-/** Of the points of one data point at one time, the message's own or one that was sent, the last one counts. */
+/**
+ * If a data point has several points at one time, the last one counts, whether its time was sent or is the message's
+ * own.
+ */
 function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): void {
   if (isWithoutDuplicates(points, from)) return;
   const seen = new Map<PointSeries, Set<number>>();

@@ -33,7 +33,7 @@ export interface PointEntry extends BinaryPoint {
 }
 
 export interface StreamEntry {
-  /** Of a binary stream, null if it cannot be read; undefined for JSON. */
+  /** The layout of a binary stream, null if it cannot be read; undefined for JSON. */
   readonly layout: Layout | null | undefined;
   readonly points: ReadonlyMap<string, PointEntry>;
 }

@@ -30,5 +30,8 @@ export const reasons = [
 
 export type Reason = (typeof reasons)[number];
 
-/** Is told what does not become a point: why, and how many values or entries; of a single value its key, and itself. */
+/**
+ * Called for values that do not become a point: why, and how many values or entries; for a single value its key, and
+ * itself.
+ */
 export type Refuse = (reason: Reason, count: number, key?: string, value?: unknown) => void;

@@ -15,7 +15,7 @@ export function countRepeatedNames(payload: Buffer, parsed: unknown): number {
   return Math.max(0, membersIn(payload.toString("utf8")) - names);
 }
 
-/** Infinite for what is nested too deeply. */
+/** Infinite if the value is nested too deeply. */
 function namesIn(value: unknown, depth: number): number {
   if (typeof value !== "object" || value === null) return 0;
   if (depth === 0) return Number.POSITIVE_INFINITY;

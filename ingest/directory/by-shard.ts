@@ -27,12 +27,12 @@ export interface ShardPlaces {
 
 /** Something of each shard that this process has, found by device. Shards may come and go. */
 export interface ByShard<T> {
-  /** Of the shards that are here now. */
+  /** The shards that are here now. */
   readonly all: readonly T[];
   /** There is no other shard, here or elsewhere, and this one stays. */
   readonly isSingle: boolean;
   of(device: DeviceEntry): Promise<T | Elsewhere>;
-  /** The same, for whoever can wait: if nobody has the shard, once somebody has, or after a while. */
+  /** Like `get`, but waits: if no process has the shard, until one has, or for a while. */
   whenPlaced(device: DeviceEntry): Promise<T | Elsewhere>;
   /** Resolves once somebody has the shard of this number, or after a while. */
   untilPlaced(shard: number): Promise<void>;
@@ -45,11 +45,11 @@ export interface ByShard<T> {
   places(): ShardPlaces;
 }
 
-/** The same, for whoever opens and closes shards. */
+/** Like `ByShard`, with the functions that open and close shards. */
 export interface OpenShards<T> extends ByShard<T>, Pick<ShardWaits, "look"> {
   /** The shard of that number is here from now on. */
   add(shard: number, one: T): void;
-  /** It is here no more: whoever asks for a device of it is sent elsewhere. */
+  /** The shard is no longer here: requests for its devices are sent to another node. */
   remove(shard: number): void;
   /** Nobody waits for a shard any more. */
   endWaits(): void;

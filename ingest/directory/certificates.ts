@@ -7,7 +7,7 @@ import { certBindings, enabledCertsOf } from "../../store/metadata/policies/cert
 /** Fingerprints of the enabled certificates bound to a device, by the certificates' record ids. */
 export type BoundCertificates = Map<number, string>;
 
-/** Empty for a device that does not prove itself by certificate: nobody asks for its own. */
+/** Empty for a device that does not authenticate by certificate. */
 export async function certificatesOf(
   db: Db,
   device: Pick<Device, "id" | "authType"> | undefined,

@@ -28,11 +28,11 @@ export interface Directory {
   below(id: number): Promise<ReadonlyMap<string, number>>;
   /** Applies one change of the feed. */
   apply(change: Change): Promise<void>;
-  /** Called when a device is gone (undefined) or its row has changed, until what is returned is called. */
+  /** Called when a device is gone (undefined) or its row has changed, until the returned function is called. */
   onDevice(listener: (id: number, entry: DeviceEntry | undefined) => void): () => void;
   /** What the platform subscribes the device to: as itself, by its product and by its groups; each filter once. */
   platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
-  /** Called when they may have changed, until what is returned is called. */
+  /** Called when they may have changed, until the returned function is called. */
   onSubscriptions(listener: (entry: DeviceEntry) => void): () => void;
   /** Entries in use are never evicted: a connection holds its device from CONNECT to its end. */
   hold(id: number): void;
@@ -46,9 +46,11 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   const cache = createEntryCache(devicesMax);
   const products = createProductCache(store);
   const carried = createCarried(store.db);
-  /** Of devices, products, policies and groups. */
+  /** Versions of devices, products, policies and groups. */
   const versions = createVersions();
-  /** No change overtakes what is read under it: the feed waits, and then applies to what was read. */
+  /**
+   * Reads under this lock are not overtaken by a change: the feed waits, and then applies to the record that was read.
+   */
   const inTurn = createLock();
   const loader = createEntryLoader(store, cache, products, versions, inTurn);
   const deviceListeners = createListeners<[id: number, entry: DeviceEntry | undefined]>();

@@ -37,7 +37,7 @@ export interface DeviceEntry extends DecodableDevice {
   rules: readonly PolicyRule[];
   /** What they let it say and hear; null: everything in its space. */
   access: AccessRules | null;
-  /** Those that it may prove itself with. */
+  /** The certificates with which it may authenticate. */
   certificates: BoundCertificates;
   /** What the platform subscribes it to as itself or as a member of a group. */
   subscriptions: readonly DeviceSubscription[];

@@ -1,7 +1,4 @@
-/**
- * Keeps the directory in step with the metadata: what is in memory of a record is read again once the record has
- * changed.
- */
+/** Keeps the directory in step with the metadata: a cached record is read again once it has changed. */
 import { createSlice } from "../../store/lib/turns.js";
 import { recordName } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
@@ -19,7 +16,7 @@ interface FeedDeps extends AccessFeedDeps {
   onDevice(id: number, entry: DeviceEntry | undefined): void;
 }
 
-/** Applies the change feed to what is in memory; to be run one change after the other. */
+/** Applies the change feed to the cache. Changes must be applied one after the other. */
 export function createFeed(deps: FeedDeps): (change: Change) => Promise<void> {
   const { db, cache, products, loader, versions, onDevice, onSubscriptions } = deps;
   const { entries } = cache;

@@ -13,7 +13,7 @@ export interface Presence {
   carried(device: number, parent: number, at: number): void;
   /** Writes what has changed. @throws what the metadata throws; it is tried again with the next save */
   save(): Promise<void>;
-  /** Writes what has changed so far, for whoever is about to read it; what cannot be written is not waited for. */
+  /** Writes all changes so far, before somebody reads them; does not wait for changes that cannot be written. */
   settle(): Promise<void>;
   readonly online: number;
 }

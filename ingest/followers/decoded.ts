@@ -8,7 +8,7 @@ import { messageOf } from "./records.js";
 export interface Refusal {
   readonly reason: Reason;
   readonly count: number;
-  /** Of a single value. */
+  /** The key of a single value. */
   readonly key?: string | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface FailedRecord {
   readonly error: Error;
 }
 
-/** Is told of each. */
+/** Called for each. */
 export type OnFailed = (failed: FailedRecord) => void;
 
 /**

@@ -1,4 +1,4 @@
-/** The loop that every follower of the journal runs: it reads, yields, passes over what is set aside, and resumes. */
+/** The loop of every follower of the journal: it reads, yields, skips dead letters, and resumes. */
 import type { JournalBatch, JournalReader } from "../../store/journal/reader.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
@@ -8,7 +8,7 @@ import { createSlice } from "../../store/lib/turns.js";
 export interface RecordConsumer {
   /** Whether the record may be looked into at once; otherwise `enter` decides. */
   pass(id: number): boolean;
-  /** Waits until the record may be taken. False: it is set aside. */
+  /** Waits until the record may be taken. False: it is a dead letter. */
   enter(record: JournalRecord): Promise<boolean>;
   /** A batch has been read: what its records need can be read together. */
   begin?(batch: JournalBatch): Promise<void> | undefined;
@@ -52,7 +52,7 @@ export async function followJournal(
       }
     }
   } catch (error) {
-    // What fails because it was told to stop is done again after the restart.
+    // An error during shutdown is no failure: the work is done again after the restart.
     if (!signal.aborted) throw error;
   } finally {
     await reader.close();

@@ -8,9 +8,9 @@ import type { Span, Work, WorkMark } from "../../store/journal/work-mark.js";
  * first, and passed over only if it ends the trial too. A start that finds no mark loses nothing by all this.
  */
 export interface Narrowing {
-  /** Whether the record may be worked on at once; what is then in work is noted. */
+  /** Whether the record may be processed at once; records in work are then noted. */
   pass(id: number, settledID: number): boolean;
-  /** For a record that `pass` holds back: false if it is set aside. `rest` settles everything before it. */
+  /** For a record that `pass` refuses: false if it is a dead letter. `rest` settles everything before it. */
   enter(record: JournalRecord, rest: () => Promise<unknown>): Promise<boolean>;
   /** Everything up to there is settled. Beyond the records that the start has found, nothing is noted any more. */
   settled(id: number): void;
@@ -36,15 +36,15 @@ interface NarrowingOptions {
   /** What the follower goes on from, and the end of the journal at the start. */
   readonly from: number;
   readonly end: number;
-  /** Records that have been set aside for this follower. */
+  /** The dead letters of this follower. */
   readonly isAside: (id: number) => boolean;
-  /** Tries a record where it can do no harm. False: it ended the trial, and has been set aside. */
+  /** Tries a record in isolation. False: it crashed the trial, and is now a dead letter. */
   readonly tryAlone: (record: JournalRecord) => Promise<boolean>;
-  /** Whether to wait for another follower that is narrow: a record is alone only if it is so in the whole process. */
+  /** Whether to wait for another follower that isolates: a record must be the only one in the whole process. */
   readonly isHeld: () => boolean;
-  /** Resolves once no other follower is narrow. */
+  /** Resolves once no other follower isolates. */
   readonly turn: () => Promise<void>;
-  /** No longer narrow. */
+  /** Called when isolation has ended. */
   readonly onWide: () => void;
 }
 

@@ -17,7 +17,10 @@ export interface LiveFeed {
 }
 
 export interface LiveOptions extends Omit<TopicFeedOptions, "topicBytesMax"> {
-  /** Events held of a device that somebody listens to: whoever falls behind them is let go, and may come back. */
+  /**
+   * Bytes of events held for a device that has listeners. A listener that falls further behind is dropped, and may
+   * reconnect.
+   */
   readonly deviceBytesMax: number;
 }
 

@@ -1,4 +1,4 @@
-/** Those who listen to a topic: each takes events at its own pace, and is let go once it falls behind. */
+/** The listeners of a topic: each takes events at its own pace, and is dropped once it falls behind. */
 import type { Numbered } from "./log.js";
 import type { Listener, Topic } from "./topics.js";
 
@@ -11,7 +11,7 @@ export interface LiveSubscription<Event extends Numbered> {
    * until the next are taken.
    */
   take(bytesMax: number): readonly Event[];
-  /** Counts events of another source in the same way; false if there is no room for them: the listener is let go. */
+  /** Counts events of another source in the same way; false if they exceed the budget: the listener is dropped. */
   hold(events: readonly Event[]): boolean;
   /** False once it has fallen behind by more than is held, or is closed: nothing more will come. */
   readonly open: boolean;
@@ -30,7 +30,7 @@ interface Listeners<Event extends Numbered> {
   /** Closes the topic's listeners. */
   closeAll(topic: Topic<Event>): void;
   readonly count: number;
-  /** Listeners let go since the start, because they fell behind. */
+  /** Listeners dropped since the start, because they fell behind. */
   readonly letGo: number;
 }
 
@@ -71,7 +71,7 @@ export function createListeners<Event extends Numbered>({
     close(listener);
   }
 
-  /** Counts what is on its way to a listener. False if its tenant has no room for that: it is let go. */
+  /** Counts events on their way to a listener. False if they exceed its tenant's budget: the listener is dropped. */
   function hold(listener: Listener<Event>, events: readonly Event[]): boolean {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
     if (listener.open && take(listener.topic.device.tenant, bytes)) listener.taken += bytes;

@@ -8,7 +8,7 @@ import type { TenantPart, Topic } from "./topics.js";
 interface LiveMemory<Event extends Numbered> {
   /** Appends an event to the topic's log. False if there is no room for it: it counts as one that was dropped. */
   append(topic: Topic<Event>, event: Event): boolean;
-  /** The event of that number is not held: whoever waits for it has fallen behind. */
+  /** The event of that number is not held: listeners that wait for it have fallen behind. */
   skip(topic: Topic<Event>, number: number): void;
   /** Drops a topic's oldest events until at most so many bytes are held. */
   shrink(topic: Topic<Event>, bytesMax: number): void;
@@ -19,7 +19,8 @@ interface LiveMemory<Event extends Numbered> {
 }
 
 /**
- * @param onDropped is called after events of a topic have been dropped: whoever has not taken them has fallen behind
+ * @param onDropped called after events of a topic have been dropped: listeners that have not taken them have fallen
+ * behind
  */
 export function createLiveMemory<Event extends Numbered>(
   bytesMax: number,

@@ -1,11 +1,11 @@
-/** What the streams of a tenant are told, as it is held for them. Times in milliseconds since 1970. */
+/** The events of a tenant's streams, as they are held in memory. Times in milliseconds since 1970. */
 import type { Point } from "../../store/series/series.js";
 import type { Refusal } from "../followers/decoded.js";
 import { type LiveEvent, liveEvent, type Numbered } from "./log.js";
 
 export const liveTopics = ["points", "messages", "presence", "alerts", "commands", "overview"] as const;
 export type LiveTopic = (typeof liveTopics)[number];
-/** Those that only the process which keeps a device can tell; the others are looked for in the metadata. */
+/** Topics that only the owner of a device can publish; the others are read from the metadata. */
 export const keptTopics = ["points", "messages", "presence"] as const satisfies readonly LiveTopic[];
 export type KeptTopic = (typeof keptTopics)[number];
 
@@ -55,7 +55,7 @@ export interface AlertTold {
 
 export interface CommandTold {
   readonly topic: "commands";
-  /** Of the control log. */
+  /** The id of the control log. */
   readonly id: number;
   readonly deviceIntID: number;
   readonly publishStatus: number;
@@ -68,13 +68,13 @@ interface OverviewTold {
   readonly figures: string;
 }
 
-/** Something was missed that will not be told. */
+/** Events were missed and will not be sent. */
 export interface GapTold extends Numbered {
   readonly topic: "gap";
   readonly time: number;
 }
 
-/** All but points, which are told as they are stored. */
+/** All events except points, which are published as they are stored. */
 export type Told = MessageTold | PresenceTold | AlertTold | CommandTold | OverviewTold;
 export type TenantEvent = PointTold | GapTold | (Told & Numbered);
 
@@ -96,7 +96,7 @@ export function gapTold(number: number, time: number): GapTold {
   return { topic: "gap", time, number, bytes: objectBytes };
 }
 
-/** What is told of a point. */
+/** The part of a point that is published. */
 export interface LivePoint extends Pick<Point, "time" | "value"> {
   readonly series: Pick<Point["series"], "tenant" | "deviceID" | "field">;
 }

@@ -20,7 +20,7 @@ export interface TenantSubscription extends LiveSubscription<TenantEvent> {
   readonly generation: number;
   /** From now on the points of these devices are held, by deviceID. */
   watch(devices: ReadonlySet<string>): void;
-  /** Resolves once all that it asks for is told; with false if a part of that is missing now. */
+  /** Resolves once all subscribed topics are published; with false if a part is missing now. */
   ready(): Promise<boolean>;
 }
 
@@ -138,5 +138,5 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
   };
 }
 
-/** What decides which devices a stream may be told of. */
+/** The entities that decide which devices a stream may receive. */
 const scopeEntities: ReadonlySet<string> = new Set(["device", "group_member", "device_group"]);

@@ -5,21 +5,24 @@ import type { Numbered } from "./log.js";
 import { createLiveMemory } from "./memory.js";
 import { createTopics, type LiveDevice, type Topic } from "./topics.js";
 
-/** Those who listen, and what is held for them. */
+/** The number of listeners, and the bytes held for them. */
 export interface LiveCounts {
   readonly listeners: number;
   /** Events that wait for their listeners. */
   readonly queued: number;
   /** Held for all of them, and on their way to them. */
   readonly bytes: number;
-  /** Listeners let go since the start, because they fell behind. */
+  /** Listeners dropped since the start, because they fell behind. */
   readonly letGo: number;
 }
 
 export interface TopicFeedOptions {
   readonly listenersMax: number;
   readonly listenersOfTenantMax: number;
-  /** Events held of a topic that somebody listens to: whoever falls behind them is let go, and may come back. */
+  /**
+   * Bytes of events held for a topic that has listeners. A listener that falls further behind is dropped, and may
+   * reconnect.
+   */
   readonly topicBytesMax: number;
   /** Events held of all topics together, a share for each tenant, with what is on its way to listeners. */
   readonly bytesMax: number;
@@ -40,7 +43,7 @@ interface TopicFeed<Event extends Numbered> {
   all(): Iterable<Topic<Event>>;
   /** Appends the event that `make` makes of its number; returns its bytes, 0 if there is no room for it. */
   append(topic: Topic<Event>, make: (number: number) => Event): number;
-  /** The next event is not held: whoever waits for it has fallen behind. */
+  /** The next event is not held: listeners that wait for it have fallen behind. */
   skip(topic: Topic<Event>): void;
   /** After events have been appended. */
   wake(topic: Topic<Event>): void;
@@ -51,7 +54,7 @@ interface TopicFeed<Event extends Numbered> {
   close(): void;
 }
 
-/** @param onForgotten is told of topics that nobody has listened to for `heldMs` */
+/** @param onForgotten called for topics that have had no listener for `heldMs` */
 export function createTopicFeed<Event extends Numbered>(
   options: TopicFeedOptions,
   onForgotten: (device: LiveDevice) => void = () => undefined,

@@ -5,7 +5,7 @@ export const topicBytesLimit = 65_535;
 
 /** How long topics and filters may be; longer ones cost more than they are worth. */
 export interface TopicBounds {
-  /** Of UTF-8. */
+  /** Counts bytes of UTF-8. */
   readonly bytesMax: number;
   readonly levelsMax: number;
 }

@@ -50,7 +50,7 @@ const recordsMax = 10_000;
 /** A batch that was cut off, by the end of the previous run or in this one, began at most so long before. */
 const cutOffMicros = 30 * 60e6;
 const cutOffRecordsMax = 50_000;
-/** Of records that are read for one device, with what they hold besides their payloads. */
+/** The most bytes of records read for one device, with their overhead. */
 const readBytesMax = 64 * 1024 * 1024;
 const recordBytes = 100;
 /** Devices whose ids are read back at once; tenants take turns. */

@@ -222,7 +222,7 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
   };
 }
 
-/** Runs the work in its process, and tells how far it is. @throws Error why it cannot, the abort */
+/** Runs the work in its process, and reports progress. @throws Error why it cannot, the abort */
 async function worked(
   { signal, progress }: TaskContext,
   work: BackupWork,

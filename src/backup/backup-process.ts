@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { BackupWork, FromChild, ToChild } from "./backup.child.js";
 
-/** How the work has ended, as its process tells it. */
+/** The result of the work, as its process reports it. */
 export type BackupEnd = Extract<FromChild, { readonly kind: "made" | "verified" | "failed" }>;
 
 interface Watching {
@@ -21,8 +21,9 @@ const holdAgainMs = 15_000;
 const errorCharactersMax = 2000;
 
 /**
- * Does the work in a process of its own, so that copying and checksums take no turn of the service's loop. `signal` ends
- * it at any point. @throws the abort, or an Error if the process ended without telling how
+ * Does the work in a child process, so that copying and checksums do not block the service's event loop. `signal` ends
+ * it at any point.
+ * @throws the abort, or an Error if the process ended without a result
  */
 export async function workInProcess(work: BackupWork, watching: Watching): Promise<BackupEnd> {
   const { hold, signal } = watching;

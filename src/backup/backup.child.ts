@@ -42,7 +42,7 @@ export type ToChild =
 const bytesPerSecond = 50 * 10 ** 6;
 /** Bytes are copied, and then read once more for their checksums. */
 const passesOfMake = 2;
-/** Of a verification, the comparison with the checksums; the rest is reading the contents. */
+/** The percentage of a verification that compares checksums; the rest reads the contents. */
 const shareOfChecksums = 80;
 
 const tell = (message: FromChild): void => void process.send?.(message);
@@ -55,7 +55,7 @@ process.on("message", (message: ToChild) => {
 });
 // The service is gone, and what it holds in place with it.
 process.once("disconnect", () => process.exit());
-// Of a signal to the whole group the service decides, which ends this process too.
+// The service decides on a signal to the whole process group, and ends this process too.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 setPriority(constants.priority.PRIORITY_LOW);
 
@@ -112,7 +112,7 @@ async function verify(folder: string): Promise<Verified> {
   };
 }
 
-/** Slows down, and tells of each further hundredth. */
+/** Slows down, and reports each further percent. */
 function counted(bytesInAll: number, share: number): Throttle {
   const throttle = createThrottle(bytesPerSecond);
   let passed = 0;

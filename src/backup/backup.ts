@@ -44,12 +44,12 @@ interface BackupOptions {
 
 export interface BackupMade {
   readonly folder: string;
-  /** Of each shard the id up to which everything is in it, and the highest of these. */
+  /** For each shard the id up to which it is complete in the backup, and the highest of these. */
   readonly journalIDs: readonly number[];
   readonly journalID: number;
   readonly files: number;
   readonly bytes: number;
-  /** Of the bytes, those that the earlier backup has already. */
+  /** The bytes that the earlier backup has already. */
   readonly bytesReused: number;
   readonly elsewhere: readonly string[];
 }

@@ -91,7 +91,7 @@ export async function createCopying(
   };
 }
 
-/** Of an earlier backup; none of one that cannot be read, which is then no help. */
+/** The files of an earlier backup; none if that cannot be read, as it is then of no use. */
 async function filesOf(previous: string | null): Promise<Manifest["files"]> {
   if (previous === null) return [];
   return readManifest(previous).then(
@@ -108,7 +108,7 @@ async function sourceOf(path: string): Promise<string | null> {
   return `${found.ino}:${found.size}:${found.mtimeNs}`;
 }
 
-/** Of a file that is about to be renamed, and then no longer there. */
+/** The suffix of a file that is about to be renamed. */
 const newFileSuffix = ".new";
 
 const isSegment = (name: string): boolean => name.endsWith(".journal");

@@ -13,13 +13,13 @@ const fileSchema = z.object({
   path: z.string().refine((path) => !/^\/|(?:^|\/)\.\.(?:\/|$)|\\|\0/.test(path), "leads out of the backup"),
   bytes: z.number().int(),
   sha256: z.string().length(64),
-  /** By which the next backup tells that the original has not changed; null where that cannot be told. */
+  /** Identifies the version of the original, so that the next backup can skip an unchanged file; null if unknown. */
   source: z.string().nullable(),
 });
 
 const manifestSchema = z.object({
   format: z.literal(1),
-  /** Of the Tidemark that made it. */
+  /** The version of Tidemark that made the backup. */
   version: z.string(),
   /** ISO 8601. */
   createdAt: z.string(),

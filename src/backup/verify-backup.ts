@@ -7,7 +7,10 @@ import { type Manifest, manifestName, readManifest } from "./manifest.js";
 
 export const isBackup = (dir: string): boolean => existsSync(join(dir, manifestName));
 
-/** Reads every byte of a backup; `onFault` is told of each file that is not as it was written. Null: no manifest to go by. */
+/**
+ * Reads every byte of a backup; calls `onFault` for each file that differs from its manifest. Null: no manifest to
+ * compare with.
+ */
 export async function verifyBackup(
   dir: string,
   onFault: (file: string, fault: string) => void,

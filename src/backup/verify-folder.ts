@@ -1,4 +1,4 @@
-/** Reads every byte of a data folder, live or copied, and says what is not as it was written. */
+/** Reads every byte of a data folder, live or copied, and reports everything that differs from how it was written. */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Throttle } from "../../store/files/copy-file.js";

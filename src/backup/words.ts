@@ -1,4 +1,4 @@
-/** Why a backup has failed, for whoever reads a task or the log. */
+/** Texts for the task and the log that say why a backup has failed. */
 const reasons: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   SQLITE_FULL: "the disk is full",

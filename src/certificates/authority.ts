@@ -20,7 +20,7 @@ import { type Config, ConfigError } from "../config/config.js";
 import { parsed, readSetting } from "../config/setting-files.js";
 import { signCertificate, signingAlgorithm } from "./x509.js";
 
-/** The key and certificate by which a device proves its identity; texts are PEM. */
+/** The key and certificate with which a device authenticates; texts are PEM. */
 interface Issued {
   readonly cert: string;
   readonly key: string;

@@ -54,7 +54,7 @@ export function createServerCertificate({ config, authority, vault, onFault }: M
 
 const renewBeforeMs = 30 * 86_400_000;
 const format = 2;
-/** Of files whose key was sealed for no place. */
+/** The format of files whose key was sealed without naming its place. */
 const unplacedFormat = 1;
 const place = placeOf("server-certificate.json", null, "");
 

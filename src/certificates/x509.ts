@@ -7,7 +7,7 @@ interface CertificateContents {
   /** Common name: letters, digits, spaces and `: -`. */
   readonly name: string;
   readonly publicKey: KeyObject;
-  /** Signs certificates, or proves who a client or a server is. */
+  /** Signs certificates, or authenticates a client or a server. */
   readonly purpose: "authority" | "client" | "server";
   /** Names and IP addresses that a server is reached by. */
   readonly hosts?: readonly string[];

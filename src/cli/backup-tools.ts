@@ -82,7 +82,7 @@ function holdOf(call: Call): ServiceHold {
   async function keepOn(): Promise<void> {
     while (!asking.signal.aborted) {
       await pause(askEveryMs, undefined, { signal: asking.signal, ref: false }).catch(() => undefined);
-      // A service that restarts meanwhile is asked again.
+      // A service that restarts in between receives the request again.
       if (!asking.signal.aborted) await ask(holdSeconds).catch(() => undefined);
     }
   }
@@ -100,7 +100,7 @@ function holdOf(call: Call): ServiceHold {
   };
 }
 
-/** Null for what is none. */
+/** Null if the text is not a rate. */
 function rateOf([flag, value, ...more]: readonly string[]): number | null {
   if (flag === undefined) return defaultRate;
   const rate = Number(value);

@@ -157,9 +157,9 @@ const isoOf = (micros: number): string => new Date(micros / 1000).toISOString();
 
 interface Checked {
   readonly counts: MoveCounts;
-  /** Of the source for each shard, when the move began. */
+  /** The checkpoint of the source for each shard, when the move began. */
   readonly checkpoints: readonly number[];
-  /** Of the source, each looked for in the target. */
+  /** Points of the source, each looked up in the target. */
   readonly points: number;
   readonly missing: readonly string[];
 }

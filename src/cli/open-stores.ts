@@ -17,8 +17,8 @@ interface OpenStores {
 }
 
 /**
- * Opens the stores of a deployment whose service is not running, for one action, and holds the data folder
- * meanwhile.
+ * Opens the stores of a deployment whose service is not running, for one action. The data folder stays locked until it
+ * ends.
  */
 export async function withStores<T>(
   config: Config,

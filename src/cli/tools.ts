@@ -146,7 +146,7 @@ function misused(name: string): Error {
   return new Error(`usage: ${tools[name]?.usage.join(" | ")}`);
 }
 
-/** Opens the metadata for one action, and holds the data folder meanwhile. */
+/** Opens the metadata for one action, and keeps the data folder locked until it ends. */
 async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): Promise<T> {
   const lock = await lockDataDir(config.dataDir, { onLost: endTool });
   try {

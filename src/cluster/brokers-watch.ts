@@ -1,4 +1,4 @@
-/** Whether this node reaches the brokers: told when that ends and when it is so again, a line each. */
+/** Watches whether this node reaches the brokers, and logs one line at each change. */
 
 import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import { sleep as systemSleep } from "../../store/lib/abortable.js";
@@ -23,7 +23,7 @@ interface WatchDeps {
 const askMs = 2000;
 /** A leader that is gone, or a link that broke off, is no reason to give up shards. */
 const silentMs = 6000;
-/** Of a process that was paused one question may have gone without an answer for long. */
+/** A process that was paused may have one unanswered request for long. */
 const failuresMin = 2;
 
 /** Asks from now on. */

@@ -74,7 +74,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
       else onLive(socket);
     },
   );
-  // Of sockets that never came to a handshake, too.
+  // Sockets that never reached a handshake count too.
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));

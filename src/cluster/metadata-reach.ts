@@ -1,4 +1,4 @@
-/** Whether the shared metadata can be reached: told when that ends and when it is so again, a line each. */
+/** Watches whether the shared metadata can be reached, and logs one line at each change. */
 import type { Logger } from "../observability/log.js";
 
 export interface MetadataReach {

@@ -10,7 +10,7 @@ import type { Links } from "./links.js";
 export interface Cluster extends Neighbours, Pick<Links, "ask" | "call" | "openEvents" | "watch"> {
   /** The numbers of the other nodes. */
   readonly others: readonly number[];
-  /** Called with what goes wrong between nodes and is told to no caller. */
+  /** Called with faults between nodes that no caller receives. */
   readonly onFault: (error: Error) => void;
   /** Where all shards are now. */
   places(): ShardPlaces;

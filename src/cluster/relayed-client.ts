@@ -1,4 +1,7 @@
-/** A client as one node tells another of it: JSON, in a header of its request, or of the stream that carries its bytes. */
+/**
+ * A client as one node describes it to another: JSON, in a header of its request, or of the stream that carries its
+ * bytes.
+ */
 import { z } from "@hono/zod-openapi";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 
@@ -21,7 +24,7 @@ export function writeClient({ address, isSecure, certificate }: RelayedClient): 
   return JSON.stringify({ address, isSecure, certificate });
 }
 
-/** @throws Error if the text tells of no client */
+/** @throws Error if the text describes no client */
 export function readClient(text: string): RelayedClient {
   return form.parse(JSON.parse(text));
 }

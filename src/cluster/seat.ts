@@ -50,8 +50,8 @@ export async function hasSeat(db: Pick<Db, "snapshot">, { number, owner }: NodeI
 const unableMsMax = 10_000;
 
 /**
- * A process that cannot reach the metadata keeps the seat that it has: nobody else can take it then, or tells it so. So
- * does one that is not able while no other is.
+ * A process that cannot reach the metadata keeps its lease: nobody else can take it then. A process that is not able
+ * keeps it too while no other is able.
  */
 export function startSeat(deps: SeatDeps): Seat {
   const { db, number, owner, monotonic, sleep, isAble, onTaken, onLost } = deps;

@@ -1,4 +1,4 @@
-/** What two nodes of a cluster prove to each other that they belong to it: a key that follows from MASTER_KEY. */
+/** The key with which two nodes of a cluster authenticate to each other; it is derived from MASTER_KEY. */
 import { hkdfSync } from "node:crypto";
 import type { ConnectionOptions, SecureContextOptions } from "node:tls";
 
@@ -11,8 +11,8 @@ export function linkKey(masterKey: Uint8Array, node: number): Uint8Array {
 }
 
 /**
- * TLS 1.2 with a pre-shared key and forward secrecy (RFC 5489, RFC 7905): both sides prove themselves by the key, and
- * there are no certificates to issue or to renew. Node's pskCallback knows no TLS 1.3.
+ * TLS 1.2 with a pre-shared key and forward secrecy (RFC 5489, RFC 7905): both sides authenticate with the key, and
+ * there are no certificates to issue or renew. Node's pskCallback does not support TLS 1.3.
  */
 export const linkSuites: SecureContextOptions = {
   minVersion: "TLSv1.2",
@@ -36,7 +36,7 @@ export function linkOptions(key: Uint8Array, from: number, protocol: string): Co
     ...linkSuites,
     ALPNProtocols: [protocol],
     pskCallback: () => ({ psk: key, identity: String(from) }),
-    // The key has proved who it is: there is no certificate.
+    // The key has authenticated the node: there is no certificate.
     checkServerIdentity: () => undefined,
   };
 }

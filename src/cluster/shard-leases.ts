@@ -65,13 +65,13 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   const moves = createShardMoves(deps, view, reach, { refusals, isAble, say });
   const cutOff = createCutOff(clock.monotonic);
   let wasAble = true;
-  /** It is about to stop, and the others are still to be told. */
+  /** The process is about to stop, and has not yet announced this to the others. */
   let isLeavingUnsaid = false;
   const stopped = new AbortController();
   const inTurn = createLock();
   /** When the last look began that has had an answer. */
   let seenAt = Number.NEGATIVE_INFINITY;
-  /** Of the last look: what others are to give to this node. */
+  /** The shards that the last look found others will give to this node. */
   let coming: readonly number[] = [];
 
   async function look(): Promise<void> {

@@ -29,7 +29,7 @@ interface ShardMoves {
 
 /** On their way to this node at the same time. */
 const takesAtOnce = 2;
-/** Of a node that stops, for the others to copy what it has ahead; whatever is left then is given all the same. */
+/** How long a stopping node lets others copy its shards ahead; after it, the rest is given without a copy. */
 const leavingMs = 10_000;
 const againMs = 200;
 
@@ -43,9 +43,9 @@ export function createShardMoves(
   const locals = new Map<number, Local>();
   const steps = createShardSteps(deps, locals, view, reach, own);
   const running = new Set<Promise<void>>();
-  /** Of the last look, those still to be taken. */
+  /** The shards that the last look found still to be taken. */
   let wanted: number[] = [];
-  /** Of the last look, those that others are to have. */
+  /** The shards that the last look gave to others. */
   let leaving: readonly number[] = [];
   let taking = 0;
   let giving = false;

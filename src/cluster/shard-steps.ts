@@ -37,7 +37,7 @@ export interface ShardStepsDeps extends ShardHandlers {
   readonly log: Logger;
 }
 
-/** What the others are told of this node. */
+/** The state of this node as the others see it. */
 export interface OwnState {
   readonly refusals: Pick<Refusals, "refuses" | "failed" | "worked">;
   /** Whether shards can be opened here at all. */
@@ -66,7 +66,7 @@ export function createShardSteps(
   { refusals, isAble, say }: OwnState,
 ) {
   const { db, identity, clock, log } = deps;
-  /** Of shards that the service has dropped. */
+  /** Back-offs of shards that the service has dropped. */
   const dropBackOffs = createShardBackOffs(delayMs, clock.monotonic);
   const giveBackOffs = createShardBackOffs(delayMs, clock.monotonic);
   /** Closed here, and their rows are still to be freed. */

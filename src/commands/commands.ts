@@ -73,7 +73,7 @@ export interface Commands {
 
 interface CommandsDeps extends RoutingDeps {
   readonly db: Db;
-  /** Of a device: the number of its shard, whose next start settles what it leaves open. */
+  /** Finds the number of a device's shard, whose next start settles commands that it leaves open. */
   readonly shardOf: (device: number) => number;
   readonly sessions: Pick<Connections, "has" | "sendToAll" | "waitingBytes">;
   readonly downlinks: Downlinks;
@@ -146,7 +146,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     target: async (tenant, key) => {
       // Another process may have changed it, and the feed not said so yet.
       if (db.shared) return findCommandTarget(db, tenant, key);
-      // Of one that is connected everything is known; the feed of changes keeps it so.
+      // A connected device is complete in the cache; the feed of changes keeps it so.
       const known =
         "deviceID" in key ? directory.peekByDeviceID(key.deviceID) : directory.peek(key.deviceIntID);
       if (known == null || known.device.tenant !== tenant) return findCommandTarget(db, tenant, key);

@@ -10,9 +10,9 @@ const minuteMs = 60_000;
 interface NextRuns {
   /** Which rules the times follow from. */
   readonly zoneRules: string;
-  /** Of a schedule that is due: its first time after `now`. */
+  /** The first time after `now` of a schedule that is due. */
   after(due: Repeated, now: number): NextRun;
-  /** Of a schedule that was planned by other rules of the zone. */
+  /** The next time of a schedule that was planned by other rules of the zone. */
   anew(planned: OtherwisePlanned, now: number): { readonly next: NextRun; readonly hasMissed: boolean };
 }
 
@@ -54,7 +54,7 @@ function plannedSince({ ranWall, zoneRules, createAt }: OtherwisePlanned, zone: 
 
 const knownMax = 1000;
 
-/** Of many schedules that are looked at together, most share their expression. */
+/** Caches cron times, because schedules that are read together mostly share their expression. */
 function createCronTimes(zone: Zone): (crontab: string, after: number) => number | null {
   const known = new Map<string, number | null>();
   return (crontab, after) => {

@@ -69,20 +69,20 @@ export interface ShardNews {
 }
 
 interface NodeCallsDeps {
-  /** Of the devices that are kept here. */
+  /** The commands of local devices. */
   readonly commands: Commands;
   readonly directory: Pick<Directory, "get">;
   /** What is kept here of a list, of these shards. */
   readonly list: (query: ListQuery, shards: readonly number[]) => Promise<ListAnswer>;
-  /** Messages that are set aside here. */
+  /** The dead letters of this node. */
   readonly asides: () => readonly Aside[];
-  /** What the overview tells of this node's work. */
+  /** The figures of this node in the overview. */
   readonly figures: (tenant: number | null) => NodeFigures;
   /** Whether a live stream could go on here. */
   readonly resumes: TenantFeed["resumes"];
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
-  /** Of the node that follows the external broker; null: there is none. */
+  /** The calls of the node that follows the external broker; null: there is none. */
   readonly follower: FollowerCalls | null;
   readonly shardNews: ShardNews;
   readonly onFault: (error: Error) => void;
@@ -164,7 +164,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
     return answers;
   }
 
-  /** 400 for what is no call. */
+  /** Answers 400 if the body is not a call. */
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const tell = (status: number, body: object | boolean | string): void => {
       response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));

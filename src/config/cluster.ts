@@ -14,7 +14,7 @@ export interface ClusterSettings {
   readonly self: ClusterNode;
   /** The address to listen at. */
   readonly host: string;
-  /** What the nodes prove themselves to each other with follows from it. */
+  /** The nodes derive from it the keys with which they authenticate to each other. */
   readonly masterKey: Uint8Array;
 }
 

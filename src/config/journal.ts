@@ -1,4 +1,4 @@
-/** Where the journal is kept, as JOURNAL_URL says it. Problems are told without what was written: it has a password. */
+/** Parses JOURNAL_URL. Error texts do not repeat the value, because it contains a password. */
 import { isIPv6 } from "node:net";
 import type { Address } from "../../store/journal/kafka/broker-link.js";
 import type { SaslMechanism, SaslUser } from "../../store/journal/kafka/link-security.js";
@@ -27,7 +27,7 @@ export interface JournalSettings extends JournalURL {
 const brokersMax = 32;
 const defaultPort = 9092;
 const defaultTopic = "tidemark";
-/** Of a user, or a password. */
+/** The longest user name or password. */
 const credentialCharactersMax = 1024;
 
 const form = /^kafka(s?):\/\/(?:([^@/?#]*)@)?([^@/?#]+)(?:\/([^/?#]*))?(?:\?([^?#]*))?$/;

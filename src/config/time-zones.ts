@@ -9,7 +9,7 @@ interface ZoneEnvironment {
   readonly TIMEZONE_DATA?: string | undefined;
 }
 
-/** The rules in the folder that TIMEZONE_DATA names, else those that came with the service; a text: what is wrong. */
+/** The rules in the folder that TIMEZONE_DATA names, otherwise the built-in ones; a text describes the error. */
 export function readTimeZones({ TIMEZONE, TIMEZONE_DATA: folder }: ZoneEnvironment): TimeZones | string {
   try {
     const zones = folder === undefined ? packedTimeZones() : openZoneFolder(folder);

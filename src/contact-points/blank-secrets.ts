@@ -5,7 +5,7 @@ const blank = "***";
 
 /** Characters: shorter texts would be found by chance, and blanked in every answer. */
 const secretLengthMin = 4;
-/** Of a part of an address's path, which may as well be a word. */
+/** The shortest path segment that counts as a secret. A shorter one may be an ordinary word. */
 const segmentLengthMin = 8;
 const base64LengthMin = 8;
 

@@ -26,7 +26,7 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
     const password = server === null ? own?.password : secrets.password;
     let host = used.host;
     try {
-      // What was looked at is what is connected to.
+      // Connects to the address that was checked.
       if (server !== null) host = await guard.resolve(server.host, signal);
     } catch (error) {
       return failed(reasonOf(error));

@@ -6,7 +6,7 @@ interface Outgoing {
   /** One line. */
   readonly subject: string;
   readonly body: string;
-  /** Stays the same however often it is sent, so that a receiver can tell a repeat. */
+  /** Stays the same at each attempt, so that a receiver can recognise a repeat. */
   readonly id: string;
 }
 
@@ -25,7 +25,9 @@ export const delivered = (answer: string): Outcome => ({ isDelivered: true, answ
 export const refused = (answer: string): Outcome => ({ isDelivered: false, answer, isTransient: false });
 export const failed = (answer: string): Outcome => ({ isDelivered: false, answer, isTransient: true });
 
-/** Sends to one kind of contact point. Once the signal is aborted nobody waits for it: it lets go of its connection. */
+/**
+ * Sends to one kind of contact point. Once the signal is aborted, nobody waits for it, and it releases its connection.
+ */
 export type Send = (point: OpenContactPoint, outgoing: Outgoing, signal: AbortSignal) => Promise<Outcome>;
 
 /** Milliseconds that one attempt may take. */

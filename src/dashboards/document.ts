@@ -7,7 +7,7 @@ import { fills } from "../../query/fill.js";
 import { timeUnits } from "../../query/range.js";
 import { withoutControls } from "../../store/lib/control-characters.js";
 
-/** Of the document as JSON. */
+/** The size of the document as JSON. */
 export const documentBytesMax = 256 * 1024;
 const panelsMax = 100;
 const seriesMax = 20;

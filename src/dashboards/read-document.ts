@@ -90,7 +90,7 @@ function createFaults() {
       if (parsed.success) return parsed.data;
       for (const issue of parsed.error.issues) {
         const inner = meant(issue);
-        // Of a form that has no such `type` nothing is known.
+        // A form without such a `type` has no issues of its own.
         for (const one of inner.length === 0 ? [issue] : inner) addIssue(one, at);
       }
       return undefined;

@@ -16,7 +16,7 @@ interface Series {
   readonly metricIntID?: number | undefined;
   readonly label?: string;
   readonly axis?: "left" | "right";
-  /** Of the eight colours. */
+  /** One of the eight colours. */
   readonly color?: number;
 }
 
@@ -81,7 +81,7 @@ export function weatherDashboard({ deviceID, metrics }: Station): DashboardDocum
 
 const chartsOf = 4;
 
-/** Of products of the weather mast, the cold store and the pump station, in this order. */
+/** For the products of the weather mast, the cold store and the pump station, in this order. */
 export function fleetDashboard(
   products: readonly FleetProduct[],
   devices: readonly FleetDevice[],

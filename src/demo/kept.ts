@@ -8,7 +8,7 @@ import type { Service } from "./service.js";
 import type { Station } from "./station.js";
 
 interface Kept {
-  /** Of the process that plays the fleet. */
+  /** The id of the process that plays the fleet. */
   readonly simulator: number;
   /** Lines to show. */
   readonly lines: readonly string[];

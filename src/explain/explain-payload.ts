@@ -1,4 +1,4 @@
-/** What becomes of a payload, as it is shown: the form, its points, what was refused and what would mend it. */
+/** Explains a payload: the form, its points, the refused values and how to fix them. */
 import { type Explained, explainMessage, type FormName, type Refused } from "../../ingest/decode/explain.js";
 import { faultText, findJsonFault, type JsonFault } from "../../ingest/decode/json-fault.js";
 import type { DecodeRules, Message } from "../../ingest/decode/points.js";

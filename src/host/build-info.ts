@@ -5,9 +5,9 @@ import { version } from "./version.js";
 
 /** What this program is. */
 export interface BuildInfo {
-  /** Of the release. */
+  /** The version of the release. */
   readonly version: string;
-  /** Of the sources, as git names it: of a package the one that it was made from, of a clone the one checked out. */
+  /** The git commit of the sources: the one that the package was built from, or the one checked out. */
   readonly commit: string | null;
 }
 

@@ -5,8 +5,9 @@ import { type Config, ConfigError } from "../config/config.js";
 import { replaceFile } from "./replace-file.js";
 
 /**
- * Remembers in the folder which nodes there are. @throws ConfigError if there were others: a device's keeper follows from
- * their number, and what it has left with the earlier one would be out of reach
+ * Stores the set of nodes in the folder.
+ * @throws ConfigError if it changed: a device's owner depends on it, and data at an earlier owner would be out of
+ * reach
  */
 export async function keepClusterNumbers({
   dataDir,

@@ -30,7 +30,7 @@ export interface RequestBody {
   readonly source: PausableSource;
   /** Where it is counted while it is held. */
   readonly reservation: Reservation;
-  /** Among whom those with long bodies take turns. */
+  /** Long bodies are parsed in turn, one tenant after the other. */
   readonly tenant: number | undefined;
 }
 

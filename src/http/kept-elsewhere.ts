@@ -1,6 +1,8 @@
 import { ApiError } from "./errors.js";
 
-/** Thrown by a handler: what is asked for is at another node of the cluster, and the frame asks that one. */
+/**
+ * A handler throws this when another node owns the requested data; the frame then forwards the request to that node.
+ */
 export class KeptElsewhere extends Error {
   /**
    * @param node null: none has it now
@@ -15,7 +17,7 @@ export class KeptElsewhere extends Error {
   }
 }
 
-/** The node that keeps what is asked for has ended the link before it has answered: it may have stopped. */
+/** The owner ended the link before it answered: it may have stopped. */
 export class KeeperLost extends ApiError {
   constructor(message: string) {
     super("SERVICE_UNAVAILABLE", message);

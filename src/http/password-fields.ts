@@ -10,5 +10,5 @@ export const revokeApiKeys = z
   .default(false)
   .openapi({ description: "true: the user's API keys are revoked too; false: they go on" });
 
-/** The payer in the queue of slow hashes. */
+/** The fairness key in the queue of slow hashes. */
 export const payerOf = (caller: Caller): string => `tenant ${caller.tenant}`;

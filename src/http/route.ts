@@ -38,9 +38,7 @@ interface RouteInput<Params, Query, Body> {
   /** The body, for a handler that reads it itself. */
   readonly upload: RequestBody;
   readonly address: string;
-  /**
-   * Looks at the caller's credential once more, for an answer that lasts. @throws ApiError if it no longer holds
-   */
+  /** Checks the caller's credential again, for a long-lived answer. @throws ApiError if it is no longer valid */
   readonly callerAgain: () => Promise<Caller>;
   /** Whether the client's own connection is one of TLS. */
   readonly isSecure: () => boolean;

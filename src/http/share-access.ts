@@ -76,7 +76,7 @@ export function createShareAccess(db: Db, { now, monotonic }: Clock): ShareAcces
         if (typeof waited === "number") throw tooMany(waited);
         leave = waited;
         try {
-          // It may have been revoked meanwhile.
+          // The share may have been revoked while the request waited.
           share = await shareOf(token, address);
         } catch (error) {
           leave();

@@ -1,7 +1,7 @@
 /** How much one share may ask: by each address, and by all that have its token. What is too much waits for a moment. */
 import { createBucket, draw, type TokenBucket, waitMs } from "../../ingest/access/rate-limit.js";
 
-/** Of one address, so that one screen does not take the share from the others. */
+/** The limit of one address, so that one screen cannot use up the share. */
 export const perAddress = { requestsPerSecond: 20, atOnce: 4 } as const;
 /** By all that have the token. */
 const perShare = { requestsPerSecond: 60, atOnce: 12 } as const;

@@ -12,9 +12,9 @@ export type LabelLanguage = (typeof labelLanguages)[number];
 /** The labels of codes; null for no value. */
 interface Labels {
   label(name: keyof typeof dictionary, code: number | null): string | null;
-  /** Of codes that Variant B has differently. */
+  /** Labels of codes that Variant B defines differently. */
   labelB(name: keyof typeof dictionaryB, code: number | null): string | null;
-  /** Of codes that are texts. */
+  /** Labels of codes that are texts. */
   labelOfText(name: keyof typeof textDictionary, code: string): string | null;
 }
 

@@ -9,7 +9,7 @@ export interface KeptPage extends EventPage {
 }
 
 export interface KeptLogs {
-  /** Of these shards, those that are here while a list is read. */
+  /** Reads only those of these shards that are on this node while a list is read. */
   of(shards: readonly number[]): { list(query: EventQuery): Promise<KeptPage> };
 }
 

@@ -13,7 +13,7 @@ import { type ListQuery, ownList } from "./own-list.js";
 
 /** Rows of one node that a merged page may be made of: pages that end behind them are empty, and truncated. */
 const rowsMax = 5000;
-/** Of what one node answers: it is read in one turn of the loop. */
+/** The largest answer of one node. It is parsed in one turn of the event loop. */
 const answerBytesMax = 2 * 1024 * 1024;
 /** The part of a node that is missing. */
 const missing: KeptPage = { items: [], count: 0, truncated: true, shards: [] };

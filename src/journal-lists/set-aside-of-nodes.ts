@@ -1,4 +1,4 @@
-/** Messages that are set aside at all nodes of a cluster, and which node has one of them. */
+/** Dead letters of all nodes of a cluster, and which node has one of them. */
 import { z } from "@hono/zod-openapi";
 import { type Aside, followers } from "../../store/journal/set-aside.js";
 import { askOthers, type OtherNodes } from "./other-nodes.js";

@@ -8,7 +8,7 @@ import { createBreather, createPacer, pause } from "../../store/lib/turns.js";
 import { chunkBytesMax } from "../http/chunks.js";
 import { askingLine, linesOf, type NodeEvent, openingLine, type Place, writeLine } from "./lines.js";
 
-/** Of what is kept here alone: what other nodes tell does not go on from here. */
+/** The feed of local devices only: events of other nodes are not passed on from here. */
 type KeptFeed = Pick<TenantFeed, "run" | "newest" | "subscribe" | "want">;
 
 /** How often a link on which nothing happens shows that this node is there. */
@@ -71,7 +71,10 @@ function begin(
   return subscription;
 }
 
-/** At the pace of the node that asks: what it does not take in time is lost to it, and it is told so as it comes back. */
+/**
+ * Sends at the pace of the other node. Events that it does not read in time are lost to it; it learns this when it
+ * reconnects.
+ */
 async function tell(subscription: LiveSubscription<TenantEvent>, link: Duplex): Promise<void> {
   for (;;) {
     const events = subscription.take(chunkBytesMax);

@@ -1,4 +1,4 @@
-/** The live feed of a tenant in a cluster: what other nodes keep is told here as if it were kept here. */
+/** The live feed of a tenant in a cluster: events of other nodes are published here as if they were local. */
 import type { Socket } from "node:net";
 import { type KeptTopic, keptTopics, type LiveTopic } from "../../ingest/live/tenant-events.js";
 import type { TenantFeed, TenantSubscription } from "../../ingest/live/tenant-feed.js";

@@ -9,7 +9,7 @@ import { type AskingLine, linesOf, type NodeEvent, type Place, tellingLine, writ
 export interface NodeLink {
   /** Says a change of what is wanted. */
   say(line: AskingLine): void;
-  /** Resolves once the node tells all that is wanted now; with false if it is away. */
+  /** Resolves once the node sends everything that is now subscribed; with false if it is away. */
   ready(): Promise<boolean>;
   close(): void;
 }
@@ -35,7 +35,7 @@ const delayMs = { first: 250, longest: 5_000 } as const;
 const readyMs = 3_000;
 /** The node shows a sign of life every 5 s. */
 const silenceMsMax = 15_000;
-/** Of what is said and not taken. */
+/** The most bytes that may wait unsent. */
 const unsentBytesMax = 4 * 1024 * 1024;
 
 export function openNodeLink(deps: NodeLinkDeps): NodeLink {
@@ -43,7 +43,7 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
   const end = new AbortController();
   let state: State = "opening";
   let link: Socket | null = null;
-  /** The event that was told last. */
+  /** The last event received. */
   let place: Place | null = null;
   let syncs = 0;
   /** Those who wait until the node is there, or has taken what was said, by the number of their `sync`. */
@@ -66,7 +66,7 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
     }
   }
 
-  /** Until the link breaks off. @throws Error why the node does not tell anything */
+  /** Runs until the link breaks off. @throws Error why the node sends nothing */
   async function once(): Promise<void> {
     const opened = await open();
     if (end.signal.aborted) return void opened.destroy();
@@ -89,11 +89,11 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
   }
 
   function lose(error: Error): void {
-    // It may be back at once, with all that happened meanwhile.
+    // The node may be back at once, with all events since.
     if (state === "on") state = "opening";
     else if (state === "opening") {
       state = "away";
-      // Streams that began without it have been told so as they began.
+      // Streams that began without this node were informed when they began.
       if (place !== null) onMissed();
       onAway(error);
     }

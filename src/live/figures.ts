@@ -1,4 +1,4 @@
-/** What the overview tells of the work of a process, and of all processes of a cluster. */
+/** The overview's figures of one process, and of all processes of a cluster. */
 import { z } from "@hono/zod-openapi";
 import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
 import type { Meter } from "../../ingest/meter.js";
@@ -13,7 +13,7 @@ const perSecond = z.array(count).max(rateSeconds).readonly();
 
 /** How a node answers another. */
 const nodeFigures = z.strictObject({
-  /** Of the shards that it has for certain. */
+  /** The shards that the node certainly holds. */
   shards: z.array(count).readonly(),
   rates: z
     .strictObject({
@@ -34,13 +34,13 @@ export type NodeFigures = z.infer<typeof nodeFigures>;
 type ShownRates = NonNullable<NodeFigures["rates"]>;
 
 export interface Figures extends Omit<NodeFigures, "shards"> {
-  /** Of the newest second of the rates, milliseconds since 1970. */
+  /** The newest second of the rates, milliseconds since 1970. */
   readonly endTime: number;
   /** Whether those of a node or a shard are missing. */
   readonly truncated: boolean;
 }
 
-/** Of a tenant; null: of all. */
+/** Reads the figures of a tenant; null: of all. */
 export type FiguresOf = (tenant: number | null) => Promise<Figures>;
 
 interface FiguresDeps {
@@ -63,7 +63,7 @@ export function figuresHere({ meter, status, shards }: FiguresDeps, tenant: numb
 
 /** They are asked for each second. */
 const askMs = 1_000;
-/** How long a node that has not answered is not asked again: others wait meanwhile. */
+/** How long a node that has not answered is not called again. */
 const restMs = 5_000;
 
 /** @param nodes null: the process is alone */

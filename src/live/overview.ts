@@ -1,4 +1,4 @@
-/** The figures of a tenant, as the overview and its streams tell them. */
+/** The figures of a tenant, for the overview and its streams. */
 import { rateSeconds } from "../../ingest/rates.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { countsOf, type TenantSizes } from "../../store/metadata/overview.js";
@@ -12,8 +12,8 @@ export interface OverviewDeps {
 export const rateIntervalMs = 1000;
 
 /**
- * @param secondsMax the newest seconds that are told of; absent: all that are known
- * @param sizes what need not be counted again
+ * @param secondsMax the number of newest seconds to return; absent: all that are known
+ * @param sizes figures that need not be counted again
  */
 export async function overviewOf(
   deps: OverviewDeps,

@@ -1,8 +1,8 @@
-/** Messages that one stream is told of in a second. */
+/** The most messages that one stream receives in a second. */
 export const messagesPerSecondMax = 50;
 
 interface Sample {
-  /** Whether one more may be told. */
+  /** Whether one more message may be sent. */
   take(): boolean;
   /** How many could not, in seconds that are over; each is said once. */
   skipped(): number;

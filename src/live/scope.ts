@@ -1,4 +1,4 @@
-/** The devices that a stream may be told of. */
+/** The devices whose events a stream may receive. */
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import { devicesOfGroup } from "../../store/metadata/groups/group-devices.js";

@@ -27,17 +27,20 @@ interface Stream {
   readonly since: number;
   /** The id of an event of that number. */
   readonly idOf: (number: number) => string;
-  /** Whether the client has said where it was: if that is no longer known, a gap is told. */
+  /** Whether the client has sent a last event id: if that is no longer known, it receives a gap. */
   readonly isBack: boolean;
   /** Whether the caller may still listen. */
   readonly mayGoOn: () => Promise<boolean>;
 }
 
-/** How often the caller's permission is checked again; if nothing has come meanwhile, a comment line shows that. */
+/**
+ * How often the caller's permission is checked again; without events, a comment line then shows that the stream is
+ * alive.
+ */
 const heartbeatMs = 15_000;
 /** How soon clients reconnect. */
 const retryMs = 2_000;
-/** Events are told together, four times a second at most. */
+/** Events are sent in batches, at most four a second. */
 const togetherMs = 250;
 /** How soon a change of the tenant's devices or groups shows. */
 const renewMs = 1_000;

@@ -1,4 +1,4 @@
-/** Events of a tenant as one stream tells them: those of its topics and devices, in the form of the protocol. */
+/** Writes the events of a tenant for one stream: those of its topics and devices, in the form of the protocol. */
 import {
   type AlertTold,
   type CommandTold,
@@ -21,11 +21,11 @@ import { valueJson } from "./value-json.js";
 
 interface Teller {
   /**
-   * Reads what is to be known for the frames of some events; the result makes them, in pieces. Of messages some may be
-   * left out.
+   * Reads the data that the frames of some events need; the returned function makes the frames, in pieces. Messages
+   * may be left out.
    */
   prepare(events: readonly TenantEvent[], scope: Scope | null): Promise<() => Uint8Array[]>;
-  /** How many messages have been left out and not been told of, once their second is over. */
+  /** How many messages were left out and not yet reported, once their second is over. */
   skipped(): number;
   /** Devices may have other names. */
   forgetNames(): void;

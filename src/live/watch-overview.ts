@@ -4,13 +4,13 @@ import { type OverviewDeps, overviewOf } from "./overview.js";
 import type { Watched } from "./watched.js";
 
 interface Seen {
-  /** Of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   toldAt: number;
   sizes: TenantSizes | undefined;
   sizedAt: number;
 }
 
-/** How often the figures of a tenant are told: they are counted once for all of its streams. */
+/** How often a tenant's figures are sent: they are counted once for all of its streams. */
 const tellMs = 1_000;
 /** Products and groups are counted row by row: not each time. */
 const sizesMs = 15_000;

@@ -1,4 +1,4 @@
-/** What tenants with streams are told that is looked for: alerts, commands, the figures of the overview. */
+/** Watches alerts, commands and the overview's figures for tenants with streams. */
 import type { LiveTopic } from "../../ingest/live/tenant-events.js";
 import { every } from "../background/every.js";
 import type { Logger } from "../observability/log.js";
@@ -9,7 +9,7 @@ import { overviewWatched } from "./watch-overview.js";
 import type { WatchDeps, Watched } from "./watched.js";
 
 export interface LiveWatch {
-  /** Resolves once whatever is written from now on of these topics will be told to the tenant's streams. */
+  /** Resolves once all later changes of these topics will reach the tenant's streams. */
   begin(tenant: number, topics: readonly LiveTopic[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** How the map's tile server does: told in the log when that changes, and not asked for a moment where it is of no use. */
+/** Watches the map's tile server: logs changes of its state, and pauses requests after a failure. */
 import type { Logger } from "../observability/log.js";
 import type { TileFault } from "./fetch-tile.js";
 

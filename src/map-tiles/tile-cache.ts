@@ -11,7 +11,7 @@ interface TileCache {
   set(key: string, kept: KeptTile): void;
 }
 
-/** Of one entry, whatever its tile. */
+/** The overhead of one entry, whatever its tile. */
 const entryBytes = 256;
 
 export function createTileCache(bytesMax: number): TileCache {

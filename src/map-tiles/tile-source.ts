@@ -48,7 +48,7 @@ export function createTileSource(
   const turns = createTurns();
   const watch = createServerWatch(new URL(template).host, log, monotonic);
   const ending = new AbortController();
-  /** Shared by all who ask for the same tile meanwhile. */
+  /** Requests for the same tile share one fetch. */
   const flights = new Map<string, Promise<FoundTile>>();
 
   function freshOf(key: string): FoundTile | null {

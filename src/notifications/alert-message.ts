@@ -1,4 +1,4 @@
-/** What a message tells; its texts are made from this when it is sent. Plain data: it is stored until then. */
+/** The content of a message. It is plain data, stored until the message is sent and its texts are made. */
 import type { AlertFacts } from "../../store/metadata/notifications/alert-outbox.js";
 import type { NotificationKind } from "../../store/metadata/notifications/notifications.js";
 
@@ -8,7 +8,7 @@ type AlertCondition = "firing" | "resolved";
 /** Times are milliseconds since 1970. */
 export interface ToldAlert extends AlertFacts {
   readonly status: AlertCondition;
-  /** Whether a message has told that it began. */
+  /** Whether no message has reported its begin yet. */
   readonly isNew: boolean;
   readonly endTime: number | null;
 }

@@ -28,7 +28,7 @@ const membersOfGroupMax = 1000;
 /** Alerts that the groups of a tenant list together; further ones are counted only. */
 const membersOfTenantMax = 100_000;
 
-/** Alerts whose groups are the same text are told together. */
+/** Alerts whose group keys are equal go into one message. */
 function groupKeyOf({ groupBy }: AlertRoute, alert: AlertFacts): string {
   const values: Readonly<Record<Grouping, string | number>> = {
     alertName: alert.alertName,

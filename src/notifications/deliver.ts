@@ -24,13 +24,13 @@ import type { TemplateRenderer } from "./templates.js";
 
 /** Sends what waits: one message at a time to each contact point, to several at once. */
 interface Deliveries {
-  /** Begins what is due and has room. */
+  /** Starts due messages while there is capacity. */
   look(): Promise<void>;
   /** Contact points whose last attempt failed. */
   readonly failing: number;
   /** Forgets the troubles of contact points that are deleted or off. */
   forgetGone(): Promise<void>;
-  /** Resolves once what is under way has ended. */
+  /** Resolves once all sends that run have ended. */
   settled(): Promise<void>;
   /** Begins nothing more; resolves as `settled`. */
   close(): Promise<void>;
@@ -45,7 +45,7 @@ interface DeliveriesDeps {
   /** Counts an attempt. */
   readonly onAttempt: (type: ContactType, outcome: NotificationOutcome) => void;
   readonly log: Logger;
-  /** Aborted when the service waits no longer for what is under way. */
+  /** Aborted when the service no longer waits for sends that run. */
   readonly ending: AbortSignal;
   /** Milliseconds since 1970. */
   readonly now: () => number;

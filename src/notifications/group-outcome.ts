@@ -1,4 +1,4 @@
-/** Decides what a group that is due has to tell. Pure: times come in, in milliseconds. */
+/** Decides what a due group has to report. The function is pure: times come in, in milliseconds. */
 import type { AlertRoute } from "../../store/metadata/notifications/alert-routes.js";
 import type {
   GroupMember,
@@ -11,7 +11,7 @@ interface GroupState {
   readonly group: NotificationGroup;
   readonly route: AlertRoute;
   readonly members: readonly GroupMember[];
-  /** The members that nobody is told of now. */
+  /** Members that no message reports now. */
   readonly silenced: ReadonlySet<GroupMember>;
   /** Until when the route does not speak; null: it does. */
   readonly mutedUntil: number | null;
@@ -25,7 +25,7 @@ interface Decision {
   readonly message: AlertMessage | null;
 }
 
-/** How long a group that is silenced or muted waits until it is looked at again: either may be changed meanwhile. */
+/** How long a silenced or muted group waits until it is checked again: silences and mutes may change. */
 const lookAgainMs = 60_000;
 
 export function decide(state: GroupState, now: number): Decision {

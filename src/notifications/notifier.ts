@@ -74,7 +74,7 @@ const retentionMs = 60_000;
 const waitingMs = 10_000;
 const dayMs = 86_400_000;
 const rowsPerStep = 1000;
-/** How long a process may be silent until another one tells in its place. */
+/** How long a process may be silent until another one notifies in its place. */
 const leaseMs = 30_000;
 const testsOfTenantMax = 8;
 /** After which a test has ended. */

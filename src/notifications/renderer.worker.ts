@@ -13,7 +13,7 @@ import { templateProgram } from "./template-program.js";
 const port = parentPort;
 if (port === null) throw new Error("renderer.worker runs in a worker thread only");
 
-/** Of one text; twenty alerts with ten filters each take 100 steps. */
+/** Limits for one text; twenty alerts with ten filters each take 100 steps. */
 const limits = { stepsMax: 1000, outputLengthMax: renderedLengthMax } as const;
 
 /** Kept for the next templates as long as none fails. */

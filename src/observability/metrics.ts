@@ -23,11 +23,11 @@ import { type Histogram, type Labels, samples } from "./prometheus.js";
 /** Everything that the metrics are read from, at one instant. */
 interface Readings {
   readonly meter: Meter;
-  /** Of all shards together. */
+  /** The sums of all shards. */
   readonly journal: { readonly pendingBytes: number; readonly segments: number };
   readonly live: ReturnType<LiveFeed["counts"]>;
   readonly damage: DamageLog["counts"];
-  /** Messages set aside, by follower of the journal. */
+  /** Dead letters, by follower of the journal. */
   readonly setAside: ReadonlyMap<Follower, number>;
   /** Bytes held for MQTT clients. */
   readonly heldBytes: number;
@@ -70,7 +70,7 @@ export interface RemovalFigures {
   readonly done: number;
 }
 
-/** Of the backups that the service makes of itself; null if it makes none. */
+/** The service's own backups; null if it makes none. */
 export interface BackupFigures {
   /** When the newest complete one was complete, milliseconds since 1970; null without one. */
   readonly completedAt: number | null;

@@ -33,22 +33,22 @@ export interface Status {
   backups(figures: BackupFigures): void;
   /** Called when the wall clock was set. */
   clockJumped(jump: ClockJump): void;
-  /** To be called each second: what is told of the last while moves on. */
+  /** Must be called each second: moves the sliding windows on. */
   tick(): void;
   figures(): Figures;
   /** Prometheus text. */
   metrics(): string;
 }
 
-/** What the overview tells of this process. */
+/** The figures of this process in the overview. */
 interface Figures {
   /** Records on disk whose points cannot be read yet, and for how long the oldest has been there. */
   readonly lag: { readonly messages: number; readonly seconds: number };
-  /** Of the last one to two minutes; 0 where nothing was committed. */
+  /** The last one to two minutes; 0 where nothing was committed. */
   readonly commit: { readonly p50Ms: number; readonly p99Ms: number };
   /** `isFull`: nothing can be kept. */
   readonly disk: { readonly freeBytes: number; readonly isFull: boolean };
-  /** Of the last one to two minutes. */
+  /** The last one to two minutes. */
   readonly eventLoopDelayP99Ms: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
@@ -88,7 +88,7 @@ interface StatusSources {
   readonly live: Pick<LiveFeed, "counts">;
   readonly damage: Pick<DamageLog, "counts">;
   readonly removals: () => RemovalFigures;
-  /** Messages that ended the service and are set aside, by follower of the journal. */
+  /** Counts of dead letters (messages that crashed the service), by follower of the journal. */
   readonly setAside: () => ReadonlyMap<Follower, number>;
   /** Bytes held for MQTT clients. */
   readonly heldBytes: () => number;

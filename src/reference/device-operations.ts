@@ -60,7 +60,7 @@ interface DeviceOperation extends Pick<Operation, "operationId" | "summary"> {
   readonly body?: Record<string, Media>;
   readonly answers: Record<string, Answer>;
   readonly errors?: readonly ErrorCode[];
-  /** Of its errors, where it is not that of all. */
+  /** The schema of its errors, where it differs from the common one. */
   readonly schema?: Schema;
 }
 

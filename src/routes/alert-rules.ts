@@ -22,7 +22,7 @@ import { resourceRoutes } from "./resource.js";
 
 const tag = "Alerts";
 const defaultSeverity = 2;
-/** How often a rule is checked again because somebody edits its condition or data point meanwhile. */
+/** How often a rule is checked again because somebody edits its condition or data point at the same time. */
 const editTriesMax = 3;
 
 const create = createBody(required, optional).extend(fixedFields(fixed)).openapi("AlertRuleCreate");

@@ -65,7 +65,10 @@ const listed = z
     },
   });
 
-/** Backups of this process's data folder, for whoever runs the deployment. They are downloaded and restored nowhere. */
+/**
+ * Backups of this process's data folder, for the operator of the deployment. The API neither downloads nor restores
+ * them.
+ */
 export function backupRoutes({ backups }: AppDeps): Route[] {
   return [
     route({

@@ -52,7 +52,7 @@ export const chartQuery = dataQuery.extend({
     "2000",
   ),
 });
-/** Of one question. */
+/** The most data points of one query. */
 const dataPointsMax = 100;
 
 export const originalQuery = chartQuery.extend({

@@ -38,17 +38,17 @@ import type { Brokers } from "../views/broker-info.js";
 /** The outcome of a replay, by follower. */
 export interface Replayed {
   readonly replayed: readonly Follower[];
-  /** Followers for which the record stays set aside. */
+  /** Followers for which the record stays a dead letter. */
   readonly refused: readonly { readonly follower: Follower; readonly reason: string }[];
 }
 
-/** Messages that ended the service and are set aside. */
+/** The dead letters: messages that ended the service. */
 export interface SetAsideMessages {
   /** Those of this process. */
   all(): readonly Aside[];
   /** Those of all shards, wherever they are; null: each process of a cluster has its own. */
   everywhere(): Promise<readonly Aside[] | null>;
-  /** Tries the record once more and, if that ends well, lets it have its effect. @throws StoreError NOT_FOUND */
+  /** Tries the record again and, on success, applies it. @throws StoreError NOT_FOUND */
   replay(id: number): Promise<Replayed>;
   /** Drops the record; it stays in the event log. @throws StoreError NOT_FOUND */
   drop(id: number): Promise<void>;
@@ -91,7 +91,7 @@ export interface AppDeps {
   readonly config: Config;
   readonly status: Status;
   readonly meter: Pick<Meter, "rates" | "connections">;
-  /** What the overview tells of all nodes. */
+  /** The overview's figures of all nodes. */
   readonly figures: FiguresOf;
   /** The tiles of maps; null: there are none. */
   readonly mapTiles: TileSource | null;

@@ -24,7 +24,10 @@ import { resourceRoutes } from "./resource.js";
 
 /** New points of a device as Server-Sent Events, from the moment they are stored. */
 
-/** How often the caller's permission is checked again; if nothing has come meanwhile, a comment line shows that. */
+/**
+ * How often the caller's permission is checked again; without events, a comment line then shows that the stream is
+ * alive.
+ */
 const heartbeatMs = 15_000;
 /** How soon clients reconnect. */
 const retryMs = 2_000;
@@ -194,7 +197,7 @@ async function isStillTheirs(
   try {
     const caller = await callerAgain();
     const now = await catalog.byIntID(caller.tenant, device.id);
-    // Its new points are told where it is kept: the client is sent there.
+    // The owner publishes its new points: the client is sent there.
     await cluster?.atKeeper(device.id);
     return now?.deviceID === device.deviceID;
   } catch (error) {

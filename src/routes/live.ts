@@ -86,9 +86,9 @@ interface EventID {
 }
 
 interface EventIDs {
-  /** Of the event of that number here. */
+  /** Formats the id of this node's event with that number. */
   write(number: number): string;
-  /** Null for what is no id, or one of another question: that was told other events. */
+  /** Null if the text is no id, or an id of another query, which received other events. */
   read(text: string): EventID | null;
 }
 

@@ -30,7 +30,7 @@ export const optional = {
 
 export const metricCreate = createBody(required, optional).openapi("MetricCreate");
 
-/** With the defaults of what is absent. @throws ApiError, StoreError naming every wrong field */
+/** Adds the defaults of absent fields. @throws ApiError, StoreError naming every wrong field */
 export async function newMetric(
   db: Db,
   tenant: number,

@@ -109,7 +109,7 @@ export function userRoutes(deps: AppDeps): Route[] {
             : { passwordHash: await hashChosen(body.password, payerOf(caller)) }),
         };
         const edited = await updateUser(db, caller, now(), id, edit, { revokesApiKeys: body.revokeApiKeys });
-        // The change feed tells other processes; this one forgets before it answers.
+        // The change feed informs other processes; this one forgets before it answers.
         authenticator.forget({ user: id });
         return { status: 200, body: view(edited, writing) };
       },

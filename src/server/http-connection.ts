@@ -31,7 +31,7 @@ export interface HttpTimes {
   readonly unreadMs: number;
 }
 
-/** How a late connection is treated: told so (408), or closed silently. */
+/** How to treat a late connection: answer 408, or close it silently. */
 type Overdue = "tell" | "close" | null;
 
 interface HttpConnectionDeps {
@@ -74,12 +74,12 @@ type Done = (error?: Error | null) => void;
 type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }[];
 
 /**
- * One connection between its socket and Node's HTTP server. Its requests are handled one at a time, each
- * after the previous answer has been sent, and it reads no further meanwhile.
+ * One connection between its socket and Node's HTTP server. It handles one request at a time, and reads no further
+ * until the answer has been sent.
  */
 export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   address: string;
-  /** Of the client, where TLS asked for one. */
+  /** The client's certificate, where TLS requested one. */
   readonly certificate: ClientCertificate | null;
   readonly isRelayed = false;
   readonly isSecure: boolean;
@@ -236,9 +236,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.destroy();
   }
 
-  /**
-   * To be called periodically: returns how to treat a client that is late. A client that was told is not told again.
-   */
+  /** Must be called periodically. Returns how to treat a late client; a client receives the answer only once. */
   overdue(times: HttpTimes): Overdue {
     const due = this.#owed(times);
     if (due !== "tell") return due;

@@ -20,21 +20,24 @@ interface Earlier {
   readonly before: readonly JournalRecord[];
 }
 
-/** Lets a record that was set aside have its effect now. @throws if that is no longer possible */
+/** Applies a dead letter now. @throws if that is no longer possible */
 type Replay = (record: JournalRecord) => Promise<void>;
 
-/** Records that crash their followers: found at starts, tried in a thread, set aside, and replayed on request. */
+/**
+ * Records that crash their followers: found at starts, tried in a thread, kept as dead letters, and replayed on
+ * request.
+ */
 export interface AsideKeeper extends SetAsideMessages {
   /** A shard is about to be opened. */
   open(shard: number): Promise<void>;
   /** For one follower's start, of one shard. */
   narrow(shard: FollowedShard, follower: Follower, context?: TrialContext): Narrow;
   isAside(follower: Follower, id: number): boolean;
-  /** How many records are set aside, by follower. */
+  /** How many dead letters there are, by follower. */
   counts(): ReadonlyMap<Follower, number>;
   /** Called when a shard's series consumer waits for its store, so that the others need not wait for it. */
   letOthersOn(shard: number): void;
-  /** Registers the replay of a shard's records that were set aside for a follower. */
+  /** Registers the replay of a shard's dead letters for a follower. */
   replaysBy(shard: number, follower: Follower, replay: Replay): void;
   /** The shard is closed: nothing that was registered for it is used any more. */
   forget(shard: number): void;
@@ -91,7 +94,7 @@ export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
     });
   }
 
-  /** False if the record is set aside. */
+  /** False if the record became a dead letter. */
   async function tryAlone(follower: Follower, record: JournalRecord): Promise<boolean> {
     const verdict = await trials.try(follower, record);
     if (verdict.is !== "ended") return true;
@@ -218,7 +221,7 @@ function forgetShard(known: Map<string, unknown>, shard: number): void {
 interface Replays {
   by(shard: number, follower: Follower, replay: Replay): void;
   forget(shard: number): void;
-  /** Tries the record once more and lets it have its effect; null if it did, otherwise the reason why not. */
+  /** Tries the record again and applies it; null on success, otherwise the reason. */
   run(aside: Aside): Promise<string | null>;
 }
 

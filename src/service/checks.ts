@@ -35,7 +35,7 @@ export function createChecks({ config, shards, series, report, log }: ChecksDeps
 
   const metadata = metadataFile(config);
 
-  /** By database, what mends it. */
+  /** Repair functions by database. */
   function mendersNow(): Map<string, (fault: string) => Promise<void>> {
     const menders = new Map<string, (fault: string) => Promise<void>>();
     for (const { dir, events, remakeSessions } of shards()) {

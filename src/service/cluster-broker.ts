@@ -36,7 +36,7 @@ interface ClusterBrokerDeps
   readonly monotonic: () => number;
 }
 
-/** The same for all nodes: whoever follows the broker goes on with the session of the one before. */
+/** All nodes use the same client id, so that the next follower of the broker continues the session. */
 const clientID = "tidemark-cluster";
 const callMs = 20_000;
 /** Messages that wait for their shards. The broker bounds those of QoS 1 only. */
@@ -62,7 +62,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   );
   let following: { readonly broker: Broker; readonly ended: AbortController } | null = null;
   let isReading = true;
-  /** Of this node's last seat. */
+  /** The term of this node's last lease. */
   let term = 0;
 
   /** To the node that has the shard now, which may be this one. */

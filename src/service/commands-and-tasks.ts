@@ -58,7 +58,7 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly broker: Broker | ClusterBroker | null;
   readonly zone: Zone;
   readonly status: Status;
-  /** Messages that are set aside here. */
+  /** The dead letters of this node. */
   readonly asides: () => readonly Aside[];
   /** Whether a live stream could go on here. */
   readonly resumes: TenantFeed["resumes"];

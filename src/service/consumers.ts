@@ -48,13 +48,13 @@ interface ConsumersDeps
   readonly gate: Pick<HistoryGate, "run">;
   /** Is given each stored alert rule that does not compile, whenever it is compiled. */
   readonly onUncompiled: OnUncompiled;
-  /** Is told of each record that has been decoded. */
+  /** Called with each record that has been decoded. */
   readonly onDecoded: DecodedListener["offer"];
   /** Called when a consumer cannot go on. */
   readonly fatal: (error: Error) => void;
 }
 
-/** InfluxDB syncs its log at each write, and parses what has come meanwhile best in one piece. */
+/** InfluxDB syncs its log at each write, so it handles larger batches best. */
 const influxWrites = { pointsMax: 20_000, lingerMs: 50 } as const;
 const embeddedWrites = { pointsMax: 5000, lingerMs: 5 } as const;
 
@@ -117,10 +117,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   };
 }
 
-/**
- * Stores the points that are still missing of a message that was set aside: newer messages may have written points at
- * its times.
- */
+/** Stores the missing points of a dead letter: newer messages may have written points at its times. */
 async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<void> {
   const { metadata, series, rules, onFailed, clock } = deps;
   const device = await metadata.directory.get(record.device);

@@ -1,4 +1,4 @@
-/** What is known of records that end the process: which are in work, and which are set aside. */
+/** Stores which records are in work, and which are dead letters because they end the process. */
 import { join } from "node:path";
 import type { NarrowingPace } from "../../ingest/followers/narrowing.js";
 import { type Aside, type Follower, openSetAside, type SetAside } from "../../store/journal/set-aside.js";
@@ -22,7 +22,7 @@ export interface ShardPlace {
   readonly dir: string;
 }
 
-/** Of shards that stay at this process: files of its folder. */
+/** Marks of shards that stay at this process: files in its folder. */
 export async function folderCrashMarks(dir: string): Promise<CrashMarks> {
   return {
     pace: { notesMax: Number.POSITIVE_INFINITY, aloneAtOnceMax: 0, endsMax: 2 },

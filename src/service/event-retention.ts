@@ -34,18 +34,18 @@ interface EventRetentionDeps {
   readonly now: () => number;
 }
 
-/** Of the series store: the journal id of a shard up to which it has all points on disk. */
+/** The series store's journal id for a shard: all points up to it are on disk. */
 interface SettledIDs {
   checkpoint(shard: number): Promise<number>;
 }
 
 const dayMs = 86_400_000;
 
-/** What is returned lets go, in all shards that are here now, what need not be kept any more. */
+/** The returned function releases, in all local shards, everything that need not be kept any more. */
 export function createEventRetention(deps: EventRetentionDeps): () => Promise<void> {
   const { config, pipelines, series, isHeld, ending, log, now } = deps;
   const bytesMax = shardPart(config.eventRetentionBytes, config);
-  /** Those of which nothing could be let go the last time: it is told once. */
+  /** Shards in which the last release failed: logged once. */
   const failing = new WeakSet<Kept>();
   const isOver = (): boolean => ending.aborted || isHeld();
   /** One copies its sessions at a time: a node may have many shards, and one disk. */
@@ -133,11 +133,11 @@ interface Bounds {
   readonly checkpoint: number;
   /** Segments that ended before that are old, milliseconds since 1970. */
   readonly endedBefore: number;
-  /** Of all segments. */
+  /** The size limit of all segments. */
   readonly bytesMax: number;
 }
 
-/** Of a journal's segments, oldest first, those that go; never the newest. */
+/** Returns the segments of a journal that may be removed; the newest always stays. */
 export function notKept<T extends Pick<Segment, "firstID" | "createdAt" | "bytes">>(
   segments: readonly T[],
   { checkpoint, endedBefore, bytesMax }: Bounds,

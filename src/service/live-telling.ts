@@ -1,4 +1,4 @@
-/** What the streams of tenants, here and at other nodes, are told by the path of uplinks. */
+/** Publishes the live events of the uplink path to the streams of tenants, here and at other nodes. */
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DecodedListener } from "../../ingest/followers/decoded.js";
 import { type LiveTopic, refusedOf, type Told } from "../../ingest/live/tenant-events.js";
@@ -69,11 +69,13 @@ export function createTelling(
 /** A policy has refused the whole message. */
 const policyRefusal = [{ reason: "policy", count: 1 }] as const;
 
-/** What is told of one shard. */
+/** Publishes the events of one shard. */
 export interface ShardTelling extends Pick<Telling, "message" | "points" | "presence"> {
-  /** All points up to this id of the journal can be read, and have been told if they are to be. */
+  /**
+   * All points up to this id of the journal can be read, and their events have been published if a stream wants them.
+   */
   settled(id: number): void;
-  /** The shard has been lost to another process, which tells of it from now on. */
+  /** Another process has taken the shard, and publishes its events from now on. */
   end(): void;
 }
 
@@ -86,9 +88,8 @@ export interface TakenOver {
 }
 
 /**
- * Each record is told by the process that has taken it, and by no other: what another had may have been told, and is
- * passed over. If there are messages among that, which may not have been told either, streams are told that they have
- * missed something once all of it can be read.
+ * Only the process that accepted a record publishes it. Records of an earlier process are skipped, as it may have
+ * published them. If there are messages among these, streams receive a gap once all of them can be read.
  */
 export function createShardTelling(telling: Telling, { lastID, isBroken }: TakenOver): ShardTelling {
   let isMissed = isBroken;

@@ -1,4 +1,4 @@
-/** What live streams and the overview tell from: of this process, in a cluster of all. */
+/** The sources of live streams and the overview: of this process, and in a cluster of all. */
 import { tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { Cluster } from "../cluster/neighbours.js";

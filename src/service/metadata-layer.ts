@@ -32,7 +32,9 @@ export interface MetadataLayer {
   readonly directory: Directory;
   readonly authenticator: Authenticator;
   readonly catalog: Catalog;
-  /** Calls `follow` at each change of the metadata, whichever process made it, until what is returned is called. */
+  /**
+   * Calls `follow` at each change of the metadata, whichever process made it, until the returned function is called.
+   */
   follow(follow: (change: Change) => void): () => void;
   /** Resolves once every follower knows of everything stored. */
   followed(): Promise<void>;

@@ -85,7 +85,7 @@ function createWorkMark(
   let writing: Promise<void> | null = null;
 
   async function writeWanted(): Promise<void> {
-    // Of the notes of one turn the last one counts.
+    // Only the last note of one turn of the event loop is written.
     await Promise.resolve();
     try {
       while (isOpen && wanted !== written) {

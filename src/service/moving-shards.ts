@@ -51,7 +51,7 @@ const keepUpMs = 120_000;
 /** After the start, when shards have come. */
 const firstKeepUpMs = 15_000;
 
-/** What nodes are told of a shard is worth little after that: they look by themselves then. */
+/** Announcements about a shard lose their value after this time: nodes then look by themselves. */
 const tellMs = 1000;
 /** A node that does not answer by then is not waited for: it answers before, if with nothing more than that it copies. */
 const copyMs = 2 * aheadWaitMs;
@@ -146,7 +146,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     await sleep(firstKeepUpMs, stopped.signal);
     while (!stopped.signal.aborted) {
       for (const shard of leases.successions()) {
-        // It may have come meanwhile.
+        // The shard may have arrived in between.
         if (leases.successions().includes(shard)) await ahead.keepUp(shard);
       }
       await sleep(keepUpMs, stopped.signal);

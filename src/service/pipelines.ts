@@ -37,7 +37,7 @@ export interface Pipelines {
   /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
   readonly status: Status;
-  /** Writes what has changed so far, for whoever is about to read it. */
+  /** Writes all changes so far, before somebody reads them. */
   settlePresence(): Promise<void>;
   /** Writes at once what has been counted of these devices. */
   settleAlerts(devices: readonly number[]): Promise<void>;
@@ -52,7 +52,7 @@ export interface Pipelines {
   hold(seconds: number, holder: Holder): Promise<readonly number[]>;
   /** Marks the service as ending; streams end. */
   beginClosing(): void;
-  /** All shards that go to other nodes have gone: nothing more is told to them. */
+  /** All shards have moved to other nodes: nothing more is published to these. */
   endTelling(): void;
   /** Closes the consumers. */
   close(): Promise<void>;

@@ -15,7 +15,7 @@ export interface Refill {
   stop(): void;
 }
 
-/** Of a shard. */
+/** The source of one shard. */
 export interface RefillSource {
   readonly journal: Pick<Journal, "segments" | "committedID">;
   readonly consumer: Pick<SeriesConsumer, "refill">;
@@ -57,7 +57,7 @@ export function createRefill(log: Logger): Refill {
     const fillOnce = async (): Promise<number> => {
       signal.throwIfAborted();
       const at = journal.segments.indexOf(segment);
-      // Retention has unlinked the segment meanwhile.
+      // Retention has removed the segment since.
       if (at < 0) return 0;
       const end = (journal.segments[at + 1]?.firstID ?? journal.committedID + 1) - 1;
       return await consumer.refill(gap, segment.firstID - 1, end);
@@ -99,7 +99,7 @@ function* newestFirst(sources: readonly RefillSource[], gap: LostPoints): Genera
   }
 }
 
-/** Of one journal, newest first. */
+/** The segments of one journal, newest first. */
 function segmentsOf({ journal: { segments } }: RefillSource, { start }: LostPoints): Segment[] {
   // The first segment that ends late enough: the clock of later ones may have been set back.
   const from = segments.findIndex((_, i) => {

@@ -59,7 +59,7 @@ export async function openServerIdentity(
     note(trouble);
   }
 
-  /** The authority may be unable to issue; everything that needs no certificate must work all the same. */
+  /** The authority may be unable to issue; everything that needs no certificate must still work. */
   async function first(): Promise<TlsIdentity | null> {
     try {
       const loaded = await load();

@@ -46,7 +46,7 @@ const oftenMs = 86_400_000;
 const bytesBetween = 2;
 /** The copy of the file, and the journal's. */
 const copies = 2;
-/** Of the journal, that are read again at the most without need. */
+/** The journal bytes that may have to be read again without a snapshot. */
 const behindBytes = 128 * 1024 * 1024;
 /** Times the bytes of a snapshot: no more than a fourth of the journal is snapshots. */
 const bytesToKeepUp = 4;
@@ -56,7 +56,7 @@ export function isFarBehind(journal: Pick<Journal, "segments">, savedID: number)
   return bytesAfter(journal, savedID) >= behindBytes;
 }
 
-/** Of the segments that begin after an id. */
+/** Counts the bytes of the segments that begin after an id. */
 function bytesAfter({ segments }: Pick<Journal, "segments">, id: number): number {
   return segments.reduce((sum, { firstID, bytes }) => (firstID > id ? sum + bytes : sum), 0);
 }

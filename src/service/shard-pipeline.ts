@@ -23,13 +23,13 @@ export interface ShardPipeline {
   readonly consumers: Consumers | null;
   /** The journal id up to which all points are in the series store. */
   readonly settledID: number;
-  /** Of the consumer of alerts: up to which it has come, and from which it continues after a restart. */
+  /** The position of the alerts consumer, and where it continues after a restart. */
   readonly alertsID: number;
   readonly savedAlertsID: number;
   start(deps: ConsumersStart): Promise<Consumers>;
   /** Waits until all that is committed can be read, but not for long. */
   settle(): Promise<void>;
-  /** Another process tells of the shard from now on. */
+  /** Another process publishes the events of the shard from now on. */
   endTelling(): void;
   /** Closes the consumers. The shard stays open. */
   close(): Promise<void>;

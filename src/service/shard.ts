@@ -60,7 +60,7 @@ export interface Shard {
   readonly earlier: { readonly lastID: number; readonly endedAt: number };
   /** Calls `afterCommit` after each commit of the journal. */
   onCommit(afterCommit: () => void): void;
-  /** Calls the listener once the journal is closed, until what is returned is called. */
+  /** Calls the listener once the journal is closed, until the returned function is called. */
   onClosed(listener: () => void): () => void;
   /** Waits until everything appended is on disk, unless the journal takes nothing. */
   committed(): Promise<void>;
@@ -238,7 +238,7 @@ async function openSavedSessions(
   closers.add(store.close);
   const scratch = `${file}.snapshot`;
   if (logs !== null) {
-    // Of a run that was killed.
+    // A killed run may have left it.
     await rm(scratch, { force: true });
     await restoreIfBehind(place, deps, store, journal, scratch);
   }

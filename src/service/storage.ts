@@ -53,7 +53,7 @@ export interface Storage {
   copyShardAhead(number: number, signal: AbortSignal): Promise<void>;
   /** Which keep the journals; null: this machine does. */
   readonly brokers: BrokersReach | null;
-  /** Of all shards that are open. */
+  /** The events of all open shards. */
   readonly events: EventLogReading;
   readonly receipts: Receipts;
   /** The bytes that sessions hold. */

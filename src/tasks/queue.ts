@@ -8,7 +8,7 @@ interface Queued {
 
 /** The needs of tasks of a kind, besides a place. */
 interface Needs {
-  /** Of the tasks of a lane, only one runs at a time. */
+  /** Only one task of a lane runs at a time. */
   readonly lane?: string;
   /** This many run beside the others, in places of their own, one for each tenant. */
   readonly apart?: number;

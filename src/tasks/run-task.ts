@@ -12,7 +12,7 @@ import { untilServed } from "./until-served.js";
 export interface RunTaskDeps {
   readonly db: Db;
   readonly dir: string;
-  /** Of that folder. */
+  /** The disk space of that folder. */
   readonly space: DiskSpace;
   readonly now: () => number;
   readonly log: Logger;

@@ -23,7 +23,7 @@ export interface TaskResult {
 
 export interface TaskKind {
   run(context: TaskContext): Promise<TaskResult>;
-  /** Whether a task that a restart has cut short is run again; otherwise it fails and tells so. */
+  /** Whether a task that a restart interrupted runs again; otherwise it fails and says so. */
   readonly resumes: boolean;
   /** For kinds that take hundreds of megabytes: each lane runs one task at a time. */
   readonly lane?: string;

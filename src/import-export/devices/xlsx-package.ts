@@ -19,7 +19,7 @@ const entriesMax = 10_000;
 const smallPartBytesMax = 4 * 1024 * 1024;
 /** Longer than any spreadsheet takes; telling dates apart is slow for much longer formats. */
 const formatCharactersMax = 1024;
-/** Of names in messages; spreadsheets take 31. */
+/** The longest sheet name in messages; spreadsheets allow 31. */
 const sheetNameCharactersMax = 100;
 
 /** @throws FormatError */

@@ -33,7 +33,7 @@ export function openPieces(
 ): Pieces {
   const { pointsMax, bytesMax } = boundsOf(plan);
   const scans = new Map<number, AsyncGenerator<Columns>>();
-  /** Of each series the bytes of the piece that is written, and of the next. */
+  /** For each series the bytes of the piece being written, and of the next. */
   const held = new Map<number, readonly [number, number]>();
   let heldBytes = 0;
 

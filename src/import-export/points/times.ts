@@ -57,7 +57,7 @@ export function createTimeReader(): (bytes: Uint8Array, start: number, end: numb
 
 const powers = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 
-/** Of a column all have the same form: readers such as pandas take the form of the first row for that of all. */
+/** All times of a column have the same form: readers such as pandas assume the form of the first row for all. */
 export function createTimeWriter(style: TimeStyle): (micros: number) => string {
   if (style === "ms") return millisText;
   const wallText = createWallWriter();
