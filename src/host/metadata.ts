@@ -68,6 +68,6 @@ const messagesThere = (journal: string): string => `${journal} holds messages of
 
 function damaged(path: string, fault: string): ConfigError {
   return new ConfigError([
-    `cannot open the metadata ${path}: ${fault}. It cannot be made again: restore it from a backup (docs/operation.md, "Damaged files")`,
+    `cannot open the metadata ${path}: ${fault}. It cannot be made again: restore it from a backup (docs/damaged-files.md)`,
   ]);
 }

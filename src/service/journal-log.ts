@@ -120,7 +120,7 @@ async function refuseLocalJournal(dataDir: string): Promise<void> {
   const names = await readdir(dir).catch(() => []);
   if (!names.some((name) => name.endsWith(segmentSuffix))) return;
   throw new ConfigError([
-    `JOURNAL_URL: ${dir} holds a journal that is kept on this disk alone (docs/cluster.md, "Not promised")`,
+    `JOURNAL_URL: ${dir} holds a journal that is kept on this disk alone (docs/kafka-journal.md, "Not promised")`,
   ]);
 }
 

@@ -19,5 +19,5 @@ export function zoneVersionWarning(version: string | null, now: number): string 
   if (version === null || year === undefined) return "the version of the time zone rules is not known";
   const latest = releases[version] ?? `${year}-12-31`;
   if (now - Date.parse(latest) <= oldMs) return null;
-  return `the time zone rules are of ${version}, which is more than a year old: update them, see docs/operation.md`;
+  return `the time zone rules are of ${version}, which is more than a year old: update them, see docs/clock-and-time-zones.md`;
 }

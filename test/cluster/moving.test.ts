@@ -13,7 +13,7 @@ const devicesCount = 12;
 /** Of the newest messages, so many are looked for in lists, which have twice as many. */
 const lookedFor = 500;
 
-/** Whoever needs a shard that moves waits for so long, ms (docs/cluster.md). */
+/** Whoever needs a shard that moves waits for so long, ms (docs/cluster-failover.md). */
 const waitedMs = 3000;
 
 /** What has become of what was tried. */
