@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 
 /** One line of the data: a figure, or a remark about a run where `figure` is null. */
-export interface BenchResult {
+interface BenchResult {
   readonly date: string | null;
   readonly program: string;
   readonly subject: string;
