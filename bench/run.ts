@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BenchOptions, parseOptions } from "./options.js";
 import { type Figure, printReport } from "./report.js";
+import { writeResultsPage } from "./results-page.js";
 
 type Program = (options: BenchOptions) => Promise<Figure[]>;
 
@@ -45,9 +46,12 @@ const programs: Record<string, () => Promise<Program>> = {
 
 async function main(): Promise<void> {
   const [name = "", ...args] = process.argv.slice(2);
+  if (name === "results") return writeResultsPage();
   const program = programs[name];
   if (program === undefined) {
-    throw new Error(`cannot run bench "${name}": the programs are ${Object.keys(programs).join(", ")}`);
+    throw new Error(
+      `cannot run bench "${name}": the programs are ${Object.keys(programs).join(", ")}, and "results"`,
+    );
   }
   const options = parseOptions(args, tmpdir());
   const dir = await mkdtemp(join(options.dir, "tidemark-bench-"));

@@ -25,19 +25,28 @@ suite("docs", (test) => {
     assert.ok(lines.length <= 150, `${lines.length} lines`);
   });
 
-  test("every decision is in the index under its own title, and every number is accounted for", () => {
-    const rows = [...decisionsIndex.matchAll(/^\| \[(\d{3})\]\(([^)]+)\) \| (.+?) \| .+ \|$/gm)];
-    const listed = rows.map(([, number = "", file = "", title = ""]) => `${file}: # ${number} ${title}`);
-    const written = decisions.map((path) => `${basename(path)}: ${textOf(path).split("\n")[0]}`);
+  test("every decision has a date, a status and a subject, and its row in the index", () => {
+    const rows = [
+      ...decisionsIndex.matchAll(
+        /^\| ([a-z-]+) \| \[(\d{3})\]\(([^)]+)\) \| (.+?) \| .+ \| (\S+) \| ([a-z0-9 ]+) \|$/gm,
+      ),
+    ];
+    const listed = rows.map(
+      ([, subject, number, file, title, date, status]) =>
+        `${file}: # ${number} ${title}\n\n- Date: ${date}\n- Status: ${status}\n- Subject: ${subject}\n\n`,
+    );
+    const written = decisions.map((path) => `${basename(path)}: ${headOf(textOf(path))}`);
     assert.equal(
       written.filter((one) => !listed.includes(one)),
       [],
       "not in the index",
     );
     assert.equal(listed.length, written.length);
+    const order = rows.map(([, subject, number]) => `${subject} ${number}`);
+    assert.equal(order, [...order].sort(), "sorted by subject and number");
     const without = /Numbers without a page:(.*)/s.exec(decisionsIndex)?.[1] ?? "";
-    const numbers = [...rows.map(([, number]) => Number(number)), ...numbersIn(without)].sort(
-      (a, b) => a - b,
+    const numbers = [...rows.map(([, , number]) => Number(number)), ...numbersIn(without)].sort(
+      (x, y) => x - y,
     );
     assert.equal(
       numbers,
@@ -127,7 +136,14 @@ function foldersOf(path: string): string[] {
   return folder === "." ? [] : [folder, ...foldersOf(folder)];
 }
 
-/** Of "005" and "050 to 055" at the beginnings of rows. */
+/** The title and the three lines below it, in the one form that the index can be compared with. */
+function headOf(text: string): string {
+  const head =
+    /^# \d{3} .+\n\n- Date: \d{4}-\d\d-\d\d\n- Status: (?:accepted|(?:superseded|amended) by \d{3})\n- Subject: [a-z-]+\n\n/;
+  return head.exec(text)?.[0] ?? text.split("\n")[0] ?? "";
+}
+
+/** Reads "005" and "050 to 055" at the beginnings of rows. */
 function numbersIn(text: string): number[] {
   const cells = [...text.matchAll(/^\| ([^|]*) \|/gm)].map(([, cell = ""]) => cell).join(", ");
   return [...cells.matchAll(/(\d{3})(?: to (\d{3}))?/g)].flatMap(([, from, to = from]) =>
