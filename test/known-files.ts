@@ -138,12 +138,12 @@ export const aloneFiles: readonly string[] = [
   "suite",
 ];
 
-/** `test/store/series/embedded/damage.test.js` is `store/series/embedded/damage`. */
+/** `test/store/series/embedded/damage.slow.test.js` is `store/series/embedded/damage`. */
 const nameOf = (file: string): string =>
   file
     .replaceAll("\\", "/")
     .replace(/^.*?test\//, "")
-    .replace(/\.test\.js$/, "");
+    .replace(/(\.slow)?\.test\.js$/, "");
 
 export const secondsOfFile = (file: string): number => knownSeconds[nameOf(file)] ?? 0;
 
