@@ -185,7 +185,7 @@ function isThere(from: string, cited: string): boolean {
       .split(sep)
       .join("/"),
   ];
-  const endings = ["", ".ts", ".test.ts", ".md"];
+  const endings = ["", ".ts", ".test.ts", ".slow.test.ts", ".md"];
   if (places.some((place) => endings.some((ending) => known.has(`${place}${ending}`)))) return true;
   return !cited.includes("/") && names.has(cited);
 }

@@ -1,28 +1,28 @@
 /**
- * The test runner: every **\/test/**\/*.test.js beside the compiled tree, one process more
- * at a time than there are cores (`--files N`: so many). Files known to be long, or to measure their process, have one
- * of their own; the others share one by sixteens, which saves loading the service for each. One of these lanes takes
- * the files under test/flow/, so that two of them never run at once, one the other long files. Words in argv keep the files
- * whose path contains one of them, `--fast` the units and the embedded API. Closes with the line "N passed, N failed,
- * N skipped"; exit code 0 only if tests ran and all of them passed.
+ * The test runner, in two tiers: plain files (**\/test/**\/*.test.js beside the compiled tree) need only Node, and fail
+ * where they skip; with `--slow` it runs the others, *.slow.test.js. Words in argv choose the files whose path contains
+ * one of them: of both tiers, or with `--slow` of the slow one. One process more at a time than there are cores
+ * (`--files N`: so many); files that start programs or measure their process have one of their own, others share it.
+ * The last line is "N passed, N failed, N skipped"; exit code 0 only if tests ran and all of them passed.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, sep } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { findInfluxd } from "./influxd/influxd.js";
 import { findKafka } from "./kafka/find-kafka.js";
-import { isAlone, isFast, secondsOfFile } from "./known-files.js";
+import { linkPlainPrograms } from "./plain-programs.js";
 import type { Report, Reports } from "./suite.js";
+import { compareFiles, isInFlow, isSlow, isTestFile, needsOwnProcess } from "./test-files.js";
 
 const { values: flags, positionals: words } = parseArgs({
   allowPositionals: true,
   options: {
     root: { type: "string", default: fileURLToPath(new URL("..", import.meta.url)) },
     "file-time-ms": { type: "string", default: "1200000" },
-    fast: { type: "boolean", default: false },
+    slow: { type: "boolean", default: false },
     files: { type: "string", default: String(availableParallelism() + 1) },
   },
 });
@@ -32,6 +32,7 @@ const fileTimeMs = Number(flags["file-time-ms"]);
 const lanes = Number(flags.files);
 const slowestShown = 10;
 const filesPerProcess = 16;
+const slowFilesPerProcess = 4;
 const group = fileURLToPath(new URL("./group.js", import.meta.url));
 const began = performance.now();
 const work = mkdtempSync(join(tmpdir(), "tidemark-test-"));
@@ -50,26 +51,23 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 process.on("exit", () => rmSync(work, { recursive: true, force: true, maxRetries: 3 }));
 
 const files = testFiles();
-const environment = files.length > 0 ? await childEnvironment() : {};
+/** Node keeps the code that it has compiled there: tests start the service hundreds of times. */
+const common = { ...process.env, NODE_COMPILE_CACHE: join(work, "compiled") };
+const plainEnvironment = { ...common, ...linkPlainPrograms(join(work, "bin")) };
+const slowEnvironment = files.some(isSlow) ? await findTools() : common;
 await runAll();
 conclude();
 
 function testFiles(): string[] {
   return readdirSync(root, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".test.js") && `${sep}${path}`.includes(`${sep}test${sep}`))
-    .filter((path) => !path.split(sep).includes("node_modules"))
+    .filter(isTestFile)
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
-    .filter((path) => !flags.fast || isFast(path))
-    .sort((a, b) => secondsOfFile(b) - secondsOfFile(a) || (a < b ? -1 : 1));
+    .filter((path) => (flags.slow ? isSlow(path) : words.length > 0 || !isSlow(path)))
+    .sort(compareFiles);
 }
 
 /** Finds or builds influxd, and finds or fetches Kafka, before any test's clock runs; tells the children what was found. */
-async function childEnvironment(): Promise<NodeJS.ProcessEnv> {
-  // Node keeps what it has compiled there: the service is started hundreds of times.
-  const common = { ...process.env, NODE_COMPILE_CACHE: join(work, "compiled") };
-  const leftOut = "--fast leaves it out";
-  if (flags.fast)
-    return { ...common, TIDEMARK_TEST_INFLUXD_MISSING: leftOut, TIDEMARK_TEST_KAFKA_MISSING: leftOut };
+async function findTools(): Promise<NodeJS.ProcessEnv> {
   const kafka = await findKafka();
   const withKafka =
     "lib" in kafka
@@ -83,13 +81,19 @@ async function childEnvironment(): Promise<NodeJS.ProcessEnv> {
 }
 
 async function runAll(): Promise<void> {
-  const ofFlow = files.filter((file) => `${sep}${file}`.includes(`${sep}test${sep}flow${sep}`));
-  const others = files.filter((file) => !ofFlow.includes(file));
-  const alone = others.filter(isAlone);
-  const together = others.filter((file) => !isAlone(file));
-  const flow = ofFlow.map((file) => [file]);
-  const long = alone.map((file) => [file]);
-  const short = inGroups(together);
+  const inFlow = files.filter(isInFlow);
+  const others = files.filter((file) => !isInFlow(file));
+  const shared = others.filter((file) => !needsOwnProcess(file));
+  const flow = inFlow.map((file) => [file]);
+  const long = others.filter(needsOwnProcess).map((file) => [file]);
+  // Tiers never share a process: their environments differ.
+  const short = [
+    ...inGroups(shared.filter(isSlow), slowFilesPerProcess),
+    ...inGroups(
+      shared.filter((file) => !isSlow(file)),
+      filesPerProcess,
+    ),
+  ];
   const help = async (): Promise<void> => {
     await lane(long);
     await lane(short);
@@ -103,8 +107,8 @@ async function runAll(): Promise<void> {
   ]);
 }
 
-function inGroups(all: readonly string[]): string[][] {
-  const groups = Math.ceil(all.length / filesPerProcess);
+function inGroups(all: readonly string[], size: number): string[][] {
+  const groups = Math.ceil(all.length / size);
   // Neighbours in the alphabet are alike: dealt out, long ones do not meet in one group.
   return Array.from({ length: groups }, (_, n) => all.filter((_, i) => i % groups === n));
 }
@@ -127,8 +131,9 @@ async function runProcess(some: readonly string[]): Promise<void> {
 
   const reports = readReports(reportPath);
   // Of several files the one that failed ends their process badly; it is no fault of the others.
-  const isExplained = some.length > 1 && reports.some((report) => judge(report, undefined) !== undefined);
-  const verdicts = some.map((_, i) => judge(reports[i], isExplained ? undefined : end));
+  const isExplained =
+    some.length > 1 && reports.some((report) => report.failed > 0 || report.passed + report.skipped === 0);
+  const verdicts = some.map((file, i) => judge(file, reports[i], isExplained ? undefined : end));
   for (const [i, file] of some.entries()) {
     tell(file, some.length === 1 ? seconds : (reports[i]?.seconds ?? 0), reports[i], verdicts[i]);
   }
@@ -153,10 +158,11 @@ function tell(file: string, seconds: number, report: Report | undefined, verdict
 }
 
 /** What is wrong with a file's run, or undefined. The report alone is not believed: the process must end well too. */
-function judge(report: Report | undefined, end: string | undefined): string | undefined {
+function judge(file: string, report: Report | undefined, end: string | undefined): string | undefined {
   if (!report) return `${end ?? "exit code 0"}, and left no report`;
   if (report.failed > 0) return `${report.failed} failed`;
   if (report.passed + report.skipped === 0) return end === undefined ? "no tests" : `no tests, ${end}`;
+  if (report.skipped > 0 && !isSlow(file)) return `${report.skipped} skipped: a plain file needs only Node`;
   return end;
 }
 
@@ -173,7 +179,7 @@ async function runChild(
   const child = spawn(process.execPath, ["--enable-source-maps", ...program], {
     stdio: ["ignore", log, log],
     detached: true,
-    env: { ...environment, ...extra },
+    env: { ...(some.every(isSlow) ? slowEnvironment : plainEnvironment), ...extra },
   });
   closeSync(log);
   const { pid } = child;

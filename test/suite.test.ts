@@ -3,12 +3,11 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { aloneFiles, knownSeconds } from "./known-files.js";
 import { assert, rejects, suite, until, withTempDir } from "./suite.js";
+import { filesWithOwnProcess, plainExceptions } from "./test-files.js";
 
 const suiteUrl = new URL("./suite.js", import.meta.url).href;
 const runner = fileURLToPath(new URL("./run.js", import.meta.url));
-const longest = Object.keys(knownSeconds)[0];
 const header = `import { assert, influxSuite, suite } from ${JSON.stringify(suiteUrl)};`;
 
 interface Expected {
@@ -164,9 +163,9 @@ const traps: readonly Trap[] = [
   {
     title: "a declared skip",
     source: inSuite(`${oneGood} test.skip("later", "needs a moon");`),
-    code: 0,
-    last: "1 passed, 0 failed, 1 skipped",
-    says: /skipped: s › later: needs a moon/,
+    code: 1,
+    last: "1 passed, 1 failed, 1 skipped",
+    says: /skipped: s › later: needs a moon[\s\S]*failed: test\/a\.test\.js: 1 skipped: a plain file needs only Node/,
   },
   {
     title: "a skip without a reason",
@@ -178,7 +177,7 @@ const traps: readonly Trap[] = [
     title: "nothing but skips",
     source: inSuite(`test.skip("later", "needs a moon");`),
     code: 1,
-    last: "0 passed, 0 failed, 1 skipped",
+    last: "0 passed, 1 failed, 1 skipped",
   },
 ];
 
@@ -256,16 +255,32 @@ suite("test runner: traps", (test) => {
       { args: ["test/a"] },
     ));
 
-  test("--fast leaves out rooms that kill, and files known to be long", () =>
-    expectRun(
-      {
-        "test/api/devices.test.js": inSuite(oneGood),
-        "test/flow/kill.test.js": "throw new Error('not asked for');",
-        [`test/${longest}.test.js`]: "throw new Error('not asked for');",
-      },
-      { code: 0, last: "1 passed, 0 failed, 0 skipped" },
-      { args: ["--fast"] },
-    ));
+  const bothTiers = {
+    "test/a.test.js": inSuite(oneGood),
+    "test/a.slow.test.js": inSuite(`${oneGood} test.skip("later", "needs a moon");`),
+    "test/b.slow.test.js": inSuite(`test("bad", () => assert.ok(false));`),
+  };
+
+  test("without words, plain files alone run", () =>
+    expectRun(bothTiers, { code: 0, last: "1 passed, 0 failed, 0 skipped" }));
+
+  test("--slow runs the slow files alone", () =>
+    expectRun(bothTiers, { code: 1, last: "1 passed, 1 failed, 1 skipped" }, { args: ["--slow"] }));
+
+  test("words find files of both tiers, and a slow file may skip", () =>
+    expectRun(bothTiers, { code: 0, last: "2 passed, 0 failed, 1 skipped" }, { args: ["test/a"] }));
+
+  test("--slow with words finds slow files alone", () =>
+    expectRun(bothTiers, { code: 0, last: "1 passed, 0 failed, 1 skipped" }, { args: ["--slow", "test/a"] }));
+
+  test("a plain file finds no program but those that come with Node and the shell", () => {
+    const source = inSuite(`test("alone", async () => {
+      const { spawnSync } = await import("node:child_process");
+      assert.is(spawnSync("openssl", ["version"]).error?.code, "ENOENT");
+      assert.is(spawnSync("node", ["--version"]).status, 0);
+    });`);
+    return expectRun({ "test/a.test.js": source }, { code: 0, last: "1 passed, 0 failed, 0 skipped" });
+  });
 
   test("flow files run one at a time, and others beside them", () => {
     const one = `
@@ -298,24 +313,28 @@ suite("test runner: traps", (test) => {
       },
     ));
 
-  test("each file known to be long, or to need its own process, is there", () => {
-    for (const name of [...Object.keys(knownSeconds), ...aloneFiles]) {
-      assert.ok(existsSync(new URL(`./${name}.test.js`, import.meta.url)), name);
+  test("each file that the runner names is there", () => {
+    const isThere = (name: string, endings: readonly string[]) =>
+      endings.some((ending) => existsSync(new URL(`./${name}${ending}`, import.meta.url)));
+    for (const name of filesWithOwnProcess) {
+      assert.ok(isThere(name, [".test.js", ".slow.test.js"]), name);
     }
+    for (const name of Object.keys(plainExceptions)) assert.ok(isThere(name, [".test.js"]), name);
   });
 });
 
 suite("test runner: InfluxDB suites without influxd", (test) => {
   const files = {
-    "test/a.test.js": `${inSuite(oneGood)}
+    "test/a.slow.test.js": `${inSuite(oneGood)}
       influxSuite("i", (test) => { test.before(() => { throw 1; }); test("one", () => {}); test("two", () => {}); });`,
   };
   const last = "1 passed, 0 failed, 2 skipped";
   const says = /THE INFLUXDB SUITES WERE SKIPPED: 2 tests[\s\S]*no Go/;
   const missing = "no influxd 2, and to build it there is no Go";
 
-  test("are skipped loudly", () => expectRun(files, { code: 0, last, says }, { missing }));
-  test("fail the run with CI=true", () => expectRun(files, { code: 1, last, says }, { missing, ci: "true" }));
+  test("are skipped loudly", () => expectRun(files, { code: 0, last, says }, { missing, args: ["--slow"] }));
+  test("fail the run with CI=true", () =>
+    expectRun(files, { code: 1, last, says }, { missing, args: ["--slow"], ci: "true" }));
 });
 
 suite("test helpers", (test) => {

@@ -74,12 +74,25 @@ export function worldSuite(
   define: (test: Test, world: World) => void,
   environment: Readonly<Record<string, string>> = {},
 ): void {
+  if (isOnInflux) return;
   suite(name, (test) => defineWorld(test, define, async () => environment));
 }
 
-/** The same suite on each engine for the points. */
+/** Whether this process shows on InfluxDB what the plain files show on the embedded engine. */
+let isOnInflux = false;
+
+/** Loads plain files, of which then only the suites of `worldSuites` run: on InfluxDB. */
+export async function loadOnInflux(urls: readonly URL[]): Promise<void> {
+  isOnInflux = true;
+  for (const { href } of urls) await import(href);
+}
+
+/** The same suite on each engine for the points: on the embedded one in its own file, on InfluxDB by `loadOnInflux`. */
 export function worldSuites(name: string, define: (test: Test, world: World) => void): void {
-  worldSuite(`${name}, embedded`, define);
+  if (!isOnInflux) {
+    worldSuite(`${name}, embedded`, define);
+    return;
+  }
   influxSuite(`${name}, InfluxDB`, (test, influx) =>
     defineWorld(test, define, async () => {
       const { url, token, org, bucket } = await influx();

@@ -12,7 +12,7 @@ import type { WindowUnit } from "../../store/series/series.js";
 import { assert, suite } from "../suite.js";
 
 const units: readonly WindowUnit[] = ["minute", "hour", "day", "week", "month", "year"];
-/** Whose rules of today luxon has too, by the Node.js that runs this; zone.test.ts looks at all others. */
+/** Whose rules of today luxon has too, by the Node.js that runs this; zone.slow.test.ts looks at all others. */
 const zones = [
   ..."UTC America/New_York Europe/Moscow Europe/London Europe/Lisbon Asia/Shanghai Asia/Kolkata".split(" "),
   ..."America/Santiago Australia/Lord_Howe Pacific/Apia".split(" "),
