@@ -97,7 +97,6 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/broker/intake.ts", "expiry of what sessions keep of a message"],
   ["ingest/transports/broker/outbound.ts", "ttl of commands, as their logs expire"],
   ["src/brokers/take-for-follower.ts", "expiry of what sessions keep of a message"],
-  ["ingest/transports/mqtt/connection/registration.ts", "records: connectedAt"],
   ["ingest/transports/mqtt/connection/connection.ts", "records: when a device came, and was heard last"],
   ["ingest/transports/mqtt/connection/mqtt-client.ts", "shown: topic $time"],
   ["ingest/transports/mqtt/connection/deliveries.ts", "expiry of messages"],

@@ -30,7 +30,7 @@ suite("MQTT, deliveries", (test) => {
       } as never,
       meter: createMeter(),
       records: { delivered: (id) => void outgoing.delete(id), received: (_, done) => done() },
-      mayReceive: () => true,
+      isDue: (message) => !isExpired(message, 0),
       isClosed: () => false,
       markDirty: () => undefined,
       onHandOver: () => undefined,
