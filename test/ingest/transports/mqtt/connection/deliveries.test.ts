@@ -5,6 +5,7 @@ import {
   createDeviceSessions,
   createSessionState,
   type Message,
+  isExpired,
   type Outgoing,
   type Retained,
 } from "../../../../../ingest/sessions/state.js";
