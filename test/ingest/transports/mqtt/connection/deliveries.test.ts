@@ -4,8 +4,8 @@ import { createDelivery } from "../../../../../ingest/sessions/delivery.js";
 import {
   createDeviceSessions,
   createSessionState,
-  type Message,
   isExpired,
+  type Message,
   type Outgoing,
   type Retained,
 } from "../../../../../ingest/sessions/state.js";
