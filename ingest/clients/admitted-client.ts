@@ -34,7 +34,7 @@ export interface AdmittedContext extends PublishContext {
 }
 
 /** The session that a client asks for. */
-export interface AdmittedRequest {
+interface AdmittedRequest {
   readonly clientID: string;
   readonly cleanStart: boolean;
   /** Seconds that the session outlives the client. */
