@@ -1,41 +1,29 @@
-import { setTimeout as pause } from "node:timers/promises";
-import type { PlatformSubscription } from "../../store/journal/message.js";
 import type { BatchLine } from "../../store/journal/record-details.js";
 import type { ClientCertificate } from "../access/credentials.js";
-import { type Limiter, type Limits, waitMsMax } from "../access/limits.js";
+import { waitMsMax } from "../access/limits.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import type { Presence } from "../directory/presence.js";
 import { isTopicName, isWithin, type TopicBounds } from "../messages/topics.js";
 import { count, type EndReason } from "../meter.js";
-import { mayPublish, mayReceive } from "../policies.js";
-import type { Connection, Connections, Protocol } from "../sessions/connections.js";
-import { type PublishContext, publishUplink } from "../sessions/publish.js";
-import type { SessionRecords } from "../sessions/records.js";
-import type { SessionRegistry } from "../sessions/session-registry.js";
+import { mayPublish } from "../policies.js";
+import type { Connection, Protocol } from "../sessions/connections.js";
+import { countRefusal, publishUplink } from "../sessions/publish.js";
 import type { Link, Message, SessionState } from "../sessions/state.js";
-import { isExpired } from "../sessions/state.js";
-import { type Accept, type Origin, payloadBytesMax, sessionOf } from "../uplinks/accept.js";
+import { type Accept, type Origin, payloadBytesMax } from "../uplinks/accept.js";
 import type { RecentIDs } from "../uplinks/recent-ids.js";
 import { lightWorkMax } from "../uplinks/work-budget.js";
+import { AdmittedClient, type AdmittedContext } from "./admitted-client.js";
 import type { DeviceIDs, IDMemory } from "./device-ids.js";
+import type { Rejection } from "./identify.js";
+import { InFlight, type InFlightBounds } from "./in-flight.js";
 import type { Kept, WaitingForDisk } from "./waiting-for-disk.js";
 
 /** What every client shares. */
-export interface ClientContext extends PublishContext {
-  readonly registry: SessionRegistry;
-  readonly connections: Connections;
-  readonly presence: Presence;
-  readonly records: SessionRecords;
-  /** Null: nothing is limited. */
-  readonly limits: Limits | null;
+export interface ClientContext extends AdmittedContext {
   readonly topics: TopicBounds;
   readonly ids: IDMemory;
   readonly waiting: WaitingForDisk;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
-  platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
-  hold(device: number): void;
-  release(device: number): void;
 }
 
 /** How a client comes, and how long its session waits for it. */
@@ -50,6 +38,8 @@ export interface ClientRequest {
   readonly keepAlive: number;
   /** Seconds that the session outlives the client. */
   readonly sessionExpiry: number;
+  /** Absent: the usual ones. */
+  readonly inFlight?: InFlightBounds;
 }
 
 export interface Publication {
@@ -109,14 +99,13 @@ export interface DeliveryOptions {
  * way of every uplink (policies, limits, journal), and what comes down waits in its session.
  */
 export class DeviceClient<L extends ClientLink = ClientLink> implements Connection {
-  readonly entry: DeviceEntry;
-  readonly openedAt: number;
   readonly #context: ClientContext;
   readonly #request: ClientRequest;
-  readonly #limiter: Limiter | null;
+  readonly #admitted: AdmittedClient;
   readonly #onEnded: (client: DeviceClient<L>) => void;
-  #origin: Origin;
-  #state: SessionState | null = null;
+  readonly #inFlight: InFlight;
+  /** Messages that wait for others to leave the in-flight budget. */
+  #waitingForCapacity: (() => void)[] = [];
   #link: L | null = null;
   #endedFor: EndReason | null = null;
   /** Requests that are not answered yet: with one the client neither gives way nor counts as silent. */
@@ -133,15 +122,26 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     request: ClientRequest,
     onEnded: (client: DeviceClient<L>) => void,
   ) {
+    const { clientID, sessionExpiry, keepAlive, ip } = request;
+    const wanted = { clientID, cleanStart: false, sessionExpiry, keepAlive, will: null };
     this.#context = context;
-    this.entry = entry;
     this.#request = request;
     this.#onEnded = onEnded;
     this.#heardAt = context.monotonic();
-    this.openedAt = context.now();
-    this.#limiter = context.limits?.limiter(entry) ?? null;
-    const { clientID, ip } = request;
-    this.#origin = { device: entry, connection: 0, session: sessionOf(clientID), ip };
+    this.#inFlight = new InFlight(request.inFlight);
+    this.#admitted = new AdmittedClient(context, entry, ip, wanted, this);
+  }
+
+  get entry(): DeviceEntry {
+    return this.#admitted.entry;
+  }
+
+  get openedAt(): number {
+    return this.#admitted.openedAt;
+  }
+
+  get #origin(): Origin {
+    return this.#admitted.origin;
   }
 
   get clientID(): string {
@@ -165,7 +165,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   }
 
   get state(): SessionState | null {
-    return this.#state;
+    return this.#admitted.state;
   }
 
   get isEnded(): boolean {
@@ -195,82 +195,60 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
 
   /** Whether its messages, or those of its tenant, are limited. */
   get isLimited(): boolean {
-    return this.#limiter !== null;
+    return this.#admitted.limiter !== null;
   }
 
   heard(): void {
     this.#heardAt = this.#context.monotonic();
   }
 
+  /** Whether `share` of its in-flight budget is in use, with messages that wait beside it. */
+  isFull(share: number, waiting: number, waitingBytes: number): boolean {
+    return this.#inFlight.isFull(share, waiting, waitingBytes);
+  }
+
+  /** Counts it against every limit, or returns why it may not come in. `places`: those of its transport. */
+  enter(places: Parameters<AdmittedClient["enter"]>[0]): Rejection | null {
+    return this.#admitted.enter(places);
+  }
+
   /** Puts the client on record; resolves once that is on disk and the session is there. */
   open(link: LinkMaker<L>): Promise<void> {
-    const { records, hold, ids } = this.#context;
-    const { clientID, keepAlive, sessionExpiry } = this.#request;
-    hold(this.entry.id);
-    this.#ids = ids.hold(this.entry.id, this.entry.device.tenant);
+    this.#ids = this.#context.ids.hold(this.entry.id, this.entry.device.tenant);
     return new Promise((resolve) => {
-      const asked = { clientID, cleanStart: false, sessionExpiry, keepAlive, will: null };
-      const connection = records.connect(this.#origin, asked, (state) => {
+      this.#admitted.record((state) => {
         if (!this.isEnded) this.#begin(state, link);
         resolve();
       });
-      this.#origin = { ...this.#origin, connection };
     });
   }
 
   #begin(state: SessionState, link: LinkMaker<L>): void {
-    const { presence, meter, now, records, platformSubscriptions } = this.#context;
-    const { ip, keepAlive } = this.#request;
-    this.#state = state;
+    const admitted = this.#admitted;
     this.#link = link(state, {
-      isDue: (message) => this.#isDue(message),
-      settle: (messageID, acknowledged) => records.delivered(this.#origin, state, messageID, acknowledged),
+      isDue: (message) => admitted.isDue(message),
+      settle: (messageID, acknowledged) =>
+        this.#context.records.delivered(this.#origin, state, messageID, acknowledged),
     });
     state.link = this.#link;
-    presence.connected(this.entry.id, ip, keepAlive, now());
-    meter.connections++;
+    admitted.begin(state);
     this.#link.resume();
-    this.subscribeByPlatform(platformSubscriptions(this.entry));
+    admitted.subscribeByPlatform();
   }
 
-  #isDue(message: Message): boolean {
-    const { meter, now } = this.#context;
-    if (!mayReceive(this.entry, message.topic)) {
-      count(meter.policyRefused, "receive");
-      return false;
-    }
-    if (!isExpired(message, now() * 1000)) return true;
-    count(meter.dropped, "expired");
-    return false;
-  }
-
-  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
-    const state = this.#state;
-    if (state === null) return;
-    const { registry, records, work } = this.#context;
-    const cost = registry.platformCost(state, wanted);
-    void work.run(state.tenant, cost, () => {
-      if (!this.isEnded) records.subscribeByPlatform(this.#origin, state, wanted, () => undefined);
-    });
+  subscribeByPlatform(wanted: Parameters<Connection["subscribeByPlatform"]>[0]): void {
+    this.#admitted.subscribeByPlatform(wanted);
   }
 
   end(reason: EndReason): void {
     if (this.#endedFor !== null) return;
     this.#endedFor = reason;
-    const { records, presence, meter, connections, limits, ids, release } = this.#context;
-    count(meter.ended, reason);
-    const orderly = reason === "disconnect";
-    records.disconnect(this.#origin, this.#request.keepAlive, { reason, orderly, sessionExpiry: null });
-    limits?.leave(this.entry);
-    connections.close(this);
-    ids.letGo(this.entry.id);
-    if (this.#state !== null) {
-      if (this.#state.link === this.#link) this.#state.link = null;
-      this.#link?.close(reason);
-      presence.disconnected(this.entry.id);
-      meter.connections--;
-    }
-    release(this.entry.id);
+    count(this.#context.meter.ended, reason);
+    this.#admitted.leave({ reason, orderly: reason === "disconnect", sessionExpiry: null });
+    this.#context.ids.letGo(this.entry.id);
+    const { state } = this;
+    if (state !== null && state.link === this.#link) state.link = null;
+    this.#link?.close(reason);
     this.#onEnded(this);
   }
 
@@ -291,12 +269,14 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   ): Promise<Taken | Refusal> {
     const refusal = this.#refusalOf(message);
     if (refusal !== null) return refusal;
-    const limiter = this.#limiter;
+    const { limiter } = this.#admitted;
     if (limiter !== null && !patience.isPaid) {
       const { topic, payload } = message;
       const waitMs = limiter.take(topic.length + payload.length);
       if (waitMs === null || !(await this.#wait(waitMs, patience))) return "rate";
     }
+    while (this.#inFlight.isFull(1))
+      await new Promise<void>((resolve) => this.#waitingForCapacity.push(resolve));
     const keys = message.key === null ? null : await this.ids.keys();
     const { registry, work } = this.#context;
     const { id, device } = this.entry;
@@ -325,7 +305,8 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   ): Refusal | "wait" | null {
     const refusal = this.#refusalOf(message);
     if (refusal !== null) return refusal;
-    if ((this.#limiter !== null && !patience.isPaid) || message.key !== null) return "wait";
+    if ((this.isLimited && !patience.isPaid) || message.key !== null || this.#inFlight.isFull(1))
+      return "wait";
     if (this.#context.registry.publishCost(this.entry.id, message.topic) > lightWorkMax) return "wait";
     this.#append(message, ip, null, 0, settled);
     return null;
@@ -362,10 +343,26 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
       key,
       batch,
     };
-    this.#context.waiting.whenKept((done) => {
-      publishUplink(this.#context, origin, uplink, true, cost, done);
-      keys?.add(key as string);
-    }, settled);
+    const bytes = topic.length + payload.length;
+    this.#inFlight.add(bytes);
+    this.#context.waiting.whenKept(
+      (done) => {
+        publishUplink(this.#context, origin, uplink, false, cost, done);
+        keys?.add(key as string);
+      },
+      (outcome) => {
+        this.#leaveInFlight(bytes);
+        settled(outcome);
+      },
+    );
+  }
+
+  #leaveInFlight(bytes: number): void {
+    this.#inFlight.remove(bytes);
+    if (this.#waitingForCapacity.length === 0) return;
+    const resumed = this.#waitingForCapacity;
+    this.#waitingForCapacity = [];
+    for (const resume of resumed) resume();
   }
 
   /** Of a client that has ended only who is let in no more is told so: after a stop, say, the others come again. */
@@ -379,10 +376,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     if (late !== null) return late;
     const reason = this.#faultOf(message);
     if (reason === null) return null;
-    const { meter } = this.#context;
-    if (reason === "policy") count(meter.policyRefused, "publish");
-    else count(meter.messagesRefused, reason);
-    meter.rates.refused(this.entry.device.tenant, reason, 1);
+    countRefusal(this.#context.meter, this.entry.device.tenant, reason);
     return reason;
   }
 
@@ -397,7 +391,8 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
    * that would be too long, and a repetition of the request is no repetition of some of them.
    */
   async isWithin(messages: number, bytes: number, patience: Patience): Promise<boolean> {
-    const waitMs = this.#limiter === null ? "never" : this.#limiter.takeAll(messages, bytes);
+    const { limiter } = this.#admitted;
+    const waitMs = limiter === null ? "never" : limiter.takeAll(messages, bytes);
     if (waitMs === "never") return true;
     patience.isPaid = true;
     return waitMs !== null && (await this.#wait(waitMs, patience));
@@ -407,10 +402,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   async #wait(waitMs: number, patience: Patience): Promise<boolean> {
     patience.leftMs -= waitMs;
     if (patience.leftMs < 0) return false;
-    if (waitMs > 0) {
-      this.#context.meter.slowedDown++;
-      await pause(waitMs, undefined, { ref: false });
-    }
+    if (waitMs > 0) await this.#admitted.waitForLimit(waitMs);
     return true;
   }
 

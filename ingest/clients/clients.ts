@@ -1,10 +1,10 @@
 import { createShares } from "../../store/lib/shares.js";
 import { createSlice } from "../../store/lib/turns.js";
-import { type ClientCertificate, type Denied, isEntitled, isValidAt } from "../access/credentials.js";
+import { type Denied, isValidAt } from "../access/credentials.js";
 import type { Denials } from "../access/denials.js";
-import { type ByShard, Elsewhere } from "../directory/by-shard.js";
+import type { ByShard } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import { count, type EndReason } from "../meter.js";
+import { count } from "../meter.js";
 import { takeNothing } from "../uplinks/accept.js";
 import {
   type ClientContext,
@@ -13,25 +13,25 @@ import {
   DeviceClient,
   type LinkMaker,
 } from "./client.js";
-
-/** What a client shows of itself. */
-interface Credentials {
-  readonly username: string | undefined;
-  readonly token: string | undefined;
-  readonly certificate: ClientCertificate | null;
-}
+import {
+  type Authenticate,
+  type Credentials,
+  findLateRejection,
+  identify as identifyClient,
+  type Rejection,
+} from "./identify.js";
 
 /** Why a client is not let in. */
-export interface Turned {
-  readonly reason: Denied["denial"] | Extract<EndReason, "sessions" | "connections" | "room">;
+export interface Rejected {
+  readonly reason: Rejection;
 }
 
 /** The clients of one protocol that is not MQTT. */
 interface Clients<L extends ClientLink> {
   /** The device's client, opened if it is not there; one that is there already is the same for all of its requests. */
-  enter(credentials: Credentials, ip: string, terms: ClientTerms<L>): Promise<DeviceClient<L> | Turned>;
+  enter(credentials: Credentials, ip: string, terms: ClientTerms<L>): Promise<DeviceClient<L> | Rejected>;
   /** A client of its own; one of the same client id ends. */
-  open(credentials: Credentials, ip: string, terms: ClientTerms<L>): Promise<DeviceClient<L> | Turned>;
+  open(credentials: Credentials, ip: string, terms: ClientTerms<L>): Promise<DeviceClient<L> | Rejected>;
   /** Ends those that have been silent for too long. */
   sweep(): Promise<void>;
   readonly size: number;
@@ -39,7 +39,7 @@ interface Clients<L extends ClientLink> {
 
 /** How a client is opened. */
 interface ClientTerms<L extends ClientLink>
-  extends Pick<ClientRequest, "protocol" | "clientID" | "keepAlive" | "sessionExpiry"> {
+  extends Pick<ClientRequest, "protocol" | "clientID" | "keepAlive" | "sessionExpiry" | "inFlight"> {
   readonly link: LinkMaker<L>;
 }
 
@@ -47,12 +47,7 @@ export interface ClientsContext extends ClientContext {
   readonly denials: Denials;
   /** Clients at once, shared by tenants. */
   readonly clientsMax: number;
-  authenticate(
-    username: string | undefined,
-    token: string | undefined,
-    certificate: ClientCertificate | null,
-    address: string,
-  ): Promise<DeviceEntry | Denied>;
+  readonly authenticate: Authenticate;
 }
 
 interface Opening<L extends ClientLink> {
@@ -82,7 +77,7 @@ export function createClients<L extends ClientLink>(
   shards: ByShard<ClientsContext>,
   isBusy: (client: DeviceClient<L>) => boolean,
 ): Clients<L> {
-  const { limits, denials, now, meter, clientsMax, authenticate: identifyBy } = shared;
+  const { denials, now, meter, clientsMax } = shared;
   /** By device, the one that is open or being opened under each client id. */
   const open = new Map<string, Opening<L>>();
   /** Under way. */
@@ -117,36 +112,33 @@ export function createClients<L extends ClientLink>(
   }
 
   /** Requests that come at once with the same credentials are one attempt. */
-  function authenticate(
-    { username, token, certificate }: Credentials,
-    ip: string,
-  ): Promise<DeviceEntry | Denied> {
-    const attempt = () => identifyBy(username, token, certificate, ip);
+  const authenticateOnce: Authenticate = (username, token, certificate, ip) => {
+    const attempt = () => shared.authenticate(username, token, certificate, ip);
     if (username === undefined || token === undefined) return attempt();
     const name = `${ip} ${certificate?.fingerprint} ${username.length} ${username}${token}`;
     const pending = attempts.get(name) ?? attempt().finally(() => attempts.delete(name));
     attempts.set(name, pending);
     return pending;
-  }
+  };
+  const admission = {
+    authenticate: async (...shown: Parameters<Authenticate>) => {
+      const found = await authenticateOnce(...shown);
+      if ("denial" in found) count(meter.ended, found.denial);
+      return found;
+    },
+    denials,
+    takesNothing: () => takeNothing(shards),
+    contextOf: shards.whenPlaced,
+  };
 
-  /** Who it is, or why it is turned away. */
   async function identify(
     credentials: Credentials,
     ip: string,
     { clientID, keepAlive }: ClientTerms<L>,
-  ): Promise<Identified | Turned> {
-    if (takeNothing(shards)) return { reason: "unavailable" };
-    const found = await authenticate(credentials, ip);
-    if ("denial" in found) {
-      if (found.device !== null) denials.add(found.device, ip, clientID, keepAlive);
-      count(meter.ended, found.denial);
-      return { reason: found.denial };
-    }
-    const context = await shards.whenPlaced(found);
-    // Requests come to the node of their device's shard; one that has just got another parent comes again.
-    if (context instanceof Elsewhere || context.accept.full) return { reason: "unavailable" };
-    // What the feed brought since the answer was given has found no client to throw out.
-    return isEntitled(found, proofOf(credentials)) ? { entry: found, context } : { reason: "credentials" };
+  ): Promise<Identified | Rejected> {
+    const attempt = { credentials, ip, clientID, keepAlive, isWaiting: () => true };
+    const found = await identifyClient<ClientsContext>(admission, attempt);
+    return found !== null && typeof found !== "string" ? found : { reason: found ?? "unavailable" };
   }
 
   function start(
@@ -154,22 +146,12 @@ export function createClients<L extends ClientLink>(
     credentials: Credentials,
     ip: string,
     { link, ...terms }: ClientTerms<L>,
-  ): Promise<DeviceClient<L> | Turned> | Turned {
-    const request = { ...terms, ...proofOf(credentials), ip };
+  ): Promise<DeviceClient<L> | Rejected> | Rejected {
+    const request = { ...terms, ...shownBy(credentials), ip };
     const { tenant } = entry.device;
-    if (!makeRoom(tenant)) return { reason: "room" };
     const client = new DeviceClient<L>(context, entry, request, ended);
-    // One of the same client id ends first.
-    const { connections } = context;
-    if (!connections.open(client)) {
-      places.give(tenant, 1);
-      return { reason: "sessions" };
-    }
-    if (limits?.enter(entry) === false) {
-      connections.close(client);
-      places.give(tenant, 1);
-      return { reason: "connections" };
-    }
+    const reason = client.enter({ take: () => makeRoom(tenant), give: () => places.give(tenant, 1) });
+    if (reason !== null) return { reason };
     const starting = { client, opened: client.open(link) };
     open.set(nameOf(entry, request.clientID), starting);
     byTenant.set(tenant, (byTenant.get(tenant) ?? new Set()).add(client));
@@ -177,7 +159,7 @@ export function createClients<L extends ClientLink>(
   }
 
   /** While the journal takes nothing it stays as it is: who waits for it is told to come again. */
-  async function untilOpen({ client, opened }: Opening<L>): Promise<DeviceClient<L> | Turned> {
+  async function untilOpen({ client, opened }: Opening<L>): Promise<DeviceClient<L> | Rejected> {
     if (client.state !== null && !client.isEnded) return client;
     const kept = await client.waiting.untilKept((done) => void opened.then(done));
     return kept === "kept" && !client.isEnded ? client : { reason: "unavailable" };
@@ -189,7 +171,8 @@ export function createClients<L extends ClientLink>(
       if ("reason" in identified) return identified;
       const known = open.get(nameOf(identified.entry, terms.clientID));
       if (known === undefined) return start(identified, credentials, ip, terms);
-      return untilOpen(known);
+      const reason = findLateRejection(identified.context.accept, identified.entry, shownBy(credentials));
+      return reason === null ? untilOpen(known) : { reason };
     },
     open: async (credentials, ip, terms) => {
       const identified = await identify(credentials, ip, terms);
@@ -211,6 +194,6 @@ export function createClients<L extends ClientLink>(
   };
 }
 
-function proofOf({ username = "", token = "", certificate }: Credentials) {
+function shownBy({ username = "", token = "", certificate }: Credentials) {
   return { username, token, certificate };
 }

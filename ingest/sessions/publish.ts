@@ -3,46 +3,53 @@ import type { Accept, Origin, Uplink } from "../uplinks/accept.js";
 import type { WorkBudget } from "../uplinks/work-budget.js";
 import type { SessionRegistry } from "./session-registry.js";
 
+/** The parts of a shard that take an uplink. */
 export interface PublishContext {
-  readonly accept: Accept;
+  readonly accept: Pick<Accept, "uplink">;
   readonly registry: Pick<SessionRegistry, "publish">;
-  readonly meter: Meter;
-  readonly work: WorkBudget;
+  readonly work: Pick<WorkBudget, "give">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /**
- * Keeps a message of a device, tells its sender by `kept`, and hands it to the device's other clients, in this order.
- * `isAllowed`: by its policies; otherwise it is an event and nothing more. `cost` has been taken of the work budget
- * (0: nothing), and is given back. @throws StoreError what the journal does not take
+ * The only caller of `Accept.uplink`: appends a message of a device to the journal; once it is on disk, releases its
+ * work budget, calls `kept` so that its sender gets the answer, and publishes it to the device's other clients.
+ * @param isRefused by a policy: the message is kept as an event and goes no further
+ * @param cost acquired from the work budget, 0 for none; it is released also if the append fails
+ * @throws StoreError if the journal does not take the message
  */
 export function publishUplink(
-  context: PublishContext,
+  { accept, registry, work, now }: PublishContext,
   origin: Origin,
   uplink: Uplink,
-  isAllowed: boolean,
+  isRefused: boolean,
   cost: number,
   kept: () => void,
 ): void {
-  const { accept, registry, meter, work, now } = context;
   const at = now() * 1000;
   const { device, session } = origin;
-  if (!isAllowed) {
-    count(meter.policyRefused, "publish");
-    meter.rates.refused(device.device.tenant, "policy", 1);
-  }
-  const appended = (): void => {
+  const release = (): void => {
     if (cost > 0) work.give(device.device.tenant, cost);
+  };
+  const appended = (): void => {
+    release();
     kept();
-    if (!isAllowed) return;
+    if (isRefused) return;
     const { topic, payload, qos, retain, properties } = uplink;
     registry.publish({ device: device.id, session, topic, payload, qos, retain, properties, at });
   };
   try {
-    accept.uplink(origin, uplink, !isAllowed, appended);
+    accept.uplink(origin, uplink, isRefused, appended);
   } catch (error) {
-    if (cost > 0) work.give(device.device.tenant, cost);
+    release();
     throw error;
   }
+}
+
+/** Counts a message that is refused before the journal, or, by a policy, kept as an event only. */
+export function countRefusal(meter: Meter, tenant: number, reason: "topic" | "oversize" | "policy"): void {
+  if (reason === "policy") count(meter.policyRefused, "publish");
+  else count(meter.messagesRefused, reason);
+  meter.rates.refused(tenant, reason, 1);
 }

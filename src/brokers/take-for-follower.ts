@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { ByShard } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
+import { publishUplink } from "../../ingest/sessions/publish.js";
 import { lightWorkMax } from "../../ingest/uplinks/work-budget.js";
 import { decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { orAborted } from "../../store/lib/abortable.js";
@@ -91,26 +92,18 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
     const cost = shard.registry.publishCost(device.id, topic);
     const isHeavy = cost > lightWorkMax;
     if (isHeavy) await work.room(tenant, cost);
-    const give = (): void => (isHeavy ? work.give(tenant, cost) : undefined);
     if (tickets.get(shard) !== call.ticket) {
-      give();
+      if (isHeavy) work.give(tenant, cost);
       return null;
     }
     const payload = Buffer.from(message.payload, "base64");
     const details = message.details === null ? null : Buffer.from(message.details, "base64");
     const { properties } = decodeUplinkDetails(details);
     const { session } = call;
-    const at = now() * 1000;
     const origin = { device, connection: 0, session, ip: "" };
     const uplink = { topic, payload, qos, messageID, dup, retain: false, properties };
     const kept = new Promise<void>((resolve) => {
-      shard.accept.uplink(origin, uplink, refused, () => {
-        give();
-        resolve();
-        if (refused) return;
-        const published = { device: device.id, session, topic, payload, qos, retain: false, properties, at };
-        shard.registry.publish(published);
-      });
+      publishUplink({ ...shard, now }, origin, uplink, refused, isHeavy ? cost : 0, resolve);
     });
     return { kept };
   }

@@ -127,6 +127,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/rates": [3, "limit: ratedTenantsMax"],
   "src/observability/status": [2, "limit: JOURNAL_SHARDS"],
   "ingest/sessions/client-sessions": [2, "limit: outgoingMessagesMax"],
+  "ingest/clients/client": [2, "taken"],
   "ingest/clients/clients": [2, "yields"],
   "ingest/clients/polled-inbox": [2, "limit: looksMax"],
   "ingest/clients/waiting-for-disk": [3, "taken"],

@@ -48,13 +48,8 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
     const { tenant } = to.device.device;
     const { work } = to.shard;
     await work.room(tenant, cost);
-    const give = (): void => work.give(tenant, cost);
-    let isAppended = false;
-    try {
-      isAppended = !received.acks.isOver && intake.take(received, to, topic, give);
-    } finally {
-      if (!isAppended) give();
-    }
+    if (received.acks.isOver) work.give(tenant, cost);
+    else intake.take(received, to, topic, cost);
   }
 
   return {
@@ -70,7 +65,7 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
       const shard = peekShard(device);
       if (shard === null || redeliveries.needsHistory(received.delivery, { device, shard })) return false;
       if (costOf({ device, shard }, named.topic) > lightWorkMax) return false;
-      intake.take(received, { device, shard }, named.topic);
+      intake.take(received, { device, shard }, named.topic, 0);
       return true;
     },
     later: async (received) => {
@@ -87,7 +82,7 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
       if (to === null) return intake.ofNobody(received);
       const cost = costOf(to, named.topic);
       if (cost > lightWorkMax) await takeInTurn(received, to, named.topic, cost);
-      else intake.take(received, to, named.topic);
+      else intake.take(received, to, named.topic, 0);
     },
     askAhead: ({ topic }) => {
       const named = topic === null ? null : readUplinkTopic(topic);

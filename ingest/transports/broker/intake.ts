@@ -6,6 +6,7 @@ import type { DeviceEntry } from "../../directory/entries.js";
 import { isWithin, type TopicBounds } from "../../messages/topics.js";
 import { type BrokerRefusal, count, type Meter } from "../../meter.js";
 import { mayPublish } from "../../policies.js";
+import { countRefusal, publishUplink } from "../../sessions/publish.js";
 import type { Origin } from "../../uplinks/accept.js";
 import type { Addressee } from "./broker-shard.js";
 import type { OrderedAcks } from "./ordered-acks.js";
@@ -33,9 +34,10 @@ export interface Intake {
   /** Topic and device of a message; null if it has been refused for what needs no device. */
   read(received: Received): UplinkTopic | null;
   /**
-   * True: it is on its way to the disk; `onAppended` is called once it is there.
+   * Refuses it, recognises it as redelivered, or appends it. `cost`, acquired from the shard's work budget, is released
+   * in each case.
    */
-  take(received: Received, to: Addressee, topic: string, onAppended?: () => void): boolean;
+  take(received: Received, to: Addressee, topic: string, cost: number): void;
   /** Nobody has the id that its topic names. */
   ofNobody(received: Received): void;
   refuse(received: Received, reason: BrokerRefusal): void;
@@ -70,32 +72,26 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
 
   function append(
     { acks, delivery }: Received,
-    { device, shard: { accept, registry } }: Addressee,
+    { device, shard }: Addressee,
     topic: string,
-    onAppended?: () => void,
+    cost: number,
   ): void {
     const { payload, qos, dup, messageID, properties } = delivery;
     const origin: Origin = { device, connection: 0, session, ip: "" };
     const refused = !mayPublish(device, topic);
-    if (refused) {
-      count(meter.policyRefused, "publish");
-      meter.rates.refused(device.device.tenant, "policy", 1);
-    }
+    if (refused) countRefusal(meter, device.device.tenant, "policy");
     const trace = qos === 1 ? redeliveries.add(delivery) : null;
     const kept = acks.awaitKept(messageID);
     inFlight++;
     const bytes = topic.length + payload.length;
     inFlightBytes += bytes;
-    const at = deps.now() * 1000;
     // Messages of a shared subscription are never retained ones [MQTT-3.3.1-13].
-    accept.uplink(origin, { topic, payload, qos, messageID, dup, retain: false, properties }, refused, () => {
+    const uplink = { topic, payload, qos, messageID, dup, retain: false, properties };
+    publishUplink({ ...shard, now: deps.now }, origin, uplink, refused, cost, () => {
       inFlight--;
       inFlightBytes -= bytes;
-      onAppended?.();
       kept();
       trace?.keep();
-      if (refused) return;
-      registry.publish({ device: device.id, session, topic, payload, qos, retain: false, properties, at });
     });
   }
 
@@ -118,20 +114,20 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
       else return named;
       return null;
     },
-    take: (received, to, topic, onAppended) => {
+    take: (received, to, topic, cost) => {
       const { delivery } = received;
-      const { device } = to;
+      const { device, shard } = to;
+      const { tenant, blocked } = device.device;
       redeliveries.note(delivery);
-      if (isRedelivered(received, device, topic)) return false;
-      const isBlocked = device.device.blocked === 1;
-      const isTaken = !isBlocked && isWithinLimits(device, topic.length + delivery.payload.length);
-      if (isTaken) append(received, to, topic, onAppended);
-      else {
-        const reason = isBlocked ? "blocked" : "rate";
-        meter.rates.refused(device.device.tenant, reason, 1);
-        refuse(received, reason);
-      }
-      return isTaken;
+      const isRepeated = isRedelivered(received, device, topic);
+      const isTaken =
+        !isRepeated && blocked !== 1 && isWithinLimits(device, topic.length + delivery.payload.length);
+      if (isTaken) return append(received, to, topic, cost);
+      if (cost > 0) shard.work.give(tenant, cost);
+      if (isRepeated) return;
+      const reason = blocked === 1 ? "blocked" : "rate";
+      meter.rates.refused(tenant, reason, 1);
+      refuse(received, reason);
     },
     ofNobody: (received) => {
       redeliveries.note(received.delivery);

@@ -7,8 +7,8 @@ import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
 import {
   type ClientsContext,
   createClients,
+  type Rejected,
   type SharedClientsContext,
-  type Turned,
 } from "../../clients/clients.js";
 import { PolledInbox } from "../../clients/polled-inbox.js";
 import type { LocalTime } from "../../decode/time.js";
@@ -52,6 +52,8 @@ export interface HttpContext extends SharedClientsContext {
 }
 
 const sweepMs = 5000;
+/** Messages of a device that wait for the disk together. */
+const inFlightMessagesMax = 5000;
 
 /** Who asked last on a connection: with the same header it is not looked up again. */
 interface Known {
@@ -78,6 +80,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     clientID: httpClientID,
     keepAlive: context.presenceSeconds,
     sessionExpiry: sessionExpiryMax,
+    inFlight: { messages: inFlightMessagesMax, bytes: batchBytesMax },
     link: (state: SessionState, options: DeliveryOptions) => new PolledInbox(state, options),
   } as const;
   const sweep = setInterval(() => void clients.sweep(), sweepMs);
@@ -86,7 +89,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     authorization: string,
     peer: HttpPeer,
     ip: string,
-  ): Promise<DeviceClient<PolledInbox> | Turned> {
+  ): Promise<DeviceClient<PolledInbox> | Rejected> {
     const last = known.get(peer.connection);
     if (last?.authorization === authorization && !last.client.isEnded) return last.client;
     const found = await clients.enter(

@@ -1,7 +1,8 @@
 import type { WebSocket } from "ws";
 import { createSlice } from "../../../store/lib/turns.js";
 import type { DeviceClient, Outcome } from "../../clients/client.js";
-import type { Turned } from "../../clients/clients.js";
+import type { Rejected } from "../../clients/clients.js";
+import { InFlight } from "../../clients/in-flight.js";
 import { type LocalTime, readPointTime, unreadableTime } from "../../decode/time.js";
 import type { EndReason } from "../../meter.js";
 import type { Message } from "../../sessions/state.js";
@@ -26,15 +27,12 @@ interface FrameConnectionDeps {
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   /** Opens the device's client, whose messages go down to `socket`. */
-  login(username: string, token: string, socket: FrameSocket): Promise<DeviceClient<FrameLink> | Turned>;
+  login(username: string, token: string, socket: FrameSocket): Promise<DeviceClient<FrameLink> | Rejected>;
   /** What goes on with a client of a device that another node keeps; null: this one keeps it. */
-  elsewhere(username: string): Promise<Onward | Turned | null>;
+  elsewhere(username: string): Promise<Onward | Rejected | null>;
   readonly onFault: (error: unknown) => void;
 }
 
-/** Frames, and bytes of them, that wait or are on their way to the disk; beyond either the client is not read. */
-const inFlightMessagesMax = 1000;
-const inFlightBytesMax = 1024 * 1024;
 /** What a frame takes in memory beside its bytes. */
 const frameOverheadBytes = 256;
 /** For the first frame of a client that has not said who it is. */
@@ -69,8 +67,6 @@ export class FrameConnection implements FrameSocket {
   /** Bytes of these, and of the one that is being taken. */
   #untakenBytes = 0;
   #isTaking = false;
-  #inFlightMessages = 0;
-  #inFlightBytes = 0;
   #isClosed = false;
   readonly #openedAt: number;
   #pingedAt: number;
@@ -142,12 +138,8 @@ export class FrameConnection implements FrameSocket {
   }
 
   #isFull(share: number): boolean {
-    return (
-      this.#waiting.length > inFlightMessagesMax * share ||
-      this.#inFlightMessages > inFlightMessagesMax * share ||
-      this.#untakenBytes + this.#inFlightBytes > inFlightBytesMax * share ||
-      this.waitingBytes > unsentBytesMax * share
-    );
+    const isUnsent = this.waitingBytes > unsentBytesMax * share;
+    return isUnsent || (this.#client ?? nobody).isFull(share, this.#waiting.length, this.#untakenBytes);
   }
 
   #goOn(): void {
@@ -190,12 +182,7 @@ export class FrameConnection implements FrameSocket {
     const { id, topic, payload, key } = frame;
     const taken = await client.take({ topic, payload, key, sentAt, batch: null });
     if (typeof taken === "string") return this.#tell(id, taken);
-    const bytes = topic.length + payload.length;
-    this.#inFlightMessages++;
-    this.#inFlightBytes += bytes;
     void taken.outcome.then((outcome) => {
-      this.#inFlightMessages--;
-      this.#inFlightBytes -= bytes;
       this.#tell(id, outcome);
       this.#goOn();
     });
@@ -239,6 +226,9 @@ export class FrameConnection implements FrameSocket {
     if (!this.#isClosed) this.#webSocket.send(writeFrame(frame, this.#format));
   }
 }
+
+/** Bounds the frames that wait before the client has said who it is. */
+const nobody = new InFlight();
 
 function sizeOf({ bytes }: Frame): number {
   return bytes.length + frameOverheadBytes;

@@ -7,8 +7,8 @@ import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
 import {
   type ClientsContext,
   createClients,
+  type Rejected,
   type SharedClientsContext,
-  type Turned,
 } from "../../clients/clients.js";
 import type { LocalTime } from "../../decode/time.js";
 import type { ByShard } from "../../directory/by-shard.js";
@@ -91,7 +91,7 @@ export function createWebSocketTransport(
     credentials: Parameters<typeof clients.open>[0],
     ip: string,
     socket: FrameSocket,
-  ): Promise<DeviceClient<FrameLink> | Turned> {
+  ): Promise<DeviceClient<FrameLink> | Rejected> {
     const link = (state: SessionState, options: DeliveryOptions) =>
       new FrameLink(state, options, socket, meter);
     return clients.open(credentials, ip, {

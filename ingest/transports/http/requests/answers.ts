@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Refusal } from "../../../clients/client.js";
-import type { Turned } from "../../../clients/clients.js";
+import type { Rejected } from "../../../clients/clients.js";
 
 /** The part of a response that answers to devices use. It is `destroyed` once nobody waits for the answer any more. */
 export type HttpResponse = Pick<ServerResponse, "writeHead" | "end" | "destroyed" | "once" | "off">;
@@ -77,7 +77,7 @@ const tooMany = (message: string): Answer =>
 /** For an answer that there is no room for. */
 export const unread = tooMany("answers to the tenant that are not read hold all that they may");
 
-export const turnedAway: Readonly<Record<Turned["reason"], Answer>> = {
+export const turnedAway: Readonly<Record<Rejected["reason"], Answer>> = {
   credentials: failure(401, "AUTH_FAILED", "the user name or the token of the device is wrong", basic, {
     token: "is missing or wrong, or the user name is",
   }),

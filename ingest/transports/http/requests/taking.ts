@@ -31,9 +31,6 @@ interface Taking {
   settled(): Promise<void>;
 }
 
-/** Messages of a request that wait for the disk together. */
-const waitingMax = 5000;
-
 /** Whether what comes after a message that is refused so need not be tried. */
 const endsAll = (outcome: Outcome): outcome is Refusal =>
   outcome === "rate" || outcome === "unavailable" || outcome === "gone";
@@ -45,8 +42,8 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
   /** Why nothing more is taken. */
   let over: Refusal | null = null;
 
-  async function below(count: number): Promise<void> {
-    while (waiting >= count) {
+  async function settled(): Promise<void> {
+    while (waiting > 0) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -54,7 +51,6 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
   }
 
   async function takeInTurn(message: Publication, told: (outcome: Outcome) => void): Promise<void> {
-    await below(waitingMax);
     const taken = (await room()) ? await client.take(message, ip, patience) : "unavailable";
     if (typeof taken === "string") return tell(told, taken);
     waiting++;
@@ -83,13 +79,13 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
         told(over);
         return undefined;
       }
-      if (waiting >= waitingMax || isFull()) return takeInTurn(message, told);
+      if (isFull()) return takeInTurn(message, told);
       const found = client.takeNow(message, ip, patience, (outcome) => settle(told, outcome));
       if (found === "wait") return takeInTurn(message, told);
       if (found === null) waiting++;
       else tell(told, found);
       return undefined;
     },
-    settled: () => below(1),
+    settled,
   };
 }

@@ -2,6 +2,8 @@ import type { PlatformSubscription } from "../../../../store/journal/message.js"
 import { asError } from "../../../../store/lib/errors.js";
 import { addressBlock } from "../../../access/address-block.js";
 import { type ClientCertificate, isValidAt } from "../../../access/credentials.js";
+import { AdmittedClient } from "../../../clients/admitted-client.js";
+import { identify } from "../../../clients/identify.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { isWithin } from "../../../messages/topics.js";
 import { count, type EndReason } from "../../../meter.js";
@@ -18,12 +20,10 @@ import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
 import { type ByteStream, StreamError } from "./byte-stream.js";
-import { accepted, defaultTerms, farewell, onAcceptance, refused } from "./connack.js";
-import type { SharedContext } from "./context.js";
+import { accepted, agreedKeepAlive, defaultTerms, farewell, onAcceptance, refused } from "./connack.js";
+import type { MqttContext, SharedContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
-import { identify } from "./identify.js";
 import { MqttClient, type MqttClientOwner, noGoodbye } from "./mqtt-client.js";
-import { Registration } from "./registration.js";
 import { createWriteBuffer, type WriteBuffer } from "./write-buffer.js";
 
 /** The first packet, which must be CONNECT. */
@@ -51,8 +51,8 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #phase: "new" | "connecting" | "open" | "relayed" | "closed" = "new";
   #terms: Terms = defaultTerms(4);
   #request: ConnectRequest | null = null;
-  /** In its device's shard; null until it is let in. */
-  #registration: Registration | null = null;
+  /** As its device's shard knows it; null until it is let in. */
+  #admitted: AdmittedClient | null = null;
   #client: MqttClient | null = null;
   #aliases: TopicAliases | null = null;
   #paused = false;
@@ -100,7 +100,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get openedAt(): number {
-    return this.#registration?.openedAt ?? 0;
+    return this.#admitted?.openedAt ?? 0;
   }
 
   get username(): string {
@@ -120,11 +120,11 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get state(): SessionState | null {
-    return this.#client?.state ?? null;
+    return this.#admitted?.state ?? null;
   }
 
   get payer(): number | string {
-    return this.#registration?.device.device.tenant ?? addressBlock(this.#ip);
+    return this.#admitted?.entry.device.tenant ?? addressBlock(this.#ip);
   }
 
   get takesNoMore(): boolean {
@@ -155,9 +155,8 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** Who it is. @throws Error before CONNECT has been accepted */
   get origin(): Origin {
-    if (this.#registration === null)
-      throw new Error("cannot use the connection: CONNECT has not been accepted");
-    return this.#registration.origin;
+    if (this.#admitted === null) throw new Error("cannot use the connection: CONNECT has not been accepted");
+    return this.#admitted.origin;
   }
 
   /** Ends the connection from our side; the client is told why if its version has a code for it. */
@@ -339,7 +338,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#isHeld) return true;
     // An unauthenticated client waits for nothing of ours: its ten seconds run also while nothing can be taken.
     if (this.#phase === "new") return false;
-    return this.#client?.isFull(share) === true || this.#registration?.context.accept.full === true;
+    return this.#client?.isFull(share) === true || this.#admitted?.context.accept.full === true;
   }
 
   #pause(): void {
@@ -355,15 +354,15 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#phase === "open") this.#client?.handle(packet);
   }
 
-  /** Holds back `first` and what follows until `action` has ended, so that the order of packets is kept. */
-  holdBack(action: () => Promise<void>, first?: ClientPacket): void {
+  /** Reads nothing until `action` has ended, then calls `resume`, so that the order of packets is kept. */
+  suspend(action: () => Promise<void>, resume?: () => void): void {
     this.#isHeld = true;
     this.#pause();
     action()
       .catch(() => this.end("unavailable"))
       .finally(() => {
         this.#isHeld = false;
-        if (first !== undefined) this.#guard(() => this.#take(first));
+        if (resume !== undefined && this.#phase === "open") this.#guard(resume);
         this.#reachedAgain();
       });
   }
@@ -395,11 +394,9 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#request = request;
     this.#terms = request;
     const { neighbours } = this.#context;
-    if (neighbours === null || this.#incoming.isRelayed) this.holdBack(() => this.#enter(request));
+    if (neighbours === null || this.#incoming.isRelayed) this.suspend(() => this.#enter(request));
     else
-      this.holdBack(() =>
-        this.#enterCluster(request, packetOf(packetTypes.connect, flags, body), neighbours),
-      );
+      this.suspend(() => this.#enterCluster(request, packetOf(packetTypes.connect, flags, body), neighbours));
   }
 
   /** The node that has the device asks for its credentials: so all attempts at a device are counted together. */
@@ -425,46 +422,54 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   async #enter(request: ConnectRequest): Promise<void> {
-    const found = await identify(this.#context, request, {
-      certificate: this.certificate,
-      ip: this.#ip,
+    const { username, token, clientID } = request;
+    const { certificate } = this;
+    const ip = this.#ip;
+    const found = await identify<MqttContext>(this.#context, {
+      credentials: { username, token, certificate },
+      ...{ ip, clientID, keepAlive: request.keepAlive },
       isWaiting: () => this.#phase === "connecting",
     });
     // From here to the connect record nothing comes between.
     if (found === null || this.#phase !== "connecting") return;
     if (typeof found === "string") return this.end(found);
-    const registration = new Registration(found.context, found.device, this.#ip, request);
-    this.#registration = registration;
-    const refusal = registration.enter(this);
-    if (refusal !== null) {
-      this.#registration = null;
-      return this.end(refusal);
+    const { context, entry } = found;
+    const keepAlive = agreedKeepAlive(request, context.keepAliveMax);
+    const { cleanStart, sessionExpiry, will } = request;
+    const wanted = { clientID, cleanStart, sessionExpiry, keepAlive, will };
+    const admitted = new AdmittedClient(context, entry, ip, wanted, this);
+    this.#admitted = admitted;
+    const rejection = admitted.enter();
+    if (rejection !== null) {
+      this.#admitted = null;
+      return this.end(rejection);
     }
-    this.#incoming.prove(found.device.device.tenant);
+    this.#incoming.prove(entry.device.tenant);
     // CONNACK waits for the disk.
     await new Promise<void>((resolve) => {
-      registration.record((state, present) => {
-        if (!this.isClosed) this.#begin(registration, request, state, present);
+      admitted.record((state, present) => {
+        if (!this.isClosed) this.#begin(context, admitted, request, state, present);
         resolve();
       });
     });
   }
 
   #begin(
-    { context, keepAlive }: Registration,
+    context: MqttContext,
+    admitted: AdmittedClient,
     request: ConnectRequest,
     state: SessionState,
     present: boolean,
   ): void {
-    const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = context;
-    const client = new MqttClient(context, this, this.#writeBuffer, request, state);
+    const { monotonic, packetBytesMax } = context;
+    const { keepAlive } = admitted;
+    const client = new MqttClient(context, admitted, this, this.#writeBuffer, request, state);
     this.#client = client;
     this.#keepAliveMs = keepAlive * 1500;
     this.#heardAt = monotonic();
     // How long CONNACK took says nothing of what follows it.
     this.#pausedAt = this.#heardAt;
-    presence.connected(this.entry.id, this.#ip, keepAlive, now());
-    meter.connections++;
+    admitted.begin(state);
     this.#phase = "open";
     const granted = { keepAlive, sessionExpiry: state.expiry, present, packetBytesMax };
     const connack = accepted(request, granted);
@@ -473,7 +478,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#writeBuffer.push(connack);
     // What waits goes first: a subscription may bring retained messages at once.
     client.resume();
-    this.subscribeByPlatform(platformSubscriptions(this.entry));
+    admitted.subscribeByPlatform();
   }
 
   #push(bytes: Buffer | null): void {
@@ -482,23 +487,17 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   #close(reason: EndReason): void {
     if (this.#phase === "closed") return;
-    const wasOpen = this.#phase === "open";
     const wasRelayed = this.#phase === "relayed";
     this.#phase = "closed";
     // The node that has it counts its end.
     if (wasRelayed) this.#context.meter.relayed--;
     else count(this.#context.meter.ended, reason);
-    this.#registration?.leave(this, { ...(this.#client?.goodbye ?? noGoodbye), reason });
+    this.#admitted?.leave({ ...(this.#client?.goodbye ?? noGoodbye), reason });
     this.#client?.close();
-    if (this.#registration !== null && wasOpen) {
-      const { presence, meter } = this.#registration.context;
-      presence.disconnected(this.entry.id);
-      meter.connections--;
-    }
     this.#context.onClosed(this);
   }
 
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
-    this.#client?.subscribeByPlatform(wanted);
+    this.#admitted?.subscribeByPlatform(wanted);
   }
 }

@@ -1,12 +1,9 @@
-import type { PlatformSubscription } from "../../../../store/journal/message.js";
-import type { ClientCertificate, Denied } from "../../../access/credentials.js";
 import type { Denials } from "../../../access/denials.js";
-import type { Limits } from "../../../access/limits.js";
+import type { AdmittedContext } from "../../../clients/admitted-client.js";
+import type { Authenticate } from "../../../clients/identify.js";
 import type { Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
-import type { Presence } from "../../../directory/presence.js";
 import type { EndReason } from "../../../meter.js";
-import type { Connections } from "../../../sessions/connections.js";
 import type { Neighbours } from "../../sockets/relay.js";
 import type { InboundContext } from "./inbound.js";
 import type { Reading, ReadingTurns } from "./reading.js";
@@ -23,31 +20,23 @@ export interface Attended extends Reading {
 }
 
 /** What every connection of the endpoint shares. */
-export interface SharedContext extends Pick<InboundContext, "meter" | "topics" | "now"> {
+export interface SharedContext
+  extends Pick<InboundContext, "meter" | "topics" | "now">,
+    Pick<AdmittedContext, "limits" | "platformSubscriptions" | "hold" | "release"> {
   readonly denials: Denials;
-  /** Null: nothing is limited. */
-  readonly limits: Limits | null;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   /** Our Maximum Packet Size. */
   readonly packetBytesMax: number;
   /** Seconds; a client of MQTT 5 that asks for a longer one, or for none, gets this one. Null: its own stands. */
   readonly keepAliveMax: number | null;
-  authenticate(
-    username: string | undefined,
-    token: string | undefined,
-    certificate: ClientCertificate | null,
-    address: string,
-  ): Promise<DeviceEntry | Denied>;
+  readonly authenticate: Authenticate;
   /** The context of the device's shard. */
   contextOf(device: DeviceEntry): Promise<MqttContext | Elsewhere>;
   /** Null: the process is alone. */
   readonly neighbours: Neighbours | null;
   /** Whether none of the shards that are here takes anything now. */
   readonly takesNothing: () => boolean;
-  platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
-  hold(device: number): void;
-  release(device: number): void;
   /** The connection has bytes to flush at the end of the commit. */
   markDirty(connection: Attended): void;
   /** The connection has stopped reading until the journal has room. */
@@ -59,7 +48,4 @@ export interface SharedContext extends Pick<InboundContext, "meter" | "topics" |
 }
 
 /** And what those share whose devices are of one shard. */
-export interface MqttContext extends SharedContext, InboundContext {
-  readonly connections: Connections;
-  readonly presence: Presence;
-}
+export interface MqttContext extends SharedContext, InboundContext, AdmittedContext {}

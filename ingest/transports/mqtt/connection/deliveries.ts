@@ -2,13 +2,7 @@ import { asError } from "../../../../store/lib/errors.js";
 import { nextTurn } from "../../../../store/lib/turns.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { count, type Meter } from "../../../meter.js";
-import {
-  isExpired,
-  type Link,
-  type Message,
-  type Outgoing,
-  type SessionState,
-} from "../../../sessions/state.js";
+import type { Link, Message, Outgoing, SessionState } from "../../../sessions/state.js";
 import type { PublishEncoder } from "../codec/publish-packet.js";
 import { failure } from "../codec/reasons.js";
 import type { WriteBuffer } from "./write-buffer.js";
@@ -43,8 +37,8 @@ interface DeliveryOptions {
   readonly encoder: PublishEncoder;
   readonly meter: Meter;
   readonly records: DeliveryRecords;
-  /** Whether the device's policies allow it to read the topic now. */
-  readonly mayReceive: (topic: string) => boolean;
+  /** Whether a message may go down: allowed, and not expired. */
+  readonly isDue: (message: Message) => boolean;
   readonly isClosed: () => boolean;
   readonly markDirty: () => void;
   /** Retained messages wait. */
@@ -181,18 +175,10 @@ class WindowedDeliveries implements Deliveries {
 
   /** False if it goes no further: it is forbidden, expired, larger than the client takes, or cannot be encoded. */
   #write(message: Message, messageID: number, dup: boolean): boolean {
-    const { writeBuffer, encoder, meter, mayReceive, onFault, now } = this.#options;
-    if (!mayReceive(message.topic)) {
-      count(meter.policyRefused, "receive");
-      return false;
-    }
-    const nowMicros = now() * 1000;
-    if (isExpired(message, nowMicros)) {
-      count(meter.dropped, "expired");
-      return false;
-    }
+    const { writeBuffer, encoder, meter, isDue, onFault, now } = this.#options;
+    if (!isDue(message)) return false;
     const { topic, payload, qos, retain, identifiers } = message;
-    const properties = withTimeLeft(message, nowMicros);
+    const properties = withTimeLeft(message, now() * 1000);
     let bytes: Buffer | null;
     try {
       bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });

@@ -1,9 +1,10 @@
+import { InFlight } from "../../../clients/in-flight.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { isTopicName, isWithin, type TopicBounds } from "../../../messages/topics.js";
-import { count, type EndReason, type Meter } from "../../../meter.js";
+import type { EndReason, Meter } from "../../../meter.js";
 import { mayPublish } from "../../../policies.js";
 import { unreleasedMax } from "../../../sessions/bounds.js";
-import { publishUplink } from "../../../sessions/publish.js";
+import { countRefusal, publishUplink } from "../../../sessions/publish.js";
 import type { SessionRecords } from "../../../sessions/records.js";
 import type { SessionRegistry } from "../../../sessions/session-registry.js";
 import type { SessionState } from "../../../sessions/state.js";
@@ -12,16 +13,12 @@ import { type Accept, type Origin, payloadBytesMax } from "../../../uplinks/acce
 import { messageKey, type Taken } from "../../../uplinks/redelivery.js";
 import { lightWorkMax, type WorkBudget } from "../../../uplinks/work-budget.js";
 import { negativeAck } from "../codec/acknowledgements.js";
-import type { ClientPacket, PublishPacket, Terms } from "../codec/packets.js";
+import type { PublishPacket, Terms } from "../codec/packets.js";
 import { propertiesBytesMax } from "../codec/properties.js";
 import { Violation } from "../codec/reader.js";
 import { code } from "../codec/reasons.js";
 import { SentAgain } from "./sent-again.js";
 import type { WriteBuffer } from "./write-buffer.js";
-
-/** Taken and not acknowledged, per connection; beyond either bound it is not read. */
-const inFlightMessagesMax = 1000;
-const inFlightBytesMax = 1024 * 1024;
 
 /** Messages of QoS 1 and 2 that a client of MQTT 5 may leave unacknowledged: Receive Maximum of our CONNACK. */
 export const receiveMaximum = 1000;
@@ -50,7 +47,8 @@ export interface InboundOwner {
   /** Whether the client has been kept waiting, so that what it has sent may still be unread. */
   readonly isBehind: boolean;
   end(reason: EndReason): void;
-  holdBack(action: () => Promise<void>, first?: ClientPacket): void;
+  /** Reads nothing until `action` has ended, then calls `resume`, unless the connection has ended. */
+  suspend(action: () => Promise<void>, resume?: () => void): void;
   markDirty(): void;
 }
 
@@ -85,8 +83,7 @@ export class Inbound {
   /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
   readonly #behind: Waiting[] = [];
   #appended = 0;
-  #inFlightMessages = 0;
-  #inFlightBytes = 0;
+  readonly #inFlight = new InFlight();
   /** Of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
   #unacknowledged = 0;
   /** Those of QoS 2 among them that PUBCOMP has yet to end. */
@@ -103,10 +100,7 @@ export class Inbound {
 
   /** Whether `share` of the window is in flight. */
   isFull(share: number): boolean {
-    return (
-      this.#inFlightMessages + this.#behind.length > inFlightMessagesMax * share ||
-      this.#inFlightBytes > inFlightBytesMax * share
-    );
+    return this.#inFlight.isFull(share, this.#behind.length);
   }
 
   /**
@@ -124,51 +118,60 @@ export class Inbound {
     this.#sentAgain.caughtUp();
   }
 
-  /** False if it is held back, and comes again. @throws Violation if it is malformed */
-  publish(packet: PublishPacket): boolean {
-    const { topic, excess } = packet;
+  /** Takes the message, perhaps after the history of a redelivery and its turn. @throws Violation if it is malformed */
+  publish(packet: PublishPacket): void {
+    const { topic, excess, qos, dup } = packet;
     if (!isTopicName(topic)) throw new Violation("topic_name", "a topic name has no wildcards");
     // Before MQTT 5 a message that cannot be kept can only be refused by ending the connection.
     if (this.#owner.terms.version < 5) {
       if (excess !== null) throw new Violation("oversize", excessTexts[excess]);
       if (!isWithin(topic, this.#context.topics)) throw new Violation("topic_name", tooLong);
     }
-    // A message that was held back comes with what was taken for it.
-    if (this.#work === 0) {
-      const { work, registry } = this.#context;
-      const cost = registry.publishCost(this.#owner.origin.device.id, topic);
-      if (cost <= lightWorkMax) return this.#take(packet);
-      if (!work.take(this.#state.tenant, cost)) {
-        this.#owner.holdBack(() => this.#takeInTurn(cost), packet);
-        return false;
-      }
-      this.#work = cost;
-    }
-    try {
-      return this.#take(packet);
-    } finally {
-      this.giveWork();
+    if (qos === 1 && dup && this.#taken === null) {
+      this.#owner.suspend(
+        () => this.#recallTaken(),
+        () => this.#takeInTurn(packet),
+      );
+    } else this.#takeInTurn(packet);
+  }
+
+  /** Takes the message once the work budget has capacity for what it causes. */
+  #takeInTurn(packet: PublishPacket): void {
+    const { work, registry } = this.#context;
+    const cost = registry.publishCost(this.#owner.origin.device.id, packet.topic);
+    if (cost <= lightWorkMax) this.#take(packet);
+    else if (work.take(this.#state.tenant, cost)) this.#takeWith(cost, packet);
+    else {
+      this.#owner.suspend(
+        () => this.#acquireWork(cost),
+        () => this.#takeWith(cost, packet),
+      );
     }
   }
 
-  async #takeInTurn(cost: number): Promise<void> {
+  async #acquireWork(cost: number): Promise<void> {
     await this.#context.work.room(this.#state.tenant, cost);
     this.#work = cost;
     if (this.#owner.isClosed) this.giveWork();
   }
 
-  /** Gives back what was taken and will not be used, because the connection has ended. */
+  #takeWith(cost: number, packet: PublishPacket): void {
+    this.#work = cost;
+    try {
+      this.#take(packet);
+    } finally {
+      this.giveWork();
+    }
+  }
+
+  /** Releases what was acquired and will not be used, because the message goes no further. */
   giveWork(): void {
     if (this.#work > 0) this.#context.work.give(this.#state.tenant, this.#work);
     this.#work = 0;
   }
 
-  #take(packet: PublishPacket): boolean {
+  #take(packet: PublishPacket): void {
     const { qos, dup } = packet;
-    if (qos === 1 && dup && this.#taken === null) {
-      this.#owner.holdBack(() => this.#recallTaken(), packet);
-      return false;
-    }
     const isAllowed = mayPublish(this.#owner.origin.device, packet.topic);
     const refusal = qos === 2 ? null : this.#refusalOf(packet, isAllowed);
     if (qos === 2) this.#publishExactlyOnce(packet, isAllowed);
@@ -182,7 +185,6 @@ export class Inbound {
       this.#countUnacknowledged(packet);
       this.#append(packet, qos === 1 ? "puback" : null, isAllowed);
     }
-    return true;
   }
 
   async #recallTaken(): Promise<void> {
@@ -208,16 +210,13 @@ export class Inbound {
   }
 
   #refuse(packet: PublishPacket, answer: Answer, refusal: Refusal): void {
-    const { meter } = this.#context;
     const reason =
       refusal.reasonCode === code.quota
         ? "oversize"
         : refusal.reasonCode === code.topicName
           ? "topic"
           : "policy";
-    if (reason === "policy") count(meter.policyRefused, "publish");
-    else count(meter.messagesRefused, reason);
-    meter.rates.refused(this.#state.tenant, reason, 1);
+    countRefusal(this.#context.meter, this.#state.tenant, reason);
     if (packet.qos === 0) return;
     this.#countUnacknowledged(packet);
     this.#answerInTurn(answer, packet.messageID, refusal);
@@ -249,16 +248,15 @@ export class Inbound {
   #append(packet: PublishPacket, answer: Answer | null, isAllowed: boolean, kept?: () => void): void {
     const { topic, payload, messageID } = packet;
     this.#appended++;
-    this.#inFlightMessages++;
     // An alias of a few bytes stands for a whole topic.
     const bytes = topic.length + payload.length;
-    this.#inFlightBytes += bytes;
+    this.#inFlight.add(bytes);
     const cost = this.#work;
     this.#work = 0;
     // Before MQTT 5 the only answer is that it is kept; so a refused message is kept, as an event.
-    publishUplink(this.#context, this.#owner.origin, packet, isAllowed, cost, () => {
-      this.#inFlightMessages--;
-      this.#inFlightBytes -= bytes;
+    if (!isAllowed) countRefusal(this.#context.meter, this.#state.tenant, "policy");
+    publishUplink(this.#context, this.#owner.origin, packet, !isAllowed, cost, () => {
+      this.#inFlight.remove(bytes);
       kept?.();
       if (answer === "puback") this.#sentAgain.acknowledged(this.#owner.isBehind);
       if (answer !== null) this.#answer(answer, messageID);
@@ -300,12 +298,12 @@ export class Inbound {
 
   /** Answers what needs no commit, once everything sent before it on this connection is acknowledged. */
   #answerInTurn(answer: Answer, messageID: number, refusal: Refusal | null = null): void {
-    if (this.#inFlightMessages === 0) return this.#answer(answer, messageID, refusal);
+    if (this.#inFlight.messages === 0) return this.#answer(answer, messageID, refusal);
     this.#behind.push({ after: this.#appended, answer, messageID, refusal });
   }
 
   #answerBehind(): void {
-    const kept = this.#appended - this.#inFlightMessages;
+    const kept = this.#appended - this.#inFlight.messages;
     for (let next = this.#behind[0]; next !== undefined && next.after <= kept; next = this.#behind[0]) {
       this.#behind.shift();
       this.#answer(next.answer, next.messageID, next.refusal);

@@ -1,16 +1,13 @@
-import { setTimeout } from "node:timers/promises";
-import type { PlatformSubscription } from "../../../../store/journal/message.js";
 import { endsWithConnection, type Subscription } from "../../../../store/journal/message.js";
 import { nextTurn } from "../../../../store/lib/turns.js";
-import type { Limiter } from "../../../access/limits.js";
+import type { AdmittedClient } from "../../../clients/admitted-client.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { count, type EndReason } from "../../../meter.js";
-import { mayReceive, maySubscribe } from "../../../policies.js";
+import { maySubscribe } from "../../../policies.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
 import type { Goodbye } from "../../../sessions/connection-records.js";
 import type { SessionState } from "../../../sessions/state.js";
 import type { Filters } from "../../../sessions/subscription-records.js";
-import type { Origin } from "../../../uplinks/accept.js";
 import { lightWorkMax, workMax } from "../../../uplinks/work-budget.js";
 import * as answers from "../codec/acknowledgements.js";
 import type {
@@ -32,8 +29,7 @@ import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
 import type { WriteBuffer } from "./write-buffer.js";
 
 /** The connection of a client. */
-export interface MqttClientOwner extends Omit<InboundOwner, "state"> {
-  readonly origin: Origin;
+export interface MqttClientOwner extends InboundOwner {
   /** Retained messages wait: nothing is read until they are handed over. */
   handOver(): void;
   end(reason: EndReason, detail?: string): void;
@@ -54,19 +50,15 @@ export class MqttClient {
   readonly #state: SessionState;
   readonly #inbound: Inbound;
   readonly #deliveries: Deliveries;
-  /** Null: nothing is limited. */
-  readonly #limiter: Limiter | null;
-  /** The message that is held back, or has waited for its limit. */
-  #charged: ClientPacket | null = null;
+  readonly #admitted: AdmittedClient;
   /** Filters on their way to the disk. */
   #granting: ReadonlySet<string> = emptySet;
-  /** What the platform wants of the session, while that waits for its turn. */
-  #wanted: readonly PlatformSubscription[] | null = null;
   /** What DISCONNECT said; `noGoodbye` before it. */
   #goodbye: Omit<Goodbye, "reason"> = noGoodbye;
 
   constructor(
     context: MqttContext,
+    admitted: AdmittedClient,
     owner: MqttClientOwner,
     writeBuffer: WriteBuffer,
     request: ConnectRequest,
@@ -74,6 +66,7 @@ export class MqttClient {
   ) {
     const { meter, now, records } = context;
     this.#context = context;
+    this.#admitted = admitted;
     this.#owner = owner;
     this.#writeBuffer = writeBuffer;
     this.#request = request;
@@ -89,18 +82,13 @@ export class MqttClient {
           records.delivered(owner.origin, state, messageID, acknowledged),
         received: (messageID, done) => records.received(owner.origin, state, messageID, done),
       },
-      mayReceive: (topic) => mayReceive(owner.origin.device, topic),
+      isDue: (message) => admitted.isDue(message),
       isClosed: () => owner.isClosed,
       markDirty: () => owner.markDirty(),
       onFault: context.onFault,
       onHandOver: () => owner.handOver(),
     });
     state.link = this.#deliveries;
-    this.#limiter = context.limits?.limiter(owner.origin.device) ?? null;
-  }
-
-  get state(): SessionState {
-    return this.#state;
   }
 
   get goodbye(): Omit<Goodbye, "reason"> {
@@ -110,44 +98,6 @@ export class MqttClient {
   /** Sends what the session still holds; CONNACK has gone before. */
   resume(): void {
     this.#deliveries.resume();
-  }
-
-  /**
-   * Brings the session up to what the platform subscribes it to; if that causes much work, in its tenant's turn.
-   */
-  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
-    const waits = this.#wanted !== null;
-    if (!waits && this.#platformCost(wanted) <= lightWorkMax)
-      return this.#subscribeByPlatform(wanted, () => undefined);
-    this.#wanted = wanted;
-    if (!waits) void this.#subscribeInTurn();
-  }
-
-  /** What is wanted now, which may be newer. */
-  async #subscribeInTurn(): Promise<void> {
-    const { work } = this.#context;
-    const { tenant } = this.#state;
-    const cost = this.#platformCost(this.#wanted ?? []);
-    await work.room(tenant, cost);
-    const wanted = this.#wanted ?? [];
-    this.#wanted = null;
-    if (this.#owner.isClosed) return work.give(tenant, cost);
-    try {
-      this.#subscribeByPlatform(wanted, () => work.give(tenant, cost));
-    } catch {
-      // The journal takes nothing: the connection cannot get the subscriptions that the platform wants.
-      work.give(tenant, cost);
-      this.#owner.end("unavailable");
-    }
-  }
-
-  #platformCost(wanted: readonly PlatformSubscription[]): number {
-    const { registry } = this.#context;
-    return registry.platformCost(this.#state, wanted);
-  }
-
-  #subscribeByPlatform(wanted: readonly PlatformSubscription[], done: () => void): void {
-    this.#context.records.subscribeByPlatform(this.#owner.origin, this.#state, wanted, done);
   }
 
   /** The connection has ended. */
@@ -192,28 +142,19 @@ export class MqttClient {
     }
   }
 
+  /** Slows down a client over its limit, and ends the connection if that is not enough. */
   #publish(packet: PublishPacket): void {
     if (this.#inbound.isSentAgain(packet)) return;
-    const limiter = this.#limiter;
-    if (limiter !== null && !this.#isWithin(limiter, packet)) return;
-    // A message that is held back comes again, and has been counted.
-    if (!this.#inbound.publish(packet) && limiter !== null) this.#charged = packet;
-  }
-
-  /** Slows down a client over its limit, and ends the connection if that is not enough. */
-  #isWithin(limiter: Limiter, packet: PublishPacket): boolean {
-    const isCharged = this.#charged === packet;
-    this.#charged = null;
-    if (isCharged) return true;
-    const waitMs = limiter.take(packet.topic.length + packet.payload.length);
-    if (waitMs === 0) return true;
+    const { limiter } = this.#admitted;
+    const waitMs = limiter === null ? 0 : limiter.take(packet.topic.length + packet.payload.length);
     if (waitMs === null) this.#owner.end("rate");
+    else if (waitMs === 0) this.#inbound.publish(packet);
     else {
-      this.#charged = packet;
-      this.#context.meter.slowedDown++;
-      this.#owner.holdBack(() => setTimeout(waitMs, undefined, { ref: false }), packet);
+      this.#owner.suspend(
+        () => this.#admitted.waitForLimit(waitMs),
+        () => this.#inbound.publish(packet),
+      );
     }
-    return false;
   }
 
   /** An answer that the client cannot take ends the connection. */
@@ -261,7 +202,7 @@ export class MqttClient {
     if (registry.subscribeCost(origin.device.id, queued) <= lightWorkMax) {
       return records.subscribe(origin, this.#state, granted, done);
     }
-    this.#owner.holdBack(() => this.#keepInPortions(granted, done));
+    this.#owner.suspend(() => this.#keepInPortions(granted, done));
   }
 
   async #keepInPortions(granted: Filters, done: () => void): Promise<void> {

@@ -87,7 +87,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
           delivered: (messageID, acknowledged) => void delivered.push([messageID, acknowledged]),
           received: () => undefined,
         },
-        mayReceive: () => true,
+        isDue: () => true,
         isClosed: () => false,
         markDirty: () => undefined,
         onHandOver: () => undefined,

@@ -4,6 +4,7 @@ import { createDelivery } from "../../../../../ingest/sessions/delivery.js";
 import {
   createDeviceSessions,
   createSessionState,
+  isExpired,
   type Message,
   type Outgoing,
   type Retained,
@@ -30,7 +31,7 @@ suite("MQTT, deliveries", (test) => {
       } as never,
       meter: createMeter(),
       records: { delivered: (id) => void outgoing.delete(id), received: (_, done) => done() },
-      mayReceive: () => true,
+      isDue: (message) => !isExpired(message, 0),
       isClosed: () => false,
       markDirty: () => undefined,
       onHandOver: () => undefined,

@@ -80,9 +80,9 @@ function guarded(version: Version, keepsAtOnce = true, access = denied) {
     isClosed: false,
     isBehind: false,
     end: (reason: string) => answered.push(`end ${reason}`),
-    holdBack: (action: () => Promise<void>, first: PublishPacket) => {
+    suspend: (action: () => Promise<void>, resume: () => void) => {
       answered.push("held back");
-      void action().then(() => inbound.publish(first));
+      void action().then(resume);
     },
     markDirty: () => undefined,
   };
