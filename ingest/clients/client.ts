@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import type { PlatformSubscription } from "../../store/journal/message.js";
 import type { BatchLine } from "../../store/journal/record-details.js";
 import type { ClientCertificate } from "../access/credentials.js";
@@ -409,7 +409,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     if (patience.leftMs < 0) return false;
     if (waitMs > 0) {
       this.#context.meter.slowedDown++;
-      await pause(waitMs, undefined, { ref: false });
+      await delay(waitMs, undefined, { ref: false });
     }
     return true;
   }
