@@ -1,7 +1,7 @@
 /** What has failed is tried again after delays that grow. */
 
 /** Milliseconds: each delay is twice the one before, up to the longest. */
-export interface BackOffDelays {
+interface BackOffDelays {
   readonly first: number;
   readonly longest: number;
 }
@@ -11,7 +11,7 @@ export const delayAfter = ({ first, longest }: BackOffDelays, failures: number):
   Math.min(longest, first * 2 ** Math.min(20, failures - 1));
 
 /** Which subjects fail, and until when each is left alone. A subject that has not failed takes no memory. */
-export interface BackOffs<Subject> {
+interface BackOffs<Subject> {
   /** Failures in a row. */
   failures(subject: Subject): number;
   isWaiting(subject: Subject): boolean;
