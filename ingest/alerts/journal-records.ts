@@ -5,7 +5,7 @@ import type { JournalBatch } from "../../store/journal/reader.js";
 import { isMessage, type JournalRecord } from "../../store/journal/record.js";
 import { orAborted } from "../../store/lib/abortable.js";
 import { isUnavailable, StoreError } from "../../store/lib/errors.js";
-import { retry } from "../../store/lib/retry.js";
+import { retryUntil } from "../../store/lib/retry.js";
 import type { Lock } from "../../store/lib/turns.js";
 import type { DecodeRules } from "../decode/points.js";
 import type { Directory } from "../directory/directory.js";
@@ -52,7 +52,7 @@ export function createJournalRecords(
 ): JournalRecords {
   /** The metadata may be away for a while; any other error would come again for ever. */
   const patiently = <T>(action: () => Promise<T>): Promise<T> =>
-    retry(action, { signal, delayMs: lookupDelayMs, isTransient: isUnavailable, onTrouble });
+    retryUntil(action, { signal, delayMs: lookupDelayMs, isTransient: isUnavailable, onTrouble });
 
   /** Devices in memory whose states are not. */
   function devicesIn({ buffer, offsets }: JournalBatch): DeviceEntry["device"][] {

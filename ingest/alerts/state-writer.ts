@@ -1,7 +1,7 @@
 /** Writes the states of devices to the metadata soon after they have changed, many in a transaction. */
 
 import { asError, isUnavailable } from "../../store/lib/errors.js";
-import { retry } from "../../store/lib/retry.js";
+import { retryUntil } from "../../store/lib/retry.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import { saveCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Db, Statement } from "../../store/metadata/db/db.js";
@@ -144,7 +144,7 @@ async function writeUntilTaken(
   statements: readonly Statement[],
   signal: AbortSignal,
 ): Promise<void> {
-  await retry(() => db.write(statements), {
+  await retryUntil(() => db.write(statements), {
     signal,
     delayMs: retryDelayMs,
     isTransient: isUnavailable,

@@ -1,7 +1,7 @@
 /** From records to points in a batch, and what was refused of each record. */
 import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
 import { asError } from "../../store/lib/errors.js";
-import { retry } from "../../store/lib/retry.js";
+import { retryUntil } from "../../store/lib/retry.js";
 import { type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory/directory.js";
@@ -81,7 +81,7 @@ export function createDecoder(
       // The metadata may be away for a while; the message waits for it.
       const isTransient = (error: unknown) => !liesInRecord(error);
       const options = { signal, delayMs: lookupDelayMs, isTransient, onTrouble };
-      return await retry(() => directory.get(record.device), options);
+      return await retryUntil(() => directory.get(record.device), options);
     } catch (error) {
       if (signal.aborted) throw error;
       fail(record, error);

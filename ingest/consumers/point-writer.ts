@@ -1,7 +1,7 @@
 /** Brings the points of the journal into the series store, batch by batch in their order, until it has taken them. */
 import { waitUntil } from "../../store/lib/abortable.js";
 import { asError } from "../../store/lib/errors.js";
-import { retry } from "../../store/lib/retry.js";
+import { retryUntil } from "../../store/lib/retry.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type PointSource, quarantine } from "../../store/metadata/quarantine.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
@@ -92,7 +92,7 @@ async function writeUntilStored(
     return refused;
   };
   try {
-    return await retry(write, { signal, delayMs: retryDelayMs, isTransient: () => true, onTrouble });
+    return await retryUntil(write, { signal, delayMs: retryDelayMs, isTransient: () => true, onTrouble });
   } catch (error) {
     onTrouble(asError(error));
     return [];

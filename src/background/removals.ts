@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Journal } from "../../store/journal/journal.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -181,7 +182,7 @@ function createSettling(deps: RemovalDeps, stopping: AbortSignal) {
       const isSettled = () => sentBefore.every(({ one, id }) => one.settledID >= id);
       for (let waitedMs = 0; !isSettled(); waitedMs += settleLookMs) {
         if (stopping.aborted || waitedMs >= settleWaitMs) return false;
-        await new Promise((resolve) => setTimeout(resolve, settleLookMs));
+        await delay(settleLookMs);
       }
       await deps.historySettled();
       settledThrough = newest;

@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { constants, setPriority } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { createThrottle } from "../../store/files/copy-file.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { isArchive, packFolder, withUnpacked } from "../backup/archive.js";
@@ -81,7 +81,7 @@ function holdOf(call: Call): ServiceHold {
   let isAsking = false;
   async function keepOn(): Promise<void> {
     while (!asking.signal.aborted) {
-      await pause(askEveryMs, undefined, { signal: asking.signal, ref: false }).catch(() => undefined);
+      await delay(askEveryMs, undefined, { signal: asking.signal, ref: false }).catch(() => undefined);
       // A service that restarts in between receives the request again.
       if (!asking.signal.aborted) await ask(holdSeconds).catch(() => undefined);
     }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createGunzip } from "node:zlib";
 import { zone } from "../../query/zone.js";
@@ -130,7 +130,7 @@ async function untilDone(service: ServiceAddress, { statusUrl }: { statusUrl: st
     if (task.state === "FAILURE") throw new Error(String(task.msg));
     if (task.current !== shown) tell(`${task.current} %`);
     shown = task.current;
-    await pause(pollMs);
+    await delay(pollMs);
   }
 }
 

@@ -2,7 +2,7 @@
  * Which shards this node does not want for the time being. One that it could not open is another's turn meanwhile. And
  * as long as it has only failed, it wants none of those that others have: each would be away while it is tried here.
  */
-import { createBackOff, createShardBackOffs } from "./back-offs.js";
+import { createBackOffs } from "../../store/lib/back-off.js";
 import type { ShardPicture } from "./shard-plan.js";
 
 export interface Refusals {
@@ -24,8 +24,8 @@ const othersDelayMs = { first: 5000, longest: 300_000 } as const;
 
 /** @param monotonic milliseconds; never set */
 export function createRefusals(monotonic: () => number): Refusals {
-  const shards = createShardBackOffs(shardDelayMs, monotonic);
-  const others = createBackOff(othersDelayMs, monotonic);
+  const shards = createBackOffs<number>(shardDelayMs, monotonic);
+  const others = createBackOffs<"others">(othersDelayMs, monotonic);
 
   const ofOthers = ({ holders, sharing, self }: ShardPicture): number[] =>
     holders.flatMap((holder, shard) =>
@@ -37,18 +37,21 @@ export function createRefusals(monotonic: () => number): Refusals {
     failed: (shard) => {
       shards.failed(shard);
       // Several that fail together have failed once.
-      if (!others.isWaiting) others.failed();
+      if (!others.isWaiting("others")) others.failed("others");
     },
     worked: (shard) => {
       shards.worked(shard);
-      others.worked();
+      others.worked("others");
     },
     clear: () => {
       shards.clear();
-      others.worked();
+      others.worked("others");
     },
     list: (picture) => {
-      const all = new Set([...shards.waiting(), ...(others.isWaiting ? ofOthers(picture) : [])]);
+      const all = new Set([
+        ...shards.subjects().filter(shards.isWaiting),
+        ...(others.isWaiting("others") ? ofOthers(picture) : []),
+      ]);
       return [...all].toSorted((a, b) => a - b);
     },
   };

@@ -1,6 +1,6 @@
 /** Which shards this node takes, gives and loses, after each look at who is to have them. */
+import { setTimeout as delay } from "node:timers/promises";
 import { orAborted } from "../../store/lib/abortable.js";
-import { pause } from "../../store/lib/turns.js";
 import type { MetadataReach } from "./metadata-reach.js";
 import type { ShardPlan } from "./shard-plan.js";
 import { createShardSteps, type Local, type OwnState, type ShardStepsDeps } from "./shard-steps.js";
@@ -108,7 +108,7 @@ export function createShardMoves(
     while (shard !== undefined && isOpen(shard) && own.isAble() && clock.monotonic() < until) {
       const takers = view.takers();
       if (takers.length === 0 || (await deps.ahead(shard, takers, until - clock.monotonic()))) return;
-      await pause(againMs);
+      await delay(againMs);
     }
   }
 

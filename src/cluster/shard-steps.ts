@@ -1,11 +1,12 @@
 /** How one shard comes to this node, and goes. */
+
+import { createBackOffs } from "../../store/lib/back-off.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
 import { freeShard, takeShard } from "../../store/metadata/cluster/shard-owners.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Logger } from "../observability/log.js";
-import { createShardBackOffs } from "./back-offs.js";
 import type { MetadataReach } from "./metadata-reach.js";
 import type { Refusals } from "./refusals.js";
 import type { ShardView } from "./shard-view.js";
@@ -67,8 +68,8 @@ export function createShardSteps(
 ) {
   const { db, identity, clock, log } = deps;
   /** Back-offs of shards that the service has dropped. */
-  const dropBackOffs = createShardBackOffs(delayMs, clock.monotonic);
-  const giveBackOffs = createShardBackOffs(delayMs, clock.monotonic);
+  const dropBackOffs = createBackOffs<number>(delayMs, clock.monotonic);
+  const giveBackOffs = createBackOffs<number>(delayMs, clock.monotonic);
   /** Closed here, and their rows are still to be freed. */
   const unfreed = new Set<number>();
 

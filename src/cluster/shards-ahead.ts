@@ -1,6 +1,6 @@
 /** Copies of shards that other nodes are about to give to this one, or that it has if they die: little is left to copy then. */
+import { setTimeout as delay } from "node:timers/promises";
 import { asError } from "../../store/lib/errors.js";
-import { pause } from "../../store/lib/turns.js";
 import type { Logger } from "../observability/log.js";
 
 interface ShardsAhead {
@@ -79,7 +79,7 @@ export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): Sh
       const copying = running.get(shard) ?? begin(shard);
       copying.isAsked = true;
       const { done } = copying;
-      return Promise.race([done.then(() => true), pause(aheadWaitMs).then(() => false)]);
+      return Promise.race([done.then(() => true), delay(aheadWaitMs).then(() => false)]);
     },
     keepUp: async (shard) => {
       // One place stays free for those that are asked for.

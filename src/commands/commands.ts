@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { Connections } from "../../ingest/sessions/connections.js";
 import type { Downlinks } from "../../ingest/sessions/downlinks.js";
@@ -172,14 +172,14 @@ export function createCommands(deps: CommandsDeps): Commands {
     untilKept: async (sending) => {
       const all = Promise.all(sending).then(() => true);
       do {
-        if (await Promise.race([all, pause(keptLookMs, false)])) return;
+        if (await Promise.race([all, delay(keptLookMs, false)])) return;
       } while (stopped() === null);
     },
     untilTaken: async (tenant) => {
       for (let waitedMs = 0; waitedMs < takenWaitMs; waitedMs += takenLookMs) {
         const isConfirmed = inFlight.isWithin(tenant, waitingBytesMax);
         if (isConfirmed && sessions.waitingBytes(tenant) <= waitingBytesMax) return;
-        await pause(takenLookMs);
+        await delay(takenLookMs);
       }
     },
   };

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { connectAsync } from "mqtt";
 import type { Client } from "./client.js";
 import { inLanes } from "./lanes.js";
@@ -30,6 +31,6 @@ export async function settled(client: Client): Promise<void> {
     const text = await client.send("GET", "/metrics");
     const lags = [...text.matchAll(/^tidemark_journal_lag_messages\{.*\} (\d+)$/gm)].map(([, lag]) => lag);
     if (lags.length > 0 && lags.every((lag) => lag === "0")) return;
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await delay(pollMs);
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "./client.js";
 
 const pollMs = 50;
@@ -14,6 +15,6 @@ export async function importPoints(client: Client, file: string): Promise<number
     );
     if (state === "SUCCESS") return msg.import_success_num;
     if (state === "FAILURE") throw new Error(`cannot import: ${JSON.stringify(msg)}`);
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await delay(pollMs);
   }
 }

@@ -1,6 +1,8 @@
 /** What `--keep` adds: a fleet that lives, two dashboards, and how to see them. */
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "./client.js";
 import { fleetDashboard, makeDashboard, weatherDashboard } from "./dashboards.js";
 import { type LiveFleet, makeLiveFleet, startSimulator } from "./live-fleet.js";
@@ -63,7 +65,7 @@ async function answeredCommand(client: Client, { products, devices }: LiveFleet)
       const ms = Math.round(performance.now() - startedAt);
       return `${deviceID} was told to pump ${target} m³/h and answered after ${ms} ms.`;
     }
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await delay(pollMs);
   }
   throw new Error(`${deviceID} has not answered its command`);
 }

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** A running Tidemark. */
@@ -98,6 +99,6 @@ async function listening(
     if (ended() !== null || performance.now() > deadline) {
       throw new Error(`cannot start the service (${ended() ?? "too slow"}): ${log.slice(-2000)}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await delay(pollMs);
   }
 }

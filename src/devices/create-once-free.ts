@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { StoreError } from "../../store/lib/errors.js";
 import { beingRemoved } from "../../store/metadata/db/sql-errors.js";
 import { createDevice, type NewDevice } from "../../store/metadata/devices/devices.js";
@@ -15,7 +15,7 @@ export async function untilFree(isTaken: () => Promise<boolean>): Promise<boolea
   const end = performance.now() + waitMs;
   while (await isTaken()) {
     if (performance.now() >= end) return false;
-    await pause(lookMs);
+    await delay(lookMs);
   }
   return true;
 }

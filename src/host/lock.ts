@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "@libsql/client";
 import { connect } from "../../store/files/connection.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
@@ -51,7 +51,7 @@ export async function lockDataDir(dir: string, options: LockOptions): Promise<Da
   });
   const held = await identity(path);
   try {
-    if (anew && (await holdsData(dir))) await pause(options.settleMs ?? settleMs);
+    if (anew && (await holdsData(dir))) await delay(options.settleMs ?? settleMs);
     if (held === null || (await identity(path)) !== held) throw lost(path);
   } catch (error) {
     client.close();

@@ -1,17 +1,27 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
+import { createSemaphore } from "../../store/lib/semaphore.js";
 import { createSlice } from "../../store/lib/turns.js";
 import { chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "./json-stream.js";
-import { createSemaphore } from "./parallel.js";
 import { type Answer, jsonType } from "./route.js";
 
 /** Shorter texts fit one packet as they are. */
 const gzipCharactersMin = 1024;
 const gzipLevel = 4;
 /** Compressing shares the threads of the pool with the journal's writes. */
-const gzipSemaphore = createSemaphore(2);
+const gzipSemaphore = createSemaphore<object>(2);
 const compress = promisify(gzip);
+/** Each work is a holder of its own, so they go in the order of asking. */
+async function inGzipTurn<T>(work: () => Promise<T>): Promise<T> {
+  const holder = {};
+  await gzipSemaphore.enter(holder, 1, { signal: null, left: () => new Error("the request has ended") });
+  try {
+    return await work();
+  } finally {
+    gzipSemaphore.leave(holder, 1);
+  }
+}
 
 /**
  * JSON that its reader may already have: 304 if `If-None-Match` names its tag, gzip if that is accepted. The tag
@@ -39,7 +49,7 @@ export async function conditionalAnswer(
       : { status: 200, body: streamOf(chunks), type: jsonType, headers: all };
   }
   if (!packs) return { status: 200, body: text, type: jsonType, headers: all };
-  const bytes = await gzipSemaphore(() => compress(text, { level: gzipLevel }));
+  const bytes = await inGzipTurn(() => compress(text, { level: gzipLevel }));
   return { status: 200, body: new Uint8Array(bytes), type: jsonType, headers: packed };
 }
 
@@ -49,7 +59,7 @@ async function* gzipped(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerato
   const packed: Uint8Array[] = [];
   pack.on("data", (bytes: Uint8Array) => packed.push(bytes));
   const step = (begin: (done: (error?: Error | null) => void) => void) =>
-    gzipSemaphore(
+    inGzipTurn(
       () => new Promise<void>((resolve, reject) => begin((error) => (error ? reject(error) : resolve()))),
     );
   try {

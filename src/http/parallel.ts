@@ -23,20 +23,3 @@ export async function inParallel<Item, Result>(
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
   return results;
 }
-
-/** Lets at most `width` jobs run at once; the others wait their turn. */
-export function createSemaphore(width: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = width;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next();
-    }
-  };
-}

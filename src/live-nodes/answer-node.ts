@@ -1,10 +1,12 @@
 /** Tells another node what happens to the devices that are kept here. */
+
 import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Interest } from "../../ingest/live/interests.js";
 import type { LiveSubscription } from "../../ingest/live/listeners.js";
 import type { TenantEvent } from "../../ingest/live/tenant-events.js";
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
-import { createBreather, createPacer, pause } from "../../store/lib/turns.js";
+import { createBreather, createPacer } from "../../store/lib/turns.js";
 import { chunkBytesMax } from "../http/chunks.js";
 import { askingLine, linesOf, type NodeEvent, openingLine, type Place, writeLine } from "./lines.js";
 
@@ -84,7 +86,7 @@ async function tell(subscription: LiveSubscription<TenantEvent>, link: Duplex): 
         () => ({ line: "events", number: last.number, events: toldOf(events) }) as const,
       );
       await writeLine(link, line);
-      await pause(togetherMs);
+      await delay(togetherMs);
     } else if (!subscription.open) return;
     else if (!(await subscription.wait(aliveMs))) await writeLine(link, { line: "alive" });
   }

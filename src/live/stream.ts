@@ -1,7 +1,8 @@
 /** One multiplexed stream of a tenant, as chunks of Server-Sent Events. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { LiveTopic } from "../../ingest/live/tenant-events.js";
 import type { TenantSubscription } from "../../ingest/live/tenant-feed.js";
-import { createPacer, pause } from "../../store/lib/turns.js";
+import { createPacer } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Catalog } from "../devices/catalog.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
@@ -88,7 +89,7 @@ async function* chunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Ar
     }
     // More may wait than one chunk holds.
     if (events.reduce((sum, { bytes }) => sum + bytes, 0) >= chunkBytesMax / 2) continue;
-    await pause(Math.max(0, toldAt + togetherMs - performance.now()));
+    await delay(Math.max(0, toldAt + togetherMs - performance.now()));
     await subscription.wait(renewMs);
   }
 }

@@ -1,4 +1,5 @@
 import type { NotificationOutcome } from "../../ingest/meter.js";
+import { createBackOffs, delayAfter } from "../../store/lib/back-off.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
@@ -17,7 +18,6 @@ import {
 import { failed, type Outcome, reasonOf, refused } from "../contact-points/sending.js";
 import type { Logger } from "../observability/log.js";
 import type { AlertMessage } from "./alert-message.js";
-import { createBackOffs, waitMs } from "./back-offs.js";
 import type { MailQuota } from "./mail-quota.js";
 import { type Senders, sendMessage } from "./send-message.js";
 import type { TemplateRenderer } from "./templates.js";
@@ -58,6 +58,8 @@ const sendingMax = 16;
 const sendingOfTenantMax = 4;
 /** How long a message is tried. */
 const giveUpMs = 24 * 3_600_000;
+/** After each failure of a contact point in a row. */
+const retryDelayMs = { first: 5000, longest: 600_000 } as const;
 
 type Point = Awaited<ReturnType<typeof pointsWaiting>>[number];
 
@@ -72,9 +74,9 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { db, now, monotonic, log, onAttempt } = deps;
   const busy = new Map<number, { readonly tenant: number; readonly done: Promise<void> }>();
   /** Contact points that do not take their messages. */
-  const troubles = createBackOffs(monotonic);
+  const troubles = createBackOffs<number>(retryDelayMs, monotonic);
   /** Contact points of which the metadata cannot be read or written. */
-  const faults = createBackOffs(monotonic);
+  const faults = createBackOffs<number>(retryDelayMs, monotonic);
   /** Attempts that could not be stored, by contact point: each is stored before anything else is sent there. */
   const unsaved = new Map<number, Attempt>();
   let closing = false;
@@ -103,7 +105,9 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     const at = now();
     const failures = Math.max(troubles.failures(id), notification.attempts + 1);
     const { retryAt } = outcome;
-    const nextAt = outcome.isTransient ? Math.max(at + waitMs(failures), retryAt ?? 0) : null;
+    const nextAt = outcome.isTransient
+      ? Math.max(at + delayAfter(retryDelayMs, failures), retryAt ?? 0)
+      : null;
     const goesOn = nextAt !== null && nextAt < notification.createAt + giveUpMs;
     const status = outcome.isDelivered ? "delivered" : "failed";
     onAttempt(notification.type, goesOn ? (retryAt === undefined ? "retried" : "limited") : status);
@@ -125,7 +129,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   /** One line when the metadata fail, and one when all can be read and stored again. */
   function faulted(id: number, error: unknown): void {
     if (faults.size === 0) log.warn("cannot read or store notifications", { error });
-    faults.failed(id, true);
+    faults.failed(id);
   }
 
   function recovered(id: number): void {
@@ -183,7 +187,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     look: async () => {
       if (closing || busy.size >= sendingMax) return;
       const points = (await pointsWaiting(db)).filter(
-        ({ id }) => !busy.has(id) && !troubles.isLeftAlone(id) && !faults.isLeftAlone(id),
+        ({ id }) => !busy.has(id) && !troubles.isWaiting(id) && !faults.isWaiting(id),
       );
       // Tenants take turns: one contact point of each, then a second of each.
       const turns = groupByTenant(points);
@@ -198,7 +202,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       }
     },
     forgetGone: async () => {
-      const ids = [...new Set([...troubles.ids(), ...faults.ids(), ...unsaved.keys()])];
+      const ids = [...new Set([...troubles.subjects(), ...faults.subjects(), ...unsaved.keys()])];
       if (ids.length === 0) return;
       const left = await contactPointsLeft(db, ids);
       for (const id of ids) {

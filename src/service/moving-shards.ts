@@ -1,9 +1,9 @@
 /** Shards come to this process and go while it runs, as the nodes of the cluster agree. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import { sleep as systemSleep } from "../../store/lib/abortable.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
-import { pause } from "../../store/lib/turns.js";
 import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type BrokersWatch, watchBrokers } from "../cluster/brokers-watch.js";
@@ -129,7 +129,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     },
     ahead: copiedAhead,
     give: async (shard) => {
-      await Promise.race([tellOthers({ call: "gives", node: self.number, shard }), pause(untilToldMs)]);
+      await Promise.race([tellOthers({ call: "gives", node: self.number, shard }), delay(untilToldMs)]);
       await timed("a shard is closed", shard, closeWhatIsThere(shard));
     },
     lost: (shard) => set.close(shard, "lost"),

@@ -3,7 +3,7 @@ import type { SeriesConsumer } from "../../ingest/consumers/series.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Segment } from "../../store/journal/segment.js";
 import { isUnavailable } from "../../store/lib/errors.js";
-import { retry } from "../../store/lib/retry.js";
+import { retryUntil } from "../../store/lib/retry.js";
 import type { Logger } from "../observability/log.js";
 
 /** Writes lost points again from the messages that the journal still holds. */
@@ -62,7 +62,7 @@ export function createRefill(log: Logger): Refill {
       const end = (journal.segments[at + 1]?.firstID ?? journal.committedID + 1) - 1;
       return await consumer.refill(gap, segment.firstID - 1, end);
     };
-    return retry(fillOnce, { signal, delayMs: retryDelayMs, isTransient: isUnavailable });
+    return retryUntil(fillOnce, { signal, delayMs: retryDelayMs, isTransient: isUnavailable });
   }
 
   return {

@@ -1,8 +1,8 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { createPresence, type Presence } from "../../ingest/directory/presence.js";
 import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Clock } from "../../store/lib/clock.js";
-import { pause } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Point } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
@@ -112,7 +112,7 @@ export function createShardPipeline(deps: ShardPipelineDeps): ShardPipeline {
         consumers.series.settledID < journal.committedID &&
         performance.now() < end
       )
-        await pause(settleStepMs);
+        await delay(settleStepMs);
     },
     endTelling: telling.end,
     close: async () => {

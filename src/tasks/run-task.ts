@@ -1,5 +1,5 @@
 /** One task from its start to its end, with each state stored for its poller. */
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type Task, updateTask } from "../../store/metadata/tasks.js";
@@ -68,7 +68,7 @@ async function saveEnd(
       return await updateTask(db, now(), task.id, end);
     } catch (error) {
       if (times === 0) log.warn("a task's end is not saved yet", { task: task.id, error });
-      await pause(saveAgainMs, undefined, { signal });
+      await delay(saveAgainMs, undefined, { signal });
     }
   }
 }

@@ -1,5 +1,5 @@
 import { isUnavailable } from "../../store/lib/errors.js";
-import { retry } from "../../store/lib/retry.js";
+import { retryUntil } from "../../store/lib/retry.js";
 
 const longestMs = 10_000;
 
@@ -13,7 +13,7 @@ export async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>
     return work();
   };
   try {
-    return await retry(attempt, {
+    return await retryUntil(attempt, {
       signal,
       delayMs: { first: firstMs, longest: longestMs },
       isTransient: isUnavailable,

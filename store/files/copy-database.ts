@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { open, rm, stat } from "node:fs/promises";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
-import { retry } from "../lib/retry.js";
+import { retryUntil } from "../lib/retry.js";
 import { closeAtOnce } from "./closing.js";
 import { connect } from "./connection.js";
 import { copyFile, type Throttle } from "./copy-file.js";
@@ -81,7 +81,7 @@ const whileReplaced = {
 
 /** A database as it is at one moment during the call; begun anew if another file takes its place meanwhile. */
 export function copyDatabase(from: string, to: string, throttle: Throttle): Promise<void> {
-  return retry(async () => {
+  return retryUntil(async () => {
     try {
       const copy = await beginDatabaseCopy(from, to, throttle);
       await copy.finish();
@@ -105,7 +105,7 @@ interface Pin {
 async function pinned(path: string): Promise<Pin> {
   const client = connect(path);
   try {
-    return await retry(async () => {
+    return await retryUntil(async () => {
       // The client ends a transaction that is begun by a statement: it must be one of its own.
       const transaction = await client.transaction("read");
       try {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** Slows down whoever copies: awaited before each piece, of so many bytes. */
 export type Throttle = (bytes: number) => Promise<void>;
@@ -81,6 +82,6 @@ export function createThrottle(bytesPerSecond: number): Throttle {
   return async (bytes) => {
     total += bytes;
     const aheadMs = (total / bytesPerSecond) * 1000 - (performance.now() - startedAt);
-    if (aheadMs > 1) await new Promise((resolve) => setTimeout(resolve, aheadMs));
+    if (aheadMs > 1) await delay(aheadMs);
   };
 }

@@ -1,6 +1,6 @@
 import { setPriority } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { asError } from "../lib/errors.js";
-import { pause } from "../lib/turns.js";
 import { connect } from "./connection.js";
 import { faultOf, isDamage } from "./database-faults.js";
 
@@ -26,7 +26,7 @@ async function check(path: string): Promise<string | null> {
       const found = await client.execute(`pragma quick_check('${String(row.name).replaceAll("'", "''")}')`);
       const fault = faultOf(found.rows[0]?.[0]);
       if (fault !== null) return fault;
-      await pause((performance.now() - startedAt) * restFactor);
+      await delay((performance.now() - startedAt) * restFactor);
     }
     return null;
   } catch (error) {

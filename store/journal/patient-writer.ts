@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { asError, StoreError } from "../lib/errors.js";
 import { retryDelays } from "../lib/retry.js";
-import { pause } from "../lib/turns.js";
 import type { Batch } from "./batch.js";
 import type { Segment } from "./segment.js";
 import type { RetryTimes } from "./segment-keeping.js";
@@ -75,7 +75,7 @@ export function createPatientWriter(writer: JournalWriter, options: PatientWrite
         if (isClosing) throw error;
         setStopped(asError(error).message);
         await writer.abandon();
-        await pause(delays.next().value);
+        await delay(delays.next().value);
       }
     }
   }

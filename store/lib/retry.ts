@@ -1,7 +1,7 @@
 /** Retries work that fails while something is away. */
+import { setTimeout as delay } from "node:timers/promises";
 import { sleep } from "./abortable.js";
 import { asError } from "./errors.js";
-import { pause } from "./turns.js";
 
 /**
  * Delays between attempts that go on until one succeeds, milliseconds: each twice the one before, up to the longest.
@@ -17,27 +17,37 @@ interface RetryOptions {
   readonly delayMs: { readonly first: number; readonly longest: number };
   /** How many times to try again; if absent, until it succeeds. */
   readonly retriesMax?: number;
+  /** Milliseconds for all attempts together; if absent, there is no deadline. */
+  readonly timeMs?: number;
   /** Whether an error may pass by itself; any other is thrown. */
   readonly isTransient: (error: unknown) => boolean;
   /** Called after each failed attempt that another follows. */
   readonly onTrouble?: (error: Error) => void;
 }
 
+/** An attempt with less time than this would only hide why the one before it failed. */
+const attemptMsMin = 100;
+
 /**
- * Tries until the action succeeds. The action must bear being done twice.
+ * Tries until the action succeeds. The action must bear being done twice; it gets the milliseconds that are left.
  * @throws any error that is not transient, any error once aborted, and the error of the last attempt
  */
-export async function retry<T>(action: () => Promise<T>, options: RetryOptions): Promise<T> {
+export async function retryUntil<T>(
+  action: (leftMs: number) => Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
   const { signal, delayMs, retriesMax = Number.POSITIVE_INFINITY, isTransient, onTrouble } = options;
+  const deadline = performance.now() + (options.timeMs ?? Number.POSITIVE_INFINITY);
   const delays = retryDelays(delayMs.first, delayMs.longest);
   for (let retries = 0; ; retries++) {
+    const { value: ms } = delays.next();
     try {
-      return await action();
+      return await action(deadline - performance.now());
     } catch (error) {
-      if (signal?.aborted === true || retries === retriesMax || !isTransient(error)) throw error;
+      const isLast = retries === retriesMax || performance.now() + ms + attemptMsMin >= deadline;
+      if (signal?.aborted === true || isLast || !isTransient(error)) throw error;
       onTrouble?.(asError(error));
     }
-    const { value: ms } = delays.next();
-    await (signal === null ? pause(ms) : sleep(ms, signal));
+    await (signal === null ? delay(ms) : sleep(ms, signal));
   }
 }

@@ -98,5 +98,3 @@ export function createPacer(ms = sliceMs): <T>(work: () => T | Promise<T>) => Pr
       return work();
     });
 }
-
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -7,7 +7,7 @@ import { copyFile, unthrottled } from "../files/copy-file.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
 import { syncFolder } from "../journal/segment.js";
 import { StoreError } from "../lib/errors.js";
-import { retry } from "../lib/retry.js";
+import { retryUntil } from "../lib/retry.js";
 import { createLock } from "../lib/turns.js";
 import { readRows } from "./read-rows.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
@@ -85,7 +85,7 @@ export async function openSessionStore(
       inTurn(async () => {
         await writer.close();
         // Whoever reads it now, a backup above all, would remove the log of the new file as it closes the old one.
-        await retry(async () => refuseRead(path), whileRead);
+        await retryUntil(async () => refuseRead(path), whileRead);
         await rename(from, path);
         await syncFolder(dirname(path));
         savedID = await withFile(path, readSavedID);

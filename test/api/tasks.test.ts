@@ -1,7 +1,9 @@
 /** Tasks: their states, their limits, what a restart does to them, and the links to their files. */
+
 import { once } from "node:events";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { createDiskSpace } from "../../src/http/disk-space.js";
 import { attachment } from "../../src/http/file-answer.js";
 import { createLogger } from "../../src/observability/log.js";
@@ -9,7 +11,6 @@ import { createDownloadLinks, linkLifeMs } from "../../src/tasks/links.js";
 import { openTasksRunner, tasksPerTenantMax, tasksRunningMax } from "../../src/tasks/runner.js";
 import { TaskFailure, type TaskKind } from "../../src/tasks/task-kind.js";
 import { listedTask, taskMsgCharactersMax } from "../../src/views/tasks.js";
-import { pause } from "../../store/lib/turns.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createTask, getTask, listTasks, taskEnded, updateTask } from "../../store/metadata/tasks.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
@@ -227,7 +228,7 @@ suite("task runner, places apart", (test) => {
       await begun(2 + tasksRunningMax);
       await begin(4, "send");
       await begin(3, "export");
-      await pause(50);
+      await delay(50);
       assert.is(running.length, 2 + tasksRunningMax, "both kinds of places are taken");
       ends.get(first)?.();
       await begun(3 + tasksRunningMax);

@@ -1,5 +1,5 @@
 /** Finds the device of each message, and hands the message on: at once if everything that this needs is in memory. */
-import { retry } from "../../../store/lib/retry.js";
+import { retryUntil } from "../../../store/lib/retry.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { lightWorkMax } from "../../uplinks/work-budget.js";
 import type { Addressee, BrokerShard } from "./broker-shard.js";
@@ -41,7 +41,7 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
 
   /** The metadata may be away for a while; the messages wait for it. */
   const patiently = <T>(action: () => Promise<T>): Promise<T> =>
-    retry(action, { signal, delayMs: lookupDelayMs, isTransient: () => true, onTrouble });
+    retryUntil(action, { signal, delayMs: lookupDelayMs, isTransient: () => true, onTrouble });
 
   /** A message that causes much work in its commit waits for the turn of its device's tenant. */
   async function takeInTurn(received: Received, to: Addressee, topic: string, cost: number): Promise<void> {

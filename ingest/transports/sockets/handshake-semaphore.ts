@@ -1,3 +1,4 @@
+import { createRoundRobin } from "../../../store/lib/round-robin.js";
 import { createShares } from "../../../store/lib/shares.js";
 
 /**
@@ -6,8 +7,8 @@ import { createShares } from "../../../store/lib/shares.js";
  */
 interface HandshakeSemaphore<T> {
   /** Whether it is let in now. */
-  enter(one: T, address: string): boolean;
-  /** Whether it was in or still waiting; one that never came is passed over. */
+  enter(one: T): boolean;
+  /** One that was in or still waiting leaves; one that never came is passed over. */
   leave(one: T): void;
   /** How many of an address are in. */
   held(address: string): number;
@@ -17,79 +18,51 @@ interface HandshakeSemaphore<T> {
   readonly waiting: number;
 }
 
-export function createHandshakeSemaphore<T>(
+/** Unlike the semaphore of `store/lib`, it lets in at once, in the turn in which another leaves. */
+export function createHandshakeSemaphore<T extends { readonly address: string }>(
   insideMax: number,
   begin: (one: T) => void,
 ): HandshakeSemaphore<T> {
   const shares = createShares<string>(insideMax);
-  const inside = new Map<T, string>();
-  /** Addresses in the order of their turns. */
-  const waiting = new Map<string, Set<T>>();
-  const waitsAt = new Map<T, string>();
+  const inside = new Set<T>();
+  const waiting = createRoundRobin<string, T>();
 
-  function letIn(one: T, address: string): boolean {
-    if (!shares.take(address, 1)) return false;
-    inside.set(one, address);
+  function letIn(one: T): void {
+    inside.add(one);
     begin(one);
-    return true;
-  }
-
-  function wait(one: T, address: string): void {
-    waitsAt.set(one, address);
-    const queue = waiting.get(address);
-    if (queue === undefined) waiting.set(address, new Set([one]));
-    else queue.add(one);
-  }
-
-  function waitNoMore(one: T, address: string): void {
-    waitsAt.delete(one);
-    const queue = waiting.get(address);
-    queue?.delete(one);
-    if (queue?.size === 0) waiting.delete(address);
-  }
-
-  /**
-   * Lets in one of the first address whose share has room, which is then called after the others. False if there is
-   * none.
-   */
-  function letNextIn(): boolean {
-    for (const [address, queue] of waiting) {
-      const [one] = queue;
-      if (one === undefined || !letIn(one, address)) continue;
-      waitNoMore(one, address);
-      if (waiting.delete(address)) waiting.set(address, queue);
-      return true;
-    }
-    return false;
   }
 
   return {
-    enter: (one, address) => {
+    enter: (one) => {
       // A later one waits for those of its own address.
-      if (!waiting.has(address) && letIn(one, address)) return true;
-      wait(one, address);
+      if (!waiting.has(one.address) && shares.take(one.address, 1)) {
+        letIn(one);
+        return true;
+      }
+      waiting.push(one.address, one);
       return false;
     },
     leave: (one) => {
-      const waited = waitsAt.get(one);
-      if (waited !== undefined) waitNoMore(one, waited);
-      const address = inside.get(one);
-      if (address === undefined) return;
-      inside.delete(one);
-      shares.give(address, 1);
-      while (letNextIn());
+      waiting.remove(one.address, one);
+      if (!inside.delete(one)) return;
+      shares.give(one.address, 1);
+      for (const [address, first] of waiting.firsts()) {
+        if (!shares.take(address, 1)) continue;
+        waiting.serve(address);
+        letIn(first);
+      }
     },
     held: shares.held,
     get leastHeld() {
       let least = Number.POSITIVE_INFINITY;
-      for (const address of waiting.keys()) least = Math.min(least, shares.held(address));
+      for (const [address] of waiting.firsts()) least = Math.min(least, shares.held(address));
       return least;
     },
     get inside() {
       return inside.size;
     },
     get waiting() {
-      return waitsAt.size;
+      return waiting.size;
     },
   };
 }

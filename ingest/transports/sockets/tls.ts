@@ -167,7 +167,7 @@ export function createTlsLayer(
         return hello === "more" ? null : 0;
       };
       lookAtFirstBytes(socket, look, () => {
-        if (!semaphore.enter(handshake, address)) socket.on("readable", watch);
+        if (!semaphore.enter(handshake)) socket.on("readable", watch);
       });
     },
     renew: (renewed) => server.setSecureContext(contextOf(renewed, asks, suites)),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { createCompiledRulesCache } from "../../../ingest/alerts/compiled-rules.js";
 import { startAlertsConsumer } from "../../../ingest/alerts/consumer.js";
@@ -115,7 +116,7 @@ const common = {
 
 /** Resolves once the consumer has processed the record. */
 async function follow(consumer: { readonly settledID: number; close(): Promise<void> }): Promise<void> {
-  while (consumer.settledID < id) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (consumer.settledID < id) await delay(5);
   await consumer.close();
 }
 

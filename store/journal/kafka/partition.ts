@@ -6,8 +6,8 @@ import { createLeaderLane, type LeaderLane } from "./leader-lane.js";
 import type { LinkSecurity } from "./link-security.js";
 import { deleteBelow, findEnd } from "./offsets.js";
 import { AppendError, type PartitionLog } from "./partition-log.js";
-import { patiently } from "./patience.js";
 import { readFrames } from "./read.js";
+import { retryCall } from "./retry-call.js";
 
 interface PartitionOptions {
   readonly brokers: readonly Address[];
@@ -48,8 +48,8 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   let isAppending = false;
 
   async function append(frame: Uint8Array): Promise<number> {
-    const patience = { timeMs: appendTimeMs, signal, mayPass: isCertain, onFailure: appends.drop };
-    return patiently(patience, async (timeMs) => {
+    const retries = { timeMs: appendTimeMs, signal, mayPass: isCertain, onFailure: appends.drop };
+    return retryCall(retries, async (timeMs) => {
       const deadline = performance.now() + timeMs;
       const { link } = await appends.link(timeMs).catch(asNotWritten);
       return appendOnce(link, place, frame, deadline - performance.now());
@@ -57,9 +57,9 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   }
 
   async function ask<T>(what: string, attempt: (timeMs: number) => Promise<T>): Promise<T> {
-    const patience = { timeMs: callTimeMs, signal, mayPass: isUnavailable, onFailure: questions.drop };
+    const retries = { timeMs: callTimeMs, signal, mayPass: isUnavailable, onFailure: questions.drop };
     try {
-      return await patiently(patience, (timeMs) => attempt(Math.min(timeMs, attemptTimeMs)));
+      return await retryCall(retries, (timeMs) => attempt(Math.min(timeMs, attemptTimeMs)));
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       throw new StoreError(error.code, `cannot ${what}: ${error.message}`);

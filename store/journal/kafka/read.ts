@@ -5,8 +5,8 @@ import { fetchOnce } from "./fetch.js";
 import { attemptTimeMs } from "./leader-finder.js";
 import type { LeaderLane } from "./leader-lane.js";
 import type { LoggedFrame } from "./partition-log.js";
-import { patiently } from "./patience.js";
 import { framesOf } from "./record-batches.js";
+import { retryCall } from "./retry-call.js";
 
 interface ReadOptions {
   readonly partition: number;
@@ -71,9 +71,9 @@ async function fetchPatiently(
 ): Promise<Buffer> {
   const asked = { partition, offset, bytesMax: fetchBytesMax, waitMs: fetchWaitMs };
   const attemptMs = Math.max(fetchWaitMs + attemptTimeMs, timeMs / 2);
-  const patience = { timeMs, signal, mayPass: isUnavailable, onFailure: lane.drop };
+  const retries = { timeMs, signal, mayPass: isUnavailable, onFailure: lane.drop };
   try {
-    return await patiently(patience, (left) => fetchOnce(lane, asked, Math.min(left, attemptMs)));
+    return await retryCall(retries, (left) => fetchOnce(lane, asked, Math.min(left, attemptMs)));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new StoreError(error.code, `cannot read from offset ${offset}: ${error.message}`);

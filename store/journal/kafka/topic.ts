@@ -2,8 +2,8 @@
 import { isUnavailable, StoreError } from "../../lib/errors.js";
 import { type Address, type BrokerLink, openLink } from "./broker-link.js";
 import type { LinkSecurity } from "./link-security.js";
-import { patiently } from "./patience.js";
 import { calls, codes, describeCode, kindOf } from "./protocol.js";
+import { retryCall } from "./retry-call.js";
 import { problemsOf, type TopicNeeds, type TopicState, topicSettings } from "./topic-needs.js";
 
 interface PrepareOptions extends TopicNeeds {
@@ -44,8 +44,8 @@ export async function prepareTopic(options: PrepareOptions, signal: AbortSignal)
   const next = (): void => {
     turn++;
   };
-  const patience = { timeMs: options.timeMs ?? 20_000, signal, mayPass: isUnavailable, onFailure: next };
-  return patiently(patience, (timeMs) => {
+  const retries = { timeMs: options.timeMs ?? 20_000, signal, mayPass: isUnavailable, onFailure: next };
+  return retryCall(retries, (timeMs) => {
     const address = options.brokers[turn % options.brokers.length];
     if (address === undefined) throw new StoreError("INVALID", "no broker is named");
     return attempt(options, address, Math.min(attemptTimeMs, timeMs));

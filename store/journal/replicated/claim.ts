@@ -1,6 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import { AppendError, type PartitionLog } from "../kafka/partition-log.js";
-import { patiently } from "../kafka/patience.js";
+import { retryCall } from "../kafka/retry-call.js";
 import type { FolderCopy } from "./folder-copy.js";
 import { type Claimant, decodeLogFrame, encodeClaim } from "./log-frames.js";
 
@@ -45,8 +45,8 @@ async function appendClaim(options: ClaimOptions, epoch: number): Promise<void> 
   const { log, claimant, now, signal, timeMs } = options;
   const frame = encodeClaim(epoch, claimant);
   // The same bytes until their outcome is known: a second copy of a claim changes nothing.
-  const patience = { timeMs, signal, mayPass: mayComeThrough, onFailure: () => undefined };
-  const offset = await patiently(patience, () => log.append(frame));
+  const retries = { timeMs, signal, mayPass: mayComeThrough };
+  const offset = await retryCall(retries, () => log.append(frame));
   const claimedAt = now();
   const appendedAt = await follow(options, offset + 1);
   refuseOtherTime(appendedAt, claimedAt);

@@ -1,6 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import type { PartitionLog } from "../kafka/partition-log.js";
-import { patiently } from "../kafka/patience.js";
+import { retryCall } from "../kafka/retry-call.js";
 import { decodeLogFrame } from "./log-frames.js";
 
 interface Patience {
@@ -22,21 +22,18 @@ export async function refuseShortened(
   const last = offset - 1;
   if (last < (await log.start())) return;
   let lost: StoreError | null = null;
-  await patiently(
-    { ...patience, mayPass: (error) => error === lost, onFailure: () => undefined },
-    async () => {
-      try {
-        for await (const { frame } of log.read(last, offset)) decodeLogFrame(frame);
-      } catch (error) {
-        if (!(error instanceof StoreError) || !missing.has(error.code)) throw error;
-        const end = await log.end();
-        if (end >= offset) throw error;
-        const found = `it ends at offset ${end}, and this folder is a copy of it up to ${last}`;
-        lost = new StoreError("CORRUPT", `cannot use the journal's log: it has lost frames: ${found}`);
-        throw lost;
-      }
-    },
-  );
+  await retryCall({ ...patience, mayPass: (error) => error === lost }, async () => {
+    try {
+      for await (const { frame } of log.read(last, offset)) decodeLogFrame(frame);
+    } catch (error) {
+      if (!(error instanceof StoreError) || !missing.has(error.code)) throw error;
+      const end = await log.end();
+      if (end >= offset) throw error;
+      const found = `it ends at offset ${end}, and this folder is a copy of it up to ${last}`;
+      lost = new StoreError("CORRUPT", `cannot use the journal's log: it has lost frames: ${found}`);
+      throw lost;
+    }
+  });
 }
 
 /** Whoever reads at the very end waits there; beyond it there is nothing to wait for. */

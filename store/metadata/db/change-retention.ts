@@ -1,4 +1,5 @@
-import { createBreather, pause } from "../../lib/turns.js";
+import { setTimeout as delay } from "node:timers/promises";
+import { createBreather } from "../../lib/turns.js";
 import type { Db, Statement } from "./db.js";
 
 /** How long the log of changes is kept, and how many rows and bytes of one tenant. */
@@ -121,7 +122,7 @@ export function createChangeRetention(
         const [result] = await db.write([one]);
         if (one === surplus[0]) old += result?.rowsAffected ?? 0;
         if (result?.rowsAffected === deletedAtOnce) more.push(one);
-        await pause(Math.min(restMsMax, performance.now() - began));
+        await delay(Math.min(restMsMax, performance.now() - began));
       }
       left = more;
     }

@@ -1,6 +1,7 @@
 /** What the writer does while nobody asks: one short step after another, each under the lock of the files. */
 
-import { type Lock, pause } from "../../lib/turns.js";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Lock } from "../../lib/turns.js";
 
 const idleMs = 30_000;
 /** Housekeeping rests three times as long as it works. */
@@ -26,7 +27,7 @@ export async function stepThenRest(lock: Lock, closing: AbortSignal, step: Step)
     workedMs = performance.now() - began;
     return result;
   });
-  if (more) await pause(Math.min(restMsMax, workedMs * restFactor));
+  if (more) await delay(Math.min(restMsMax, workedMs * restFactor));
   return more;
 }
 

@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { type Client, createClient, type Transaction } from "@libsql/client/sqlite3";
 import { closeFile } from "../../files/closing.js";
 import { StoreError } from "../../lib/errors.js";
-import { retry } from "../../lib/retry.js";
+import { retryUntil } from "../../lib/retry.js";
 import { asStoreError, codeOf } from "./failures.js";
 
 export type Pragmas = Readonly<Record<string, string | number>>;
@@ -57,7 +57,7 @@ export async function inTransaction<T>(
  */
 export async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await retry(work, whileLocked);
+    return await retryUntil(work, whileLocked);
   } catch (error) {
     throw asStoreError(error, "use series file");
   }

@@ -1,7 +1,7 @@
 /** Moves points from one series store to another: what the other one has already stays as it is there. */
 
 import { asError, isUnavailable } from "../../lib/errors.js";
-import { retry } from "../../lib/retry.js";
+import { retryUntil } from "../../lib/retry.js";
 import { textsPerReadBytes } from "../../lib/text-bytes.js";
 import type { Columns, SeriesQuestions, SeriesRef, SeriesStore } from "../series.js";
 import { createBatchWriter } from "./batch-writer.js";
@@ -100,10 +100,12 @@ async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>): Prom
     signal.throwIfAborted();
     return work();
   };
-  return retry(attempt, { signal, delayMs: awayMs, isTransient: isUnavailable }).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw error;
-  });
+  return retryUntil(attempt, { signal, delayMs: awayMs, isTransient: isUnavailable }).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      throw error;
+    },
+  );
 }
 
 const sumOf = (one: MoveCounts, other: MoveCounts): MoveCounts => ({

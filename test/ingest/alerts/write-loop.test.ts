@@ -1,5 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { createWriteLoop } from "../../../ingest/alerts/write-loop.js";
-import { pause } from "../../../store/lib/turns.js";
 import { assert, suite } from "../../suite.js";
 
 suite("write loop", (test) => {
@@ -16,14 +16,14 @@ suite("write loop", (test) => {
     loop.schedule(1);
     const write = async (name: string): Promise<void> => {
       events.push(`${name} begins`);
-      await pause(20);
+      await delay(20);
       events.push(`${name} ends`);
     };
     await Promise.all([loop.alone(() => write("first")), loop.alone(() => write("second"))]);
     assert.equal(events, ["first begins", "first ends", "second begins", "second ends"]);
     loop.schedule(60_000);
     loop.reschedule(1);
-    await pause(20);
+    await delay(20);
     assert.equal(events.at(-1), "due");
     await loop.end();
   });
@@ -41,7 +41,7 @@ suite("write loop", (test) => {
     await loop.alone(() => Promise.reject(new Error("a column is missing")));
     loop.schedule(1);
     await loop.alone(async () => void events.push("asked for"));
-    await pause(20);
+    await delay(20);
     assert.equal(events, ["a column is missing"]);
     assert.ok(loop.hasFailed && !loop.isRunning);
     await loop.end();

@@ -1,6 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
 import { mayPublish } from "../../../ingest/policies.js";
-import { pause } from "../../../store/lib/turns.js";
 import { type ChangeFeed, openChangeFeed } from "../../../store/metadata/db/changes.js";
 import { type Db, openDb } from "../../../store/metadata/db/db.js";
 import { createVault } from "../../../store/metadata/db/secrets.js";
@@ -153,7 +153,7 @@ suite("directory", (test) => {
         if ((args[0] as number[]).some((id) => hot.peek(id) === undefined)) looks++;
         // A write waits for the feed, and the feed may wait for this look.
         const edited = edit().then(() => hotFeed.poll());
-        await Promise.race([edited, pause(300)]);
+        await Promise.race([edited, delay(300)]);
       }
       return rows as never;
     };

@@ -1,6 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { createDownlinkRecords } from "../../../ingest/sessions/downlink-records.js";
 import { createWorkBudget, workMax } from "../../../ingest/uplinks/work-budget.js";
-import { pause } from "../../../store/lib/turns.js";
 import { assert, suite } from "../../suite.js";
 
 /** A journal that commits when it is told to, and sessions that cost so much each. */
@@ -52,7 +52,7 @@ suite("messages to many devices", (test) => {
       for (let device = 1; device <= 100; device++) send(1, device, topic);
     send(2, 1000, "other");
     for (let rounds = 0; kept() < 201 && rounds < 1000; rounds++) {
-      await pause(0);
+      await delay(0);
       const under = written.splice(0);
       if (rounds === 0)
         assert.ok(
@@ -73,9 +73,9 @@ suite("messages to many devices", (test) => {
   test("one that can be on no record gives its room back", async () => {
     const { work, written, send, kept } = begin(workMax, { failing: "large" });
     send(1, 1, "large");
-    await pause(0);
+    await delay(0);
     send(1, 2, "small");
-    await pause(0);
+    await delay(0);
     for (const { commit } of written) commit();
     assert.equal([written.map(({ topic }) => topic), kept()], [["small"], 2]);
     assert.is(work.take(3, workMax), true);

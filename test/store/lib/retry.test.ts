@@ -1,5 +1,5 @@
 import { StoreError } from "../../../store/lib/errors.js";
-import { retry, retryDelays } from "../../../store/lib/retry.js";
+import { retryDelays, retryUntil } from "../../../store/lib/retry.js";
 import { assert, suite } from "../../suite.js";
 
 suite("delays between attempts", (test) => {
@@ -29,7 +29,7 @@ suite("attempts", (test) => {
     };
     const { signal } = new AbortController();
     const onTrouble = (error: Error): void => void troubles.push(error.message);
-    assert.is(await retry(action, { signal, delayMs, isTransient: () => true, onTrouble }), 4);
+    assert.is(await retryUntil(action, { signal, delayMs, isTransient: () => true, onTrouble }), 4);
     assert.equal(troubles, ["away 1", "away 2", "away 3"]);
   });
 
@@ -41,10 +41,13 @@ suite("attempts", (test) => {
       throw new Error("away");
     };
     const options = { signal: stop.signal, delayMs, isTransient: () => false, onTrouble: () => undefined };
-    assert.is(await failureOf(retry(action, options)), "away");
+    assert.is(await failureOf(retryUntil(action, options)), "away");
     assert.is(tries, 1);
     const onTrouble = () => stop.abort();
-    assert.is(await failureOf(retry(action, { ...options, isTransient: () => true, onTrouble })), "away");
+    assert.is(
+      await failureOf(retryUntil(action, { ...options, isTransient: () => true, onTrouble })),
+      "away",
+    );
     assert.is(tries, 3);
   });
 
@@ -54,6 +57,18 @@ suite("attempts", (test) => {
       throw new Error(`away ${++tries}`);
     };
     const options = { signal: null, delayMs, retriesMax: 2, isTransient: () => true };
-    assert.is(await failureOf(retry(action, options)), "away 3");
+    assert.is(await failureOf(retryUntil(action, options)), "away 3");
+  });
+
+  test("end when another would come too late; each gets the time that is left", async () => {
+    const left: number[] = [];
+    const action = async (leftMs: number): Promise<never> => {
+      left.push(leftMs);
+      throw new Error("away");
+    };
+    const options = { signal: null, delayMs: { first: 40, longest: 1000 }, timeMs: 165 };
+    assert.is(await failureOf(retryUntil(action, { ...options, isTransient: () => true })), "away");
+    assert.is(left.length, 2);
+    assert.ok(left.every((ms, i) => ms > 0 && ms <= 166 - 40 * i));
   });
 });

@@ -1,7 +1,7 @@
 /** Who says much at once, or what brings much with it, pays with its own time: turns of reading, and a budget of work. */
+import { setTimeout as delay } from "node:timers/promises";
 import { createReadingTurns } from "../../../../../ingest/transports/mqtt/connection/reading.js";
 import { createWorkBudget, lightWorkMax, workMax } from "../../../../../ingest/uplinks/work-budget.js";
-import { pause } from "../../../../../store/lib/turns.js";
 import { assert, suite, until } from "../../../../suite.js";
 
 /** Holds the thread for so long. */
@@ -44,7 +44,7 @@ suite("turns of reading", (test) => {
     const ticking = setInterval(() => others++, 1);
     long.proceed();
     short.proceed();
-    while (log.length < 62) await pause(1);
+    while (log.length < 62) await delay(1);
     clearInterval(ticking);
     assert.ok(log.lastIndexOf("short") < log.lastIndexOf("long") - 20, `${log.lastIndexOf("short")}`);
     assert.ok(others >= 5, `${others} other turns`);
@@ -74,7 +74,7 @@ suite("turns of reading", (test) => {
     const read = log.length;
     assert.ok(read < 50);
     await until(() => !turns.isOver, { what: "a turn that begins anew" });
-    await pause(20);
+    await delay(20);
     assert.is(log.length, read);
   });
 });
@@ -91,14 +91,14 @@ suite("a budget of work", (test) => {
     ] as const) {
       void budget.room(1, cost).then(() => called.push(name));
     }
-    await pause(0);
+    await delay(0);
     assert.equal(called, []);
     budget.give(1, 250);
-    await pause(0);
+    await delay(0);
     assert.equal(called, ["a"], "as many as there is room for");
     assert.is(budget.take(1, 10), false, "nobody goes past those that wait");
     budget.give(1, 60);
-    await pause(0);
+    await delay(0);
     assert.equal(called, ["a", "b", "c"]);
     assert.equal([budget.take(1, 40), budget.take(1, 10)], [false, true], "what was called has been taken");
   });
@@ -113,7 +113,7 @@ suite("a budget of work", (test) => {
     });
     void budget.room(1, 70).then(() => called.push("next"));
     budget.give(1, 100);
-    await pause(0);
+    await delay(0);
     assert.equal(called, ["gone", "next"]);
   });
 
@@ -126,7 +126,7 @@ suite("a budget of work", (test) => {
     });
     assert.is(budget.take(1, 30), false);
     budget.give(1, 60);
-    await pause(0);
+    await delay(0);
     assert.ok(came);
   });
 
@@ -139,13 +139,13 @@ suite("a budget of work", (test) => {
     budget.give(2, 15);
     void budget.room(2, 60).then(() => called.push("other"));
     budget.give(1, 80);
-    await pause(0);
+    await delay(0);
     budget.give(1, 80);
-    await pause(0);
+    await delay(0);
     assert.equal(called, ["one", "other"]);
     budget.give(2, 60);
     for (let i = 0; i < 499; i++) {
-      await pause(0);
+      await delay(0);
       budget.give(1, 80);
     }
     assert.is(called.length, 501);
@@ -168,7 +168,7 @@ suite("a budget of work", (test) => {
     assert.is(await budget.run(1, lightWorkMax, () => "light"), "light");
     const failed = await budget.run(1, workMax, () => JSON.parse("{")).catch(() => "failed");
     assert.is(failed, "failed");
-    await pause(5);
+    await delay(5);
     assert.is(budget.take(1, workMax), true, "also a failure gives it back");
   });
 

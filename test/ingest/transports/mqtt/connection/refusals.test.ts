@@ -1,5 +1,7 @@
 /** What a policy refuses, what cannot be taken for now, and answers that must be short. */
+
 import { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import mqttPacket from "mqtt-packet";
 import type { DeviceEntry } from "../../../../../ingest/directory/entries.js";
 import { createMeter } from "../../../../../ingest/meter.js";
@@ -20,7 +22,6 @@ import {
 import { createReadingTurns } from "../../../../../ingest/transports/mqtt/connection/reading.js";
 import type { Accept, Uplink } from "../../../../../ingest/uplinks/accept.js";
 import { systemClock } from "../../../../../store/lib/clock.js";
-import { pause } from "../../../../../store/lib/turns.js";
 import { createStillClock } from "../../../../clock.js";
 import { assert, suite, until } from "../../../../suite.js";
 import { incomingFrom } from "../../../support.js";
@@ -275,7 +276,7 @@ suite("MQTT, refusals", (test) => {
     };
     const entering = connection({ authenticate: () => Promise.resolve(device), contextOf }, 5);
     await until(entering.end, { what: "the end" });
-    await pause(5);
+    await delay(5);
     assert.equal([asked, calls], [true, []]);
   });
 
