@@ -73,7 +73,7 @@ export function needsOwnProcess(file: string): boolean {
     : Object.hasOwn(plainExceptions, readName(file));
 }
 
-/** The longest files first: whoever starts one last makes everybody wait. */
+/** Long files start first: a long file that starts last runs alone at the end. */
 export function compareFiles(a: string, b: string): number {
   return readRank(a) - readRank(b) || (a < b ? -1 : 1);
 }
